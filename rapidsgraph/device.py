@@ -1,0 +1,205 @@
+"""The one CPU/GPU switch: which array module, launching a kernel's twin, memory facts.
+
+A kernel is a pair of twins beside each other in `kernels/`: `stem.cu` and `stem.py`, with the
+same entry names and the same parameters in the same order. `launch` looks at the arrays it is
+given: CuPy arrays run the CUDA twin, NumPy arrays the Numba twin. Nothing else in the package
+asks where it runs, except `array_module`, `gpu_problem` and the memory facts below.
+
+In a `.cu` file scalars are `long long` or `double`; the element types that vary end in `_t`
+(`value_t`), are bound here from the dtypes of the arrays, and are compiled once a combination.
+"""
+
+import functools
+import importlib
+import re
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from .errors import NoGPU
+
+KERNELS = Path(__file__).with_name("kernels")
+C_TYPES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int32": "int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+# Numba's workqueue layer aborts the process when two threads enter parallel kernels at once.
+_one_parallel_kernel = threading.Lock()
+
+
+def is_on_gpu(array):
+    """Whether `array` is a CuPy array; never imports CuPy to find out."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def array_module(array):
+    """`cupy` for a CuPy array, `numpy` for everything else."""
+    return sys.modules["cupy"] if is_on_gpu(array) else np
+
+
+def name_of(xp):
+    """"gpu" for CuPy, "cpu" for NumPy."""
+    return "cpu" if xp is np else "gpu"
+
+
+@functools.cache
+def gpu_problem():
+    """What keeps this machine from running CUDA kernels, in one sentence; None when nothing does.
+
+    Runs a kernel, because a GPU whose driver or compiler library is too old shows only then.
+    """
+    try:
+        import cupy
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error}); install rapidsgraph[cu13] or rapidsgraph[cu12]"
+    except Exception as error:  # a broken installation raises whatever it likes
+        return f"CuPy fails to import: {error}"
+    try:
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return "the driver reports no GPU"
+        if int((cupy.arange(3) + 1).sum()) != 6:
+            return "a test kernel gave a wrong sum"
+    except Exception as error:  # driver, NVRTC and allocation errors have no common base
+        return f"CuPy {cupy.__version__} cannot use the GPU: {error}"
+    return None
+
+
+@functools.cache
+def frame_library_problem():
+    """What keeps cuDF from being used here, in one sentence; None when nothing does."""
+    problem = gpu_problem()
+    if problem:
+        return problem
+    try:
+        import cudf  # noqa: F401
+    except Exception as error:  # cuDF checks driver and libraries while it is imported
+        return f"cuDF cannot be imported ({error}); install rapidsgraph[cu13] or rapidsgraph[cu12]"
+    return None
+
+
+def choose(device):
+    """Turn `"auto"`, `"cpu"` or `"gpu"` into `"cpu"` or `"gpu"`.
+
+    Raises
+    ------
+    ValueError
+        Another word.
+    NoGPU
+        `"gpu"` where none works; the message says what is missing.
+    """
+    if device not in ("auto", "cpu", "gpu"):
+        raise ValueError(f"device is {device!r}; it can be 'auto', 'cpu' or 'gpu'")
+    if device == "cpu":
+        return "cpu"
+    problem = frame_library_problem()
+    if device == "gpu" and problem:
+        raise NoGPU(f"device='gpu' was asked for, but {problem}. `rapidsgraph doctor` tells more")
+    return "cpu" if problem else "gpu"
+
+
+# Kernels
+
+
+@functools.cache
+def signatures(stem):
+    """{entry: [(type, parameter), ...]} of `kernels/stem.cu`, read from its text."""
+    source = re.sub(r"//[^\n]*|/\*.*?\*/", "", (KERNELS / f"{stem}.cu").read_text(), flags=re.S)
+    found = {}
+    pattern = r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
+    for entry, parameters in re.findall(pattern, source):
+        found[entry] = [
+            (re.sub(r"\bconst\b|\*", "", kind).strip() + ("*" if "*" in parameter else ""), name)
+            for parameter in parameters.split(",")
+            for kind, name in [re.match(r"\s*(.*?)\s*(\w+)\s*$", parameter, re.S).groups()]
+        ]
+    return found
+
+
+def cuda_source(stem):
+    """The text of `kernels/stem.cu` under a `#line`, so that compilers name the real file."""
+    path = KERNELS / f"{stem}.cu"
+    return f'#line 1 "{path.as_posix()}"\n{path.read_text()}'
+
+
+@functools.cache
+def _cuda_module(stem, types, cooperative):
+    import cupy
+
+    options = ("-std=c++17", *(f"-D{name}={c_type}" for name, c_type in types))
+    return cupy.RawModule(
+        code=cuda_source(stem), options=options, enable_cooperative_groups=cooperative
+    )
+
+
+@functools.cache
+def _cuda_function(stem, entry, types, cooperative, _device):
+    return _cuda_module(stem, types, cooperative).get_function(entry)
+
+
+def _bind(stem, entry, arguments):
+    """Check arguments against the CUDA signature; return them converted, and the bound types."""
+    parameters = signatures(stem)[entry]
+    if len(parameters) != len(arguments):
+        raise TypeError(f"{stem}.{entry} takes {len(parameters)} arguments, not {len(arguments)}")
+    types, converted = {}, []
+    for (kind, name), argument in zip(parameters, arguments, strict=True):
+        if not kind.endswith("*"):
+            converted.append(np.int64(argument) if kind == "long long" else np.float64(argument))
+            continue
+        kind, given = kind[:-1], C_TYPES[argument.dtype.name]
+        expected = types.setdefault(kind, given) if kind.endswith("_t") else kind
+        if given != expected or not argument.flags.c_contiguous:
+            raise TypeError(f"{stem}.{entry}: {name} is {given}, not contiguous {expected}")
+        converted.append(argument)
+    return converted, tuple(sorted(types.items()))
+
+
+def resident_blocks(function, threads):
+    """Blocks of `threads` that all multiprocessors hold at once: the most a barrier can span."""
+    import cupy
+
+    each = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        function.kernel.ptr, threads, 0
+    )
+    return each * cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+
+def launch(stem, entry, *arguments, size, geometry=None, threads=256, cooperative=False):
+    """Run the twin of `kernels/stem`'s `entry` that fits the arrays among `arguments`.
+
+    Parameters
+    ----------
+    size : int
+        Work items; on the GPU there are enough threads for one each, up to 64 blocks a
+        multiprocessor (kernels stride over the rest). The CPU twin ignores it.
+    geometry : (blocks, threads), optional
+        Overrides both.
+    cooperative : bool
+        The kernel synchronises its whole grid: no more blocks than fit at once.
+    """
+    if not any(is_on_gpu(argument) for argument in arguments):
+        twin = getattr(importlib.import_module(f".kernels.{stem}", __package__), entry)
+        with _one_parallel_kernel:
+            twin(*arguments)
+        return
+    import cupy
+
+    converted, types = _bind(stem, entry, arguments)
+    device = cupy.cuda.Device()
+    function = _cuda_function(stem, entry, types, cooperative, device.id)
+    if geometry is None:
+        most = (
+            resident_blocks(function, threads)
+            if cooperative
+            else 64 * device.attributes["MultiProcessorCount"]
+        )
+        geometry = (max(1, min(most, -(-size // threads))), threads)
+    function((int(geometry[0]),), (int(geometry[1]),), tuple(converted))

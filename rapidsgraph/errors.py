@@ -1,0 +1,56 @@
+"""What can go wrong, by name. Every message says what was wrong, where, and what would work."""
+
+
+class GraphError(ValueError):
+    """A graph, file or parameter cannot be used as given."""
+
+
+class NotConverged(GraphError):
+    """An iteration ended before its tolerance was reached.
+
+    Attributes
+    ----------
+    iterations : int
+        Iterations that were run.
+    residual : float
+        Total absolute change (L1) of the last one.
+    """
+
+    def __init__(self, iterations, residual, tolerance):
+        self.iterations, self.residual, self.tolerance = iterations, residual, tolerance
+        super().__init__(
+            f"not converged: after {iterations} iterations the ranks still change by "
+            f"{residual:.3g} in total, more than the tolerance {tolerance:g}; raise "
+            "max_iterations or tolerance, or give tolerance=0 to take what there is"
+        )
+
+    def __reduce__(self):  # so that it crosses process borders
+        return type(self), (self.iterations, self.residual, self.tolerance)
+
+
+class NoGPU(GraphError, RuntimeError):
+    """A GPU was asked for and cannot be used; the message says what is missing."""
+
+
+class NotEnoughMemory(GraphError, MemoryError):
+    """The estimate exceeds the memory that is free; raised before anything is taken.
+
+    Attributes
+    ----------
+    needed, free : int
+        Bytes.
+    """
+
+    def __init__(self, what, needed, free, where):
+        self.what, self.needed, self.free, self.where = what, needed, free, where
+        super().__init__(
+            f"{what} needs about {needed / 1e9:.2f} GB and {free / 1e9:.2f} GB are free {where}; "
+            "use a machine or device with more, or fewer edges"
+        )
+
+    def __reduce__(self):
+        return type(self), (self.what, self.needed, self.free, self.where)
+
+
+class VerificationError(GraphError):
+    """A result does not satisfy the definition it was checked against."""

@@ -1,0 +1,504 @@
+// PageRank sweeps, five ways.
+//
+// Means: one iteration makes  rank'[v] = damping * sum over edges (u, v) of rank[u] w / W[u]
+//                                        + restart[v] + mass * share[v]
+//   with W[u] the weight that leaves u, restart = (1 - damping) p, mass the rank held by sinks
+//   (W = 0), and share = damping q, where sinks send it. restart and share have n values or one.
+// Requires: edges sorted by destination (offsets, neighbors) unless said otherwise; W of a sink
+//   given as 1, so that 0 / W is 0; state = {iterations, residual, mass, converged} in double.
+//   Kernels do nothing once state says converged, so the host may queue iterations ahead.
+// Reference: Kim (edge- and node-centric: start_ranks, scatter_edges, gather_nodes); Reddy
+//   (contributions and warp-level sums: gather_contributions, gather_threads / warps / blocks).
+//   iterate is ours: degree-ordered rows, sliced lists (SELL), one launch for all iterations.
+// Sums accumulate in double; value_t is the precision of what is gathered.
+
+#ifndef value_t
+#define value_t double
+#endif
+#ifndef fresh_t
+#define fresh_t value_t
+#endif
+
+#ifndef THREADS
+#define THREADS 1024  // of a block of iterate,
+#define RESIDENT 1    // and blocks a multiprocessor should hold
+#define DEPTH 8       // contributions in flight a thread
+#define REVERSE 0
+#define SIDE 4        // narrow slices a warp takes at once
+#endif
+
+#define WARP 32
+#define CHUNK 2048  // edges of a long list that one warp sums; rank.py and pagerank.py agree
+
+#define STRIDE(i, count)                                                                     \
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count);          \
+       i += gridDim.x * (long long)blockDim.x)
+
+__device__ __forceinline__ double warp_sum(double value) {
+  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+  return value;
+}
+
+// The sum over a block, the same in every thread; every thread of the block must call it.
+__device__ double block_sum(double value) {
+  __shared__ double sums[WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  value = warp_sum(value);
+  __syncthreads();
+  if (lane == 0) sums[warp] = value;
+  __syncthreads();
+  return warp_sum(lane < warps ? sums[lane] : 0.0);
+}
+
+__device__ __forceinline__ double finish(double sum, double damping, const double *restart,
+                                         long long restarts, double mass, const double *share,
+                                         long long shares, long long vertex) {
+  return damping * sum + restart[restarts > 1 ? vertex : 0] +
+         mass * share[shares > 1 ? vertex : 0];
+}
+
+// Kim, algorithm 1: every rank starts from what needs no edge.
+extern "C" __global__ void start_ranks(long long vertices, const double *restart,
+                                       long long restarts, const double *share, long long shares,
+                                       const double *state, double *sums) {
+  if (state[3] != 0.0) return;
+  STRIDE(vertex, vertices)
+  sums[vertex] = finish(0.0, 0.0, restart, restarts, state[2], share, shares, vertex);
+}
+
+// Kim, algorithm 2: an atomic addition per edge, and one back where edges have no direction.
+extern "C" __global__ void scatter_edges(long long edges, long long both_ways, double damping,
+                                         const int *sources, const int *destinations,
+                                         const value_t *weights, long long weighted,
+                                         const value_t *out_weights, const value_t *ranks,
+                                         const double *state, double *sums) {
+  if (state[3] != 0.0) return;
+  STRIDE(edge, edges) {
+    const int source = sources[edge], destination = destinations[edge];
+    const double weight = weighted ? damping * weights[edge] : damping;
+    atomicAdd(&sums[destination], weight * ranks[source] / out_weights[source]);
+    if (both_ways && source != destination)
+      atomicAdd(&sums[source], weight * ranks[destination] / out_weights[destination]);
+  }
+}
+
+// Kim, algorithm 3: a thread a vertex, dividing at every edge.
+extern "C" __global__ void gather_nodes(long long vertices, const long long *offsets,
+                                        const int *neighbors, const value_t *weights,
+                                        long long weighted, const value_t *out_weights,
+                                        double damping, const double *restart, long long restarts,
+                                        const double *share, long long shares,
+                                        const double *state, const value_t *ranks,
+                                        value_t *new_ranks) {
+  if (state[3] != 0.0) return;
+  STRIDE(vertex, vertices) {
+    double sum = 0.0;
+    for (long long edge = offsets[vertex]; edge < offsets[vertex + 1]; edge++) {
+      const int neighbor = neighbors[edge];
+      const double weight = weighted ? (double)weights[edge] : 1.0;
+      sum += weight * ranks[neighbor] / out_weights[neighbor];
+    }
+    new_ranks[vertex] =
+        finish(sum, damping, restart, restarts, state[2], share, shares, vertex);
+  }
+}
+
+// What one thread of a group of `threads` adds up of a vertex's list.
+__device__ __forceinline__ double partial_sum(long long edge, long long end, int threads,
+                                              const int *neighbors, const value_t *weights,
+                                              long long weighted, const value_t *contributions) {
+  double sum = 0.0;
+  if (weighted)
+    for (; edge < end; edge += threads)
+      sum += (double)weights[edge] * contributions[neighbors[edge]];
+  else
+    for (; edge < end; edge += threads) sum += contributions[neighbors[edge]];
+  return sum;
+}
+
+// A vertex is done: its rank, and what it gives to each neighbor next, one division for all.
+__device__ __forceinline__ void store_vertex(long long vertex, double rank,
+                                             const value_t *out_weights, value_t *new_ranks,
+                                             value_t *new_contributions) {
+  new_ranks[vertex] = rank;
+  new_contributions[vertex] = rank / out_weights[vertex];
+}
+
+// Reddy, implementation II: a thread a vertex, contributions divided once.
+extern "C" __global__ void gather_contributions(
+    long long vertices, const long long *offsets, const int *neighbors, const value_t *weights,
+    long long weighted, const value_t *out_weights, double damping, const double *restart,
+    long long restarts, const double *share, long long shares, const double *state,
+    const value_t *contributions, value_t *new_contributions, value_t *new_ranks) {
+  if (state[3] != 0.0) return;
+  STRIDE(vertex, vertices) {
+    const double sum = partial_sum(offsets[vertex], offsets[vertex + 1], 1, neighbors, weights,
+                                   weighted, contributions);
+    store_vertex(vertex,
+                 finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
+                 out_weights, new_ranks, new_contributions);
+  }
+}
+
+// Reddy, implementation III: the vertices in `rows`, each summed by a group of threads: 1, a warp
+// of 32, or (group 0) a whole block, with warp-level sums.
+extern "C" __global__ void gather_groups(
+    long long count, const int *rows, long long group, const long long *offsets,
+    const int *neighbors, const value_t *weights, long long weighted, const value_t *out_weights,
+    double damping, const double *restart, long long restarts, const double *share,
+    long long shares, const double *state, const value_t *contributions,
+    value_t *new_contributions, value_t *new_ranks) {
+  if (state[3] != 0.0) return;
+  const int threads = group ? (int)group : blockDim.x;
+  const int member = threadIdx.x % threads, groups = blockDim.x / threads;
+  for (long long row = blockIdx.x * (long long)groups + threadIdx.x / threads; row < count;
+       row += gridDim.x * (long long)groups) {
+    const int vertex = rows[row];
+    double sum = partial_sum(offsets[vertex] + member, offsets[vertex + 1], threads, neighbors,
+                             weights, weighted, contributions);
+    if (group == 0) sum = block_sum(sum);
+    if (group == WARP) sum = warp_sum(sum);
+    if (member == 0)
+      store_vertex(vertex,
+                   finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
+                   out_weights, new_ranks, new_contributions);
+  }
+}
+
+// After a sweep: by how much ranks changed and what sinks hold, summed per block. With `keep`,
+// the new ranks also replace the old ones (a sweep that adds into sums of its own needs that).
+extern "C" __global__ void measure(long long vertices, long long keep, const fresh_t *new_ranks,
+                                   const bool *sinks, const double *state, value_t *ranks,
+                                   double *partials) {
+  if (state[3] != 0.0) return;
+  double residual = 0.0, mass = 0.0;
+  STRIDE(vertex, vertices) {
+    const double rank = new_ranks[vertex];
+    residual += fabs(rank - ranks[vertex]);
+    if (sinks[vertex]) mass += rank;
+    if (keep) ranks[vertex] = rank;
+  }
+  residual = block_sum(residual);
+  mass = block_sum(mass);
+  if (threadIdx.x == 0) {
+    partials[2 * blockIdx.x] = residual;
+    partials[2 * blockIdx.x + 1] = mass;
+  }
+}
+
+// One block: total the partial sums in a fixed order, count the iteration, decide.
+extern "C" __global__ void settle(long long parts, double tolerance, const double *partials,
+                                  double *state) {
+  if (state[3] != 0.0) return;
+  double residual = 0.0, mass = 0.0;
+  for (long long part = threadIdx.x; part < parts; part += blockDim.x) {
+    residual += partials[2 * part];
+    mass += partials[2 * part + 1];
+  }
+  residual = block_sum(residual);
+  mass = block_sum(mass);
+  if (threadIdx.x == 0) {
+    state[0] += 1.0;
+    state[1] = residual;
+    state[2] = mass;
+    state[3] = residual < tolerance;
+  }
+}
+
+// The layout of `iterate`. Rows are vertices by descending in-degree (order); a contribution
+// lives in a slot. Units of work, each for one warp, dearest first:
+//   chunks: CHUNK edges of a long row; row r < long_rows has chunks chunk_offsets[r] to [r + 1];
+//   rows:   long_rows <= r < whole_rows, one row each; row_offsets has whole_rows + 1 values;
+//   slices: 32 rows each from whole_rows on, a row a lane, the lists side by side (column-major)
+//           and padded to the longest with the slot `vertices`, whose contribution is 0.
+
+// Copy lists from (offsets, neighbors) by destination into that layout.
+extern "C" __global__ void arrange(long long vertices, long long whole_rows, const int *order,
+                                   const int *slots, const long long *offsets,
+                                   const int *neighbors, const value_t *weights,
+                                   long long weighted, const long long *row_offsets,
+                                   const long long *slice_offsets, int *new_neighbors,
+                                   value_t *new_weights) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)blockDim.x / WARP;
+  const long long units = whole_rows + (vertices - whole_rows + WARP - 1) / WARP;
+  for (long long unit = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; unit < units;
+       unit += warps) {
+    if (unit < whole_rows) {
+      const long long from = offsets[order[unit]], to = row_offsets[unit];
+      const long long length = row_offsets[unit + 1] - to;
+      for (long long k = lane; k < length; k += WARP) {
+        new_neighbors[to + k] = slots[neighbors[from + k]];
+        if (weighted) new_weights[to + k] = weights[from + k];
+      }
+      continue;
+    }
+    const long long slice = unit - whole_rows, row = whole_rows + slice * WARP + lane;
+    const long long from = row < vertices ? offsets[order[row]] : 0;
+    const long long length = row < vertices ? offsets[order[row] + 1] - from : 0;
+    const long long to = slice_offsets[slice] + lane;
+    const long long width = (slice_offsets[slice + 1] - slice_offsets[slice]) / WARP;
+    for (long long k = 0; k < width; k++) {
+      new_neighbors[to + k * WARP] = k < length ? slots[neighbors[from + k]] : (int)vertices;
+      if (weighted) new_weights[to + k * WARP] = k < length ? weights[from + k] : (value_t)0;
+    }
+  }
+}
+
+// All blocks wait for each other; round counts the barriers of this launch, from 1. Plain loads
+// after it see what other blocks stored before it: contributions must not be read through the
+// non-coherent path, so nothing here is __restrict__.
+__device__ void grid_barrier(unsigned long long *arrived, unsigned long long round) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrived, 1ull);
+    while (*(volatile unsigned long long *)arrived < round * gridDim.x) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
+
+
+// Three in four loads of an iteration wait for a contribution, so as many as registers allow are
+// in flight. A neighbor is read once an iteration and marked to leave the cache to contributions.
+template <bool WEIGHTED, int COUNT>
+__device__ __forceinline__ double gather_some(const int *neighbors, const value_t *weights,
+                                              const value_t *contributions,
+                                              const value_t *hot_contributions, int hot) {
+  int neighbor[COUNT];
+  value_t value[COUNT], weight[COUNT];
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) neighbor[k] = __ldcs(neighbors + k * WARP);
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) {
+    value[k] = neighbor[k] < hot ? hot_contributions[neighbor[k]] : contributions[neighbor[k]];
+    if (WEIGHTED) weight[k] = __ldcs(weights + k * WARP);
+  }
+  double sum = 0.0;
+#pragma unroll
+  for (int k = 0; k < COUNT; k++)
+    sum += WEIGHTED ? (double)weight[k] * (double)value[k] : (double)value[k];
+  return sum;
+}
+
+// The sum over `count` contributions, WARP apart from each other in the list.
+template <bool WEIGHTED>
+__device__ __forceinline__ double gather(const int *neighbors, const value_t *weights, int count,
+                                         const value_t *contributions,
+                                         const value_t *hot_contributions, int hot) {
+  double sum = 0.0;
+  for (; count >= DEPTH; count -= DEPTH, neighbors += DEPTH * WARP) {
+    sum += gather_some<WEIGHTED, DEPTH>(neighbors, weights, contributions, hot_contributions, hot);
+    if (WEIGHTED) weights += DEPTH * WARP;
+  }
+#pragma unroll
+  for (int some = DEPTH / 2; some > 0; some /= 2) {
+    if (!(count & some)) continue;
+    sum += some == 8 ? gather_some<WEIGHTED, 8>(neighbors, weights, contributions, hot_contributions, hot)
+           : some == 4   ? gather_some<WEIGHTED, 4>(neighbors, weights, contributions, hot_contributions, hot)
+           : some == 2 ? gather_some<WEIGHTED, 2>(neighbors, weights, contributions, hot_contributions, hot)
+                       : gather_some<WEIGHTED, 1>(neighbors, weights, contributions, hot_contributions, hot);
+    neighbors += some * WARP;
+    if (WEIGHTED) weights += some * WARP;
+  }
+  return sum;
+}
+
+// How many of `length` list items fall to this lane when the warp takes turns.
+__device__ __forceinline__ int turns(int length, int lane) { return (length - lane + WARP - 1) / WARP; }
+
+template <bool WEIGHTED>
+__device__ __forceinline__ void iterate_rows(
+    long long iterations, double tolerance, double damping, int vertices, int long_rows,
+    int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows, const int *chunk_offsets,
+    const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
+    const value_t *weights, const int *slots, bool slotted,
+    const value_t *inverse_weights, const double *restart, bool restarts, const double *share, bool shares,
+    value_t *contributions, value_t *ranks, double *chunk_sums, int *arrivals, double *partials,
+    unsigned long long *arrived, double *state) {
+  extern __shared__ __align__(8) unsigned char shared[];
+  value_t *hot_contributions = (value_t *)shared;
+  const int lane = threadIdx.x % WARP, warps = gridDim.x * (blockDim.x / WARP);
+  const int warp = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
+  const int slices = (vertices - whole_rows + WARP - 1) / WARP;
+  // Warps take units in turn, and where one kind ends the next kind goes on with the next warp.
+  const int first_row = long_rows + (warp + warps - chunks % warps) % warps;
+  const int first_slice = (warp + warps - (chunks + whole_rows - long_rows) % warps) % warps;
+  double done = state[0], residual = state[1], mass = state[2], converged = state[3];
+
+  for (long long round = 1; round <= iterations && converged == 0.0; round++) {
+    const int parity = (long long)done & 1;
+    const value_t *old_contributions = contributions + parity * (vertices + 1ll);
+    value_t *new_contributions = contributions + (1 - parity) * (vertices + 1ll);
+    const double base = restart[0] + mass * share[0];
+    for (int slot = threadIdx.x; slot < hot; slot += blockDim.x)
+      hot_contributions[slot] = old_contributions[slot];
+    __syncthreads();
+    double my_residual = 0.0, my_mass = 0.0;
+
+    // Only a sink's rank is kept: any other vertex's is its contribution over inverse_weights.
+    // What a row's end needs is loaded before its list, so that the two waits overlap.
+    auto old_value = [&](int row, value_t inverse) {
+      return inverse == (value_t)0 ? ranks[row] : old_contributions[slotted ? slots[row] : row];
+    };
+    auto finish_row = [&](int row, double sum, value_t old, value_t inverse) {
+      double rank = damping * sum + base;
+      if (restarts | shares)
+        rank = finish(sum, damping, restart, restarts ? 2 : 1, mass, share, shares ? 2 : 1, row);
+      if (inverse == (value_t)0) {
+        my_residual += fabs(rank - (double)old);
+        my_mass += rank;
+        ranks[row] = rank;
+      } else {
+        const value_t contribution = rank * (double)inverse;
+        my_residual +=
+            fabs((double)contribution - (double)old) * (double)((value_t)1 / inverse);
+        new_contributions[slotted ? slots[row] : row] = contribution;
+      }
+    };
+
+    for (int phase = 0; phase < 4; phase++) {
+    const int kind = REVERSE && (warp & 1) ? 3 - phase : phase;
+    if (kind == 0)
+    for (int chunk = warp; chunk < chunks; chunk += warps) {
+      const int row = chunk_rows[chunk], first = chunk_offsets[row], last = chunk_offsets[row + 1];
+      const long long begin = row_offsets[row] + (chunk - first) * (long long)CHUNK;
+      const int length = (int)min((long long)CHUNK, row_offsets[row + 1] - begin);
+      double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
+                                             turns(length, lane), old_contributions, hot_contributions, hot));
+      // The warp that comes last adds the row's chunks up, always in the same order.
+      int before = 0;
+      if (lane == 0) {
+        chunk_sums[chunk] = sum;
+        __threadfence();
+        before = atomicAdd(&arrivals[row], 1);
+        __threadfence();
+      }
+      before = __shfl_sync(~0u, before, 0);
+      if (before < last - first - 1) continue;
+      sum = 0.0;
+      for (int part = first + lane; part < last; part += WARP) sum += __ldcg(chunk_sums + part);
+      sum = warp_sum(sum);
+      if (lane == 0) {
+        arrivals[row] = 0;
+        finish_row(row, sum, old_value(row, inverse_weights[row]), inverse_weights[row]);
+      }
+    }
+
+    if (kind == 1)
+    for (int row = first_row; row < whole_rows; row += warps) {
+      const long long begin = row_offsets[row];
+      const int length = (int)(row_offsets[row + 1] - begin);
+      const value_t inverse = inverse_weights[row], old = old_value(row, inverse);
+      const double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
+                                                   turns(length, lane), old_contributions, hot_contributions, hot));
+      if (lane == 0) finish_row(row, sum, old, inverse);
+    }
+
+    if (kind == 2)
+    for (int slice = first_slice; slice < narrow_slices; slice += warps) {
+      const long long begin = slice_offsets[slice];
+      const int width = (int)((slice_offsets[slice + 1] - begin) / WARP);
+      const int row = whole_rows + slice * WARP + lane, safe = min(row, vertices - 1);
+      const value_t inverse = inverse_weights[safe], old = old_value(safe, inverse);
+      const double sum = gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane, width,
+                                          old_contributions, hot_contributions, hot);
+      if (row < vertices) finish_row(row, sum, old, inverse);
+    }
+
+    // Short lists have too few loads to hide their latency, so a warp takes SIDE slices at once.
+    if (kind == 3)
+    for (int first = narrow_slices + SIDE * warp; first < slices; first += SIDE * warps) {
+      long long begin[SIDE];
+      int width[SIDE];
+      value_t old[SIDE], inverse[SIDE];
+      double sum[SIDE];
+#pragma unroll
+      for (int j = 0; j < SIDE; j++) {
+        const int slice = min(first + j, slices - 1);
+        const int row = min(whole_rows + slice * WARP + lane, vertices - 1);
+        begin[j] = slice_offsets[slice] + lane;
+        width[j] = first + j < slices ? (int)((slice_offsets[slice + 1] - begin[j] + lane) / WARP) : 0;
+        inverse[j] = inverse_weights[row];
+        old[j] = old_value(row, inverse[j]);
+        sum[j] = 0.0;
+      }
+      for (int k = 0; k < width[0]; k += 2) {
+        int neighbor[2 * SIDE];
+        value_t value[2 * SIDE], weight[2 * SIDE];
+#pragma unroll
+        for (int j = 0; j < 2 * SIDE; j++)
+          neighbor[j] = k + j % 2 < width[j / 2]
+                            ? __ldcs(neighbors + begin[j / 2] + (k + j % 2) * WARP)
+                            : vertices;
+#pragma unroll
+        for (int j = 0; j < 2 * SIDE; j++) {
+          value[j] = neighbor[j] == vertices ? (value_t)0
+                     : neighbor[j] < hot     ? hot_contributions[neighbor[j]]
+                                             : old_contributions[neighbor[j]];
+          if (WEIGHTED)
+            weight[j] = neighbor[j] == vertices
+                            ? (value_t)0
+                            : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
+        }
+#pragma unroll
+        for (int j = 0; j < 2 * SIDE; j++)
+          sum[j / 2] += WEIGHTED ? (double)weight[j] * (double)value[j] : (double)value[j];
+      }
+#pragma unroll
+      for (int j = 0; j < SIDE; j++) {
+        const int row = whole_rows + (first + j) * WARP + lane;
+        if (row < vertices) finish_row(row, sum[j], old[j], inverse[j]);
+      }
+    }
+
+    }
+    double *sums = partials + parity * 2 * gridDim.x;
+    my_residual = block_sum(my_residual);
+    my_mass = block_sum(my_mass);
+    if (threadIdx.x == 0) {
+      sums[2 * blockIdx.x] = my_residual;
+      sums[2 * blockIdx.x + 1] = my_mass;
+    }
+    grid_barrier(arrived, round);
+    residual = mass = 0.0;
+    for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
+      residual += __ldcg(sums + 2 * block);
+      mass += __ldcg(sums + 2 * block + 1);
+    }
+    residual = block_sum(residual);
+    mass = block_sum(mass);
+    done += 1.0;
+    converged = residual < tolerance;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    state[0] = done;
+    state[1] = residual;
+    state[2] = mass;
+    state[3] = converged;
+  }
+}
+
+// Up to `iterations` iterations in one cooperative launch. contributions holds two buffers of
+// vertices + 1 values; iteration i reads buffer i % 2. partials holds two buffers of two values
+// a block. arrived (one) and arrivals (one a long row) are zero before and after.
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) iterate(
+    long long iterations, double tolerance, double damping, long long vertices,
+    long long long_rows, long long whole_rows, long long narrow_slices, long long chunks,
+    long long hot, const int *chunk_rows,
+    const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
+    const int *neighbors, const value_t *weights, long long weighted, const int *slots,
+    long long slotted, const value_t *inverse_weights, const double *restart, long long restarts,
+    const double *share, long long shares, value_t *contributions, value_t *ranks,
+    double *chunk_sums, int *arrivals, double *partials, unsigned long long *arrived,
+    double *state) {
+#define RUN(WEIGHTED)                                                                       \
+  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, long_rows, whole_rows,         \
+                         narrow_slices, chunks, hot, chunk_rows, chunk_offsets, row_offsets, slice_offsets, neighbors,       \
+                         weights, slots, slotted, inverse_weights, restart, restarts > 1, share, \
+                         shares > 1, contributions, ranks, chunk_sums, arrivals, partials,       \
+                         arrived, state)
+  if (weighted) RUN(true); else RUN(false);
+}
