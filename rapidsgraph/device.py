@@ -9,6 +9,7 @@ In a `.cu` file scalars are `long long` or `double`; the element types that vary
 (`value_t`), are bound here from the dtypes of the arrays, and are compiled once a combination.
 """
 
+import contextlib
 import functools
 import importlib
 import re
@@ -31,7 +32,7 @@ C_TYPES = {
     "float64": "double",
 }
 # Numba's workqueue layer aborts the process when two threads enter parallel kernels at once.
-_one_parallel_kernel = threading.Lock()
+one_parallel_kernel = threading.Lock()
 
 
 def is_on_gpu(array):
@@ -45,8 +46,13 @@ def array_module(array):
     return sys.modules["cupy"] if is_on_gpu(array) else np
 
 
+def import_cupy():
+    """CuPy, imported now if nobody has."""
+    return importlib.import_module("cupy")
+
+
 def name_of(xp):
-    """"gpu" for CuPy, "cpu" for NumPy."""
+    """ "gpu" for CuPy, "cpu" for NumPy."""
     return "cpu" if xp is np else "gpu"
 
 
@@ -105,6 +111,32 @@ def choose(device):
     return "cpu" if problem else "gpu"
 
 
+# Memory
+
+
+def free_memory(xp):
+    """Bytes that arrays of `xp` can still take on this machine, container or GPU.
+
+    What an RMM or CuPy pool holds without using counts as free; RMM does not say how much of
+    its pool is in use, so all of it counts, and a full pool is found out only by its own error.
+    """
+    if xp is np:
+        import psutil
+
+        free = psutil.virtual_memory().available
+        with contextlib.suppress(OSError, ValueError):  # no control group, or no limit in it
+            group = Path("/sys/fs/cgroup")
+            limit = int((group / "memory.max").read_text())
+            free = min(free, limit - int((group / "memory.current").read_text()))
+        return max(free, 0)
+    free = xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
+    rmm = sys.modules.get("rmm")
+    if rmm is not None:
+        resource = rmm.mr.get_current_device_resource()
+        free += resource.pool_size() if hasattr(resource, "pool_size") else 0
+    return free
+
+
 # Kernels
 
 
@@ -113,8 +145,10 @@ def signatures(stem):
     """{entry: [(type, parameter), ...]} of `kernels/stem.cu`, read from its text."""
     source = re.sub(r"//[^\n]*|/\*.*?\*/", "", (KERNELS / f"{stem}.cu").read_text(), flags=re.S)
     found = {}
-    pattern = r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
-    for entry, parameters in re.findall(pattern, source):
+    entry_point = re.compile(
+        r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
+    )
+    for entry, parameters in entry_point.findall(source):
         found[entry] = [
             (re.sub(r"\bconst\b|\*", "", kind).strip() + ("*" if "*" in parameter else ""), name)
             for parameter in parameters.split(",")
@@ -162,17 +196,33 @@ def _bind(stem, entry, arguments):
     return converted, tuple(sorted(types.items()))
 
 
-def resident_blocks(function, threads):
+def resident_blocks(function, threads, shared_bytes):
     """Blocks of `threads` that all multiprocessors hold at once: the most a barrier can span."""
     import cupy
 
     each = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        function.kernel.ptr, threads, 0
+        function.kernel.ptr, threads, shared_bytes
     )
     return each * cupy.cuda.Device().attributes["MultiProcessorCount"]
 
 
-def launch(stem, entry, *arguments, size, geometry=None, threads=256, cooperative=False):
+def most_blocks():
+    """More blocks than any cooperative launch on the current GPU has."""
+    import cupy
+
+    return 32 * cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+
+def launch(
+    stem,
+    entry,
+    *arguments,
+    size,
+    geometry=None,
+    threads=256,
+    cooperative=False,
+    shared_bytes=0,
+):
     """Run the twin of `kernels/stem`'s `entry` that fits the arrays among `arguments`.
 
     Parameters
@@ -184,10 +234,12 @@ def launch(stem, entry, *arguments, size, geometry=None, threads=256, cooperativ
         Overrides both.
     cooperative : bool
         The kernel synchronises its whole grid: no more blocks than fit at once.
+    shared_bytes : int
+        Dynamic shared memory of a block.
     """
     if not any(is_on_gpu(argument) for argument in arguments):
         twin = getattr(importlib.import_module(f".kernels.{stem}", __package__), entry)
-        with _one_parallel_kernel:
+        with one_parallel_kernel:
             twin(*arguments)
         return
     import cupy
@@ -195,11 +247,13 @@ def launch(stem, entry, *arguments, size, geometry=None, threads=256, cooperativ
     converted, types = _bind(stem, entry, arguments)
     device = cupy.cuda.Device()
     function = _cuda_function(stem, entry, types, cooperative, device.id)
+    if shared_bytes > 48 * 1024:  # more than that has to be asked for
+        function.max_dynamic_shared_size_bytes = shared_bytes
     if geometry is None:
         most = (
-            resident_blocks(function, threads)
+            resident_blocks(function, threads, shared_bytes)
             if cooperative
             else 64 * device.attributes["MultiProcessorCount"]
         )
         geometry = (max(1, min(most, -(-size // threads))), threads)
-    function((int(geometry[0]),), (int(geometry[1]),), tuple(converted))
+    function((int(geometry[0]),), (int(geometry[1]),), tuple(converted), shared_mem=shared_bytes)

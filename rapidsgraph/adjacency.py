@@ -1,0 +1,120 @@
+"""Adjacency lists: built from pairs of ids, transposed, or taken both ways.
+
+Means: for every row its neighbors, ascending, with offsets and perhaps weights.
+Requires: ids are int32 below the number of vertices, on the device where the lists will be.
+"""
+
+from dataclasses import dataclass, fields
+
+from . import device
+from .sorting import sort_pairs
+
+MULTI_EDGES = {"keep": None, "first": 0, "sum": 1, "min": 2, "max": 3}
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Neighbors of every vertex, ascending.
+
+    Attributes
+    ----------
+    offsets : int64, shape (vertices + 1,)
+        Those of vertex v are at offsets[v] to offsets[v + 1].
+    neighbors : int32, shape (arcs,)
+    weights : floating point or integers, shape (arcs,), or empty
+    """
+
+    offsets: object
+    neighbors: object
+    weights: object
+
+    @property
+    def nbytes(self):
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+
+def from_pairs(rows, neighbors, weights, count, multi_edges):
+    """Lists of `count` rows from pairs of ids; parallel ones become what `multi_edges` says.
+
+    `weights` is an array by pair, or None.
+    """
+    return _merge_parallel(_sorted(rows, neighbors, weights, count), MULTI_EDGES[multi_edges])
+
+
+def transposed(lists):
+    """The lists with rows and neighbors exchanged."""
+    return _transposed_pairs(lists, rows_of(lists), lists.neighbors)
+
+
+def both_ways(upper):
+    """From each edge once, as neighbor >= row, to both its directions; a self-loop stays one."""
+    xp, count = device.array_module(upper.neighbors), upper.offsets.size - 1
+    rows = rows_of(upper)
+    proper = upper.neighbors != rows
+    if bool(proper.all()):
+        lower = _transposed_pairs(upper, rows, upper.neighbors)
+    else:
+        lower = _transposed_pairs(upper, rows[proper], upper.neighbors[proper], proper)
+    del rows, proper
+    # Rows are split between the two with the smaller neighbors in one, so joining keeps order.
+    weighted = upper.weights.size > 0
+    joined = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
+    joined_weights = xp.empty(joined.size if weighted else 0, upper.weights.dtype)
+    device.launch(
+        "build", "join_rows", count, lower.offsets, lower.neighbors, lower.weights, upper.offsets,
+        upper.neighbors, upper.weights, weighted, joined, joined_weights, size=32 * count,
+    )  # fmt: skip
+    return Adjacency(lower.offsets + upper.offsets, joined, joined_weights)
+
+
+def rows_of(lists):
+    """The row of every arc, int32."""
+    xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
+    rows = xp.empty(lists.neighbors.size, xp.int32)
+    device.launch("build", "expand_rows", count, lists.offsets, rows, size=32 * count)
+    return rows
+
+
+def _transposed_pairs(lists, rows, neighbors, kept=None):
+    weights = lists.weights if lists.weights.size else None
+    if weights is not None and kept is not None:
+        weights = weights[kept]
+    return _sorted(neighbors, rows, weights, lists.offsets.size - 1, minor_sorted=True)
+
+
+def _sorted(major, minor, weights, count, minor_sorted=False):
+    xp = device.array_module(major)
+    offsets, neighbors, order = sort_pairs(
+        major, minor, count, with_order=weights is not None, minor_sorted=minor_sorted
+    )
+    return Adjacency(offsets, neighbors, xp.empty(0) if weights is None else weights[order])
+
+
+def _merge_parallel(lists, how):
+    """One arc for each run of equal neighbors in a row."""
+    xp, neighbors, offsets = device.array_module(lists.neighbors), lists.neighbors, lists.offsets
+    if how is None or not neighbors.size:
+        return lists
+    first = xp.empty(neighbors.size, bool)
+    first[0] = True
+    xp.not_equal(neighbors[1:], neighbors[:-1], out=first[1:])
+    starts = offsets[:-1]
+    first[starts[starts < offsets[1:]]] = True
+    if bool(first.all()):
+        return lists
+    weights = lists.weights
+    if weights.size:
+        starts = xp.flatnonzero(first)
+        weights = xp.empty(starts.size, lists.weights.dtype)
+        device.launch(
+            "build", "reduce_runs", starts.size, neighbors.size, starts, lists.weights, how,
+            weights, size=starts.size,
+        )  # fmt: skip
+    return Adjacency(_kept_offsets(first, offsets, xp), neighbors[first], weights)
+
+
+def _kept_offsets(keep, offsets, xp):
+    """Offsets once only the marked arcs are left."""
+    before = xp.zeros(keep.size + 1, xp.int32 if keep.size < 2**31 else xp.int64)
+    xp.cumsum(keep, out=before[1:])
+    return before[offsets].astype(xp.int64)

@@ -1,0 +1,355 @@
+"""PageRank: how often a surfer is at each vertex who follows edges and sometimes starts anew.
+
+Means: rank[v] = damping * (sum over edges (u, v) of rank[u] w / W[u] + what sinks give v)
+  + (1 - damping) * personalization[v], iterated until the ranks change by less than `tolerance`.
+Requires: weights that are finite and not negative (checked by Graph).
+Reference: Page, Brin, Motwani, Winograd 1999; Kim (methods edge and node); Reddy (contribution
+  and warp). What a method does differently is its kernel, in kernels/rank.cu and rank.py.
+
+`edge`, `node`, `contribution` and `warp` queue one sweep an iteration and look at the residual
+only now and then: the kernels themselves stop once it is small enough. `auto` runs many
+iterations in one launch over a layout of its own (row_order.py).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import device
+from ..adjacency import rows_of
+from ..errors import GraphError, NotConverged
+from ..graph import as_graph, check_choice
+from ..memory import check_fits, estimate_memory
+from ..progress import reporter
+from ..vertex_values import values_by_id
+from . import row_order
+
+METHODS = ("auto", "edge", "node", "contribution", "warp")
+PRECISIONS = {"double": np.float64, "single": np.float32}
+PARTS = 64  # of the vertices, with a partial sum each, on a CPU
+SHORT, LONG = 32, 1024  # method warp: a thread, a warp or a block sums a list up to or past these
+
+
+def pagerank(
+    graph,
+    *,
+    damping=0.85,
+    tolerance=1e-6,
+    max_iterations=100,
+    personalization=None,
+    dangling="uniform",
+    start=None,
+    method="auto",
+    precision="double",
+    progress=None,
+    launch=None,
+):
+    """Rank vertices by PageRank.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        A frame is taken as directed, with columns `source` and `destination`.
+    damping : float
+        Probability of following an edge, 0 to 1.
+    tolerance : float
+        Iterate until the total absolute change (L1) of one iteration is below it; 0 runs exactly
+        `max_iterations`.
+    max_iterations : int
+    personalization : frame or dict, optional
+        Where the surfer starts anew: `vertex` and one column of weights, scaled to sum to 1;
+        vertices left out get 0. Everywhere alike by default.
+    dangling : {"uniform", "drop"}, frame or dict
+        Where the rank of vertices without out-edges goes: to all alike, nowhere (formula (1) of
+        Kim and Reddy, which loses it), or as weighted as in `personalization`.
+    start : frame or dict, optional
+        First ranks, scaled to sum to 1; all alike by default.
+    method : {"auto", "edge", "node", "contribution", "warp"}
+        How an iteration is computed; the ranks are the same.
+    precision : {"double", "single"}
+        Of the ranks and of what is gathered; sums are double.
+    progress : bool or callable, optional
+        A bar on standard error; by default one on a terminal, when the work lasts.
+    launch : (blocks, threads), optional
+        Of a method's kernel on a GPU (not `auto`), as in Kim; a CPU has no use for it.
+
+    Returns
+    -------
+    frame
+        `vertex`, `pagerank`: one row a vertex, sorted by vertex, in the caller's library. Ranks
+        sum to 1, except with ``dangling="drop"``.
+
+    Raises
+    ------
+    NotConverged
+        The tolerance was not reached; has `iterations` and `residual`.
+    GraphError
+        A parameter or frame that cannot be used; the message says why.
+    NotEnoughMemory
+        The run would not fit; raised before it starts.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "a", "a"]})
+    >>> rg.pagerank(edges).round(4)
+      vertex  pagerank
+    0      a    0.4865
+    1      b    0.4635
+    2      c    0.0500
+    """
+    _check(damping, tolerance, max_iterations, method, precision, launch)
+    graph = as_graph(edges=graph, direction="incoming")
+    xp, vertices = graph.xp, graph.num_vertices
+    value_type = PRECISIONS[precision]
+    if not vertices:
+        return graph.label({"pagerank": xp.empty(0, value_type)})
+    needed = estimate_memory(graph, "pagerank").needed
+    check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
+    run = _Run(
+        graph,
+        value_type,
+        damping,
+        tolerance,
+        max_iterations,
+        restart=(1 - damping) * vertex_shares(graph, personalization, "personalization"),
+        share=damping * sink_shares(graph, dangling),
+        start=vertex_shares(graph, start, "start"),
+        launch=launch,
+    )
+    with reporter(progress, "PageRank", max_iterations) as report:
+        ranks, iterations, residual = (
+            _iterate(run, report) if method == "auto" else _sweep(run, method, report)
+        )
+    if tolerance and not residual < tolerance:
+        raise NotConverged(iterations, residual, tolerance)
+    return graph.label({"pagerank": ranks})
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What every method needs. restart, share and start have a value a vertex, or one for all."""
+
+    graph: object
+    value_type: type
+    damping: float
+    tolerance: float
+    max_iterations: int
+    restart: object
+    share: object
+    start: object
+    launch: object
+
+    @property
+    def batch(self):
+        """Iterations between looks at the state: about a tenth of a second of work."""
+        pace = 3e9 if self.graph.xp is np else 3e11  # bytes a second, about
+        work = 16 * self.graph.num_arcs + 64 * self.graph.num_vertices
+        return int(max(1, min(pace / 10 / work, 10_000)))
+
+
+def _iterate(run, report):
+    """Method auto: as many iterations a launch as a batch has."""
+    graph, xp = run.graph, run.graph.xp
+    vertices, value_type = graph.num_vertices, run.value_type
+    rows = graph.kept(
+        f"row order, {np.dtype(value_type).name}",
+        lambda: row_order.arrange(graph.incoming, graph.out_degrees, graph.out_weights, value_type),
+    )
+    by_row = [a if a.size == 1 else a[rows.order] for a in (run.restart, run.share, run.start)]
+    restart, share, start = by_row
+    ranks = xp.full(vertices, 1, value_type) * start.astype(value_type)
+    contributions = xp.zeros(2 * (vertices + 1), value_type)
+    slots = rows.slots if rows.slots.size else slice(0, vertices)
+    contributions[:vertices][slots] = ranks * rows.inverse_weights
+    mass = float(ranks[rows.inverse_weights == 0].sum(dtype=np.float64))
+    state = xp.asarray([0.0, math.inf, mass, 0.0])
+    partials = xp.zeros(2 * PARTS if xp is np else 4 * device.most_blocks())
+    chunk_sums = xp.zeros(max(rows.chunks, 1))
+    arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
+    arrived = xp.zeros(1, xp.uint64)
+    units = rows.chunks + rows.whole_rows + vertices // row_order.WARP + 1
+    iterations, residual, converged = 0, math.inf, False
+    while iterations < run.max_iterations and not converged:
+        count = min(run.batch, run.max_iterations - iterations)
+        arrived.fill(0)
+        device.launch(
+            "rank", "iterate", count, run.tolerance, run.damping, vertices, rows.long_rows,
+            rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot, rows.chunk_rows,
+            rows.chunk_offsets, rows.row_offsets, rows.slice_offsets, rows.neighbors,
+            rows.weights, rows.weights.size > 0, rows.slots, rows.slots.size > 0,
+            rows.inverse_weights, restart, restart.size, share, share.size, contributions, ranks,
+            chunk_sums, arrivals, partials, arrived, state,
+            size=units * row_order.WARP, threads=1024, cooperative=True,
+            shared_bytes=rows.hot * ranks.itemsize,
+        )  # fmt: skip
+        iterations, residual, converged = _read(state)
+        report(iterations, f"change {residual:.1e}")
+    parity = iterations % 2
+    last = contributions[parity * (vertices + 1) :][:vertices][slots]
+    is_sink = rows.inverse_weights == 0
+    by_id = xp.empty(vertices, value_type)
+    by_id[rows.order] = xp.where(is_sink, ranks, last / xp.where(is_sink, 1, rows.inverse_weights))
+    return by_id, iterations, residual
+
+
+def _sweep(run, method, report):
+    """Methods edge, node, contribution and warp: sweep, measure, settle, over and over."""
+    graph, xp = run.graph, run.graph.xp
+    vertices, value_type = graph.num_vertices, run.value_type
+    sinks = graph.out_weights == 0
+    out_weights = xp.where(sinks, 1.0, graph.out_weights).astype(value_type)
+    ranks = xp.empty((2, vertices), value_type)
+    ranks[0] = run.start
+    mass = float(ranks[0][sinks].sum(dtype=np.float64))
+    state = xp.asarray([0.0, math.inf, mass, 0.0])
+    blocks = PARTS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
+    partials = xp.zeros(2 * blocks)
+    sweep = {"edge": _edge_sweep, "node": _node_sweep}.get(method, _contribution_sweep)
+    sweep = sweep(run, method, out_weights, ranks, state)
+    # The formula alone needs neither the change nor what sinks hold, unless someone asks.
+    measured = method == "edge" or run.tolerance > 0 or (mass > 0 and bool(run.share.any()))
+    iterations, residual, converged = 0, math.inf, False
+    while iterations < run.max_iterations and not converged:
+        count = min(run.batch, run.max_iterations - iterations)
+        for iteration in range(iterations, iterations + count):
+            new_ranks = sweep(iteration % 2)
+            if not measured:
+                continue
+            old_ranks = ranks[0 if method == "edge" else iteration % 2]
+            device.launch(
+                "rank", "measure", vertices, method == "edge", new_ranks, sinks, state, old_ranks,
+                partials, size=vertices, geometry=(blocks, 256),
+            )  # fmt: skip
+            device.launch(
+                "rank", "settle", blocks, run.tolerance, partials, state,
+                size=blocks, geometry=(1, 256),
+            )  # fmt: skip
+        if measured:
+            iterations, residual, converged = _read(state)
+        else:
+            iterations += count
+        report(iterations, f"change {residual:.1e}" if measured else "")
+    return ranks[0 if method == "edge" else iterations % 2].copy(), iterations, residual
+
+
+def _edge_sweep(run, method, out_weights, ranks, state):
+    graph, xp = run.graph, run.graph.xp
+    lists = graph.incoming
+    sources, destinations, weights = lists.neighbors, rows_of(lists), lists.weights
+    if not graph.directed:  # each edge once; the kernel adds both ways
+        once = sources <= destinations
+        sources, destinations = sources[once], destinations[once]
+        weights = weights[once] if graph.weighted else weights
+    weights = weights.astype(run.value_type)
+    sums = xp.empty(graph.num_vertices)
+
+    def sweep(parity):
+        device.launch(
+            "rank", "start_ranks", sums.size, run.restart, run.restart.size, run.share,
+            run.share.size, state, sums, size=sums.size, geometry=run.launch,
+        )  # fmt: skip
+        device.launch(
+            "rank", "scatter_edges", sources.size, not graph.directed, run.damping, sources,
+            destinations, weights, graph.weighted, out_weights, ranks[0], state, sums,
+            size=sources.size, geometry=run.launch,
+        )  # fmt: skip
+        return sums
+
+    return sweep
+
+
+def _node_sweep(run, method, out_weights, ranks, state):
+    graph, lists = run.graph, run.graph.incoming
+    weights = lists.weights.astype(run.value_type)
+
+    def sweep(parity):
+        device.launch(
+            "rank", "gather_nodes", graph.num_vertices, lists.offsets, lists.neighbors, weights,
+            graph.weighted, out_weights, run.damping, run.restart, run.restart.size, run.share,
+            run.share.size, state, ranks[parity], ranks[1 - parity],
+            size=graph.num_vertices, geometry=run.launch,
+        )  # fmt: skip
+        return ranks[1 - parity]
+
+    return sweep
+
+
+def _contribution_sweep(run, method, out_weights, ranks, state):
+    graph, xp, lists = run.graph, run.graph.xp, run.graph.incoming
+    vertices = graph.num_vertices
+    contributions = xp.empty((2, vertices), run.value_type)
+    contributions[0] = ranks[0] / out_weights
+    weights = lists.weights.astype(run.value_type)
+    shared = (
+        lists.offsets, lists.neighbors, weights, graph.weighted, out_weights, run.damping,
+        run.restart, run.restart.size, run.share, run.share.size, state,
+    )  # fmt: skip
+    degrees = xp.diff(lists.offsets)
+    bins = [
+        (1, xp.flatnonzero(degrees <= SHORT)),
+        (32, xp.flatnonzero((degrees > SHORT) & (degrees <= LONG))),
+        (0, xp.flatnonzero(degrees > LONG)),
+    ]
+    bins = [(group, rows.astype(xp.int32)) for group, rows in bins if rows.size]
+
+    def sweep(parity):
+        buffers = contributions[parity], contributions[1 - parity], ranks[1 - parity]
+        if method == "contribution":
+            device.launch(
+                "rank", "gather_contributions", vertices, *shared, *buffers,
+                size=vertices, geometry=run.launch,
+            )  # fmt: skip
+            return ranks[1 - parity]
+        for group, rows in bins:
+            device.launch(
+                "rank", "gather_groups", rows.size, rows, group, *shared, *buffers,
+                size=rows.size * (group or 256), geometry=run.launch,
+            )  # fmt: skip
+        return ranks[1 - parity]
+
+    return sweep
+
+
+def _read(state):
+    """(iterations, residual, converged) of the state on the device."""
+    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state).tolist()
+    return int(done), residual, converged != 0
+
+
+def vertex_shares(graph, given, what):
+    """A frame's values by id, or the same for all."""
+    if given is None:
+        return graph.xp.full(1, 1 / graph.num_vertices)
+    return values_by_id(graph, given, what)
+
+
+def sink_shares(graph, dangling):
+    if isinstance(dangling, str):
+        check_choice("dangling", dangling, ("uniform", "drop"))
+        return graph.xp.zeros(1) if dangling == "drop" else vertex_shares(graph, None, "dangling")
+    return vertex_shares(graph, dangling, "dangling")
+
+
+def _check(damping, tolerance, max_iterations, method, precision, launch):
+    for name, value, most in (("damping", damping, 1), ("tolerance", tolerance, math.inf)):
+        if not isinstance(value, (int, float, np.number)) or not 0 <= value <= most:
+            raise GraphError(f"{name} is {value!r}; it must be a number from 0 to {most}")
+    if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
+        raise GraphError(f"max_iterations is {max_iterations!r}; it must be an integer")
+    if max_iterations < 1:
+        raise GraphError(f"max_iterations is {max_iterations}; it must be at least 1")
+    check_choice("method", method, METHODS)
+    check_choice("precision", precision, PRECISIONS)
+    if launch is None:
+        return
+    if method == "auto":
+        raise GraphError("launch is for the methods edge, node, contribution and warp, not auto")
+    good = isinstance(launch, (tuple, list)) and len(launch) == 2
+    if not good or not all(isinstance(n, (int, np.integer)) and n > 0 for n in launch):
+        raise GraphError(f"launch is {launch!r}; it must be (blocks, threads), both positive")
+    if launch[1] > 1024 or (method == "warp" and launch[1] % 32):
+        raise GraphError(
+            f"launch has {launch[1]} threads; 1024 is the most, and warp needs a multiple of 32"
+        )

@@ -1,0 +1,290 @@
+"""Read and write edge lists and results; the format follows from the ending of the file's name.
+
+======================================== ====================================================
+``.csv`` ``.tsv``                        a header, or none if the first row begins with two integers
+``.txt`` ``.edges`` ``.el``              SNAP's text: fields between blanks, ``#`` or ``%`` comments
+``.mtx``                                 Matrix Market coordinates; ids become 0-based
+``.parquet`` ``.pq``                     one file, or a folder of them
+``.feather`` ``.arrow`` ``.ipc``         Arrow's file format; its stream format is read, too
+======================================== ====================================================
+
+Text may be compressed: ``.gz`` behind the ending. Nothing is imported before it is needed.
+"""
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from . import formats
+from .errors import GraphError
+
+POSITIONAL = ["source", "destination", "weight"]
+
+
+def read_edges(path, *, source=None, destination=None, weight=None, device="auto"):
+    """Read an edge list; only the columns that are needed are read.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a folder of Parquet files.
+    source, destination : str or list of str, optional
+        Columns that hold where an edge begins and ends, by default ``"source"`` and
+        ``"destination"``. Lists where several columns make up a name. A file without a header has
+        the columns ``source``, ``destination``, ``weight``, ``column4`` and so on.
+    weight : str, optional
+        Column of weights. Without it weights are not read.
+    device : {"auto", "cpu", "gpu"}
+        Where the frame is to lie. ``"auto"`` takes the GPU where one works.
+
+    Returns
+    -------
+    pandas.DataFrame or cudf.DataFrame
+        One row an edge, columns ``source``, ``destination`` and, if asked for, ``weight``. Columns
+        given as lists keep their names, and then so does the weight. In text, names are int64
+        where all are integers and strings otherwise; weights are float64.
+
+    Raises
+    ------
+    GraphError
+        The file is missing, empty, damaged or of an unknown ending; a column is missing, has
+        missing values, or is a weight and no number; the message says where. Lines count from 1
+        with everything in the file, rows from 0.
+    NoGPU
+        ``device="gpu"`` where none works.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.csv")
+    >>> _ = path.write_text("from,to,km\\nUlm,Aalen,70\\nAalen,Ulm,72\\n")
+    >>> print(read_edges(path, source="from", destination="to", weight="km", device="cpu"))
+      source destination  weight
+    0    Ulm       Aalen    70.0
+    1  Aalen         Ulm    72.0
+    """
+    path, device = Path(path).expanduser(), _chosen(device)
+    with formats.reading(path):
+        file = formats.opened(path, POSITIONAL)
+        sources, destinations = _ends(file, path, source, destination)
+        weights = [] if weight is None else [_checked(file, path, weight, "weight")]
+        if len({*sources, *destinations, *weights}) < len([*sources, *destinations, *weights]):
+            raise GraphError(f"{path}: source, destination and weight must be different columns")
+        is_renamed = not any(isinstance(given, list | tuple) for given in (source, destination))
+        names = POSITIONAL[: 2 + len(weights)] if is_renamed else None
+        groups = [list(group) for group in zip(sources, destinations)]
+        return _frame(file, path, groups, [*sources, *destinations], weights, device, names)
+
+
+def read_table(path, *, device="auto"):
+    """Read values of vertices, such as ranks to start from or weights to prefer some vertices.
+
+    Parameters
+    ----------
+    path : str or path
+        As in `read_edges`, but no Matrix Market file. Two columns: ``vertex`` and one of numbers,
+        whatever it is called. A file without a header has them in this order.
+    device : {"auto", "cpu", "gpu"}
+        Where the frame is to lie.
+
+    Returns
+    -------
+    pandas.DataFrame or cudf.DataFrame
+        Columns ``vertex`` and the other one under its name (``value`` without a header).
+
+    Raises
+    ------
+    GraphError
+        As in `read_edges`, and where there are not exactly these two columns.
+    """
+    path, device = Path(path).expanduser(), _chosen(device)
+    with formats.reading(path):
+        if not path.is_dir() and formats.format_of(path) == "mtx":
+            raise GraphError(f"{path}: a Matrix Market file holds edges, no values of vertices")
+        file = formats.opened(path, ["vertex", "value"])
+        others = [name for name in file.names if name != "vertex"]
+        if len(file.names) != 2 or len(others) != 1:
+            raise GraphError(
+                f"{path}: the columns are {', '.join(file.names)}; it must have two, 'vertex' and "
+                "one of numbers"
+            )
+        return _frame(file, path, [["vertex"]], ["vertex"], others, device)
+
+
+def edge_facts(path, *, source=None, destination=None):
+    """How many edges a file holds and what its ids are, without loading it.
+
+    Parameters
+    ----------
+    path, source, destination
+        As in `read_edges`.
+
+    Returns
+    -------
+    rows : int
+        Edges. Exact for Parquet, Arrow and Matrix Market; for other text the number of lines
+        without the header, which counts comments, too.
+    kind : {"integer", "string"}
+        What the ids are. For text what those of the first row are.
+    bounds : tuple of int, or None
+        Smallest and largest id, from Parquet's statistics or the size in a Matrix Market file;
+        None where the ids are no integers or it is not recorded.
+
+    Raises
+    ------
+    GraphError
+        As in `read_edges`.
+    """
+    path = Path(path).expanduser()
+    with formats.reading(path):
+        file = formats.opened(path, POSITIONAL)
+        sources, destinations = _ends(file, path, source, destination)
+        return file.facts(sources[0], destinations[0])
+
+
+def write_frame(frame, path):
+    """Write a frame; another file of this name is replaced at the end, and only if all went well.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
+        Results or edges. A frame of another library works if it has ``to_arrow()``.
+    path : str or path
+        SNAP text gets the column names as a comment. A Matrix Market file takes only edges between
+        integers from 0 on.
+
+    Raises
+    ------
+    GraphError
+        What `check_writable` finds, what the format cannot hold, or a full disk. Nothing is left
+        behind then.
+    """
+    path = Path(path).expanduser()
+    kind = check_writable(path)
+    import pyarrow as pa
+
+    try:
+        table = _to_arrow(frame)
+        with replacing(path) as file:
+            if path.suffix.lower() == ".gz":
+                import gzip
+
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                    formats.write(table, packed, kind)
+            else:
+                formats.write(table, file, kind)
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from error
+    except (OSError, pa.ArrowException) as error:
+        raise GraphError(f"{path}: it could not be written ({error})") from error
+
+
+def check_writable(path, endings=None):
+    """Check before long work that its result can be written.
+
+    Parameters
+    ----------
+    path : str or path
+    endings : sequence of str, optional
+        Endings that will do, instead of those that `write_frame` knows.
+
+    Returns
+    -------
+    str
+        The format, or the ending if `endings` were given.
+
+    Raises
+    ------
+    GraphError
+        Unknown ending, no such folder, a folder of this name, or no permission.
+    """
+    path = Path(path).expanduser()
+    ending = path.suffix.lower()
+    if endings is not None and ending not in endings:
+        raise GraphError(f"{path}: the ending {ending!r} is not known; try {' '.join(endings)}")
+    kind = formats.format_of(path) if endings is None else ending
+    folder = Path(os.path.realpath(path)).parent
+    if path.is_dir():
+        raise GraphError(f"{path}: it is a folder; give the name of a file")
+    if not folder.is_dir():
+        raise GraphError(f"{path}: the folder {folder} does not exist; make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise GraphError(f"{path}: there is no permission to write into the folder {folder}")
+    return kind
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A binary file that takes the place of `path` at the end, and vanishes if the block fails."""
+    final = Path(os.path.realpath(path))  # the file that a link leads to, not the link
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, final)
+    except BaseException:  # KeyboardInterrupt, too
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _chosen(device):
+    from .device import choose
+
+    return choose(device)
+
+
+def _checked(file, path, name, what):
+    """`name`, if there is exactly one such column in the file."""
+    if file.names.count(name) == 1:
+        return name
+    from .frames import missing_column
+
+    if name in file.names:
+        raise GraphError(f"{path}: several columns are called {name!r}; rename all but one")
+    raise GraphError(f"{path}: {missing_column(name, file.names, what)}")
+
+
+def _ends(file, path, source, destination):
+    """The columns of sources and those of destinations, as lists of one length."""
+    ends = []
+    for what, given in (("source", source), ("destination", destination)):
+        names = [what if given is None else given] if not isinstance(given, list | tuple) else given
+        ends.append([_checked(file, path, name, what) for name in names])
+    if len(ends[0]) != len(ends[1]) or not ends[0]:
+        raise GraphError(
+            f"{path}: {len(ends[0])} columns for source and {len(ends[1])} for destination; give "
+            "the same number of both"
+        )
+    return ends
+
+
+def _frame(file, path, groups, ids, numbers, device, names=None):
+    """The columns `ids` and `numbers` of the file as a frame, under new names if there are any."""
+    columns = [*ids, *numbers]
+    if device == "gpu" and isinstance(file, formats.Parquet) and file.has_numbers(numbers):
+        import cudf
+
+        frame = cudf.read_parquet(file.paths, columns=columns)[columns]
+        frame.columns = names or columns
+        return frame
+    table = formats.checked(file.read(groups, numbers).select(columns), path, numbers)
+    table = table.rename_columns(names or columns)
+    if device == "gpu":
+        import cudf
+
+        return cudf.DataFrame.from_arrow(table)
+    return table.to_pandas(ignore_metadata=True)
+
+
+def _to_arrow(frame):
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        return frame
+    library = type(frame).__module__.split(".")[0]
+    if library == "pandas":
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    return frame.to_arrow(preserve_index=False) if library == "cudf" else frame.to_arrow()

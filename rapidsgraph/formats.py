@@ -1,0 +1,296 @@
+"""One reader and one writer for each kind of file, to and from Arrow tables.
+
+`opened(path)` gives a `Parquet`, an `Arrow`, a `Text` or a `Matrix`. They share `.names` (the
+columns), `.read(groups, numbers)` and `.facts(source, destination)`; a group is a list of columns
+that hold names of one kind. `files.py` is the public side.
+"""
+
+import contextlib
+import csv
+import io
+import itertools
+import zlib
+from pathlib import Path
+
+from .errors import GraphError
+from .textfiles import DELIMITERS, Matrix, Text, is_number
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "text",
+    ".edges": "text",
+    ".el": "text",
+    ".mtx": "mtx",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+}
+
+
+def format_of(path):
+    """csv, tsv, text, mtx, parquet or arrow, by the ending of `path`.
+
+    Raises
+    ------
+    GraphError
+        An ending that is not known, or `.gz` behind one that is compressed inside.
+    """
+    is_packed = path.suffix.lower() == ".gz"
+    ending = (Path(path.stem) if is_packed else path).suffix.lower()
+    kind = ENDINGS.get(ending)
+    if kind is None:
+        text = [each for each in ENDINGS if ENDINGS[each] in DELIMITERS]
+        raise GraphError(
+            f"{path}: the ending {ending!r} is not known; known are {' '.join(ENDINGS)}, and .gz "
+            f"behind {' '.join(text)}"
+        )
+    if is_packed and kind not in DELIMITERS:
+        raise GraphError(f"{path}: {ending} is compressed inside and cannot be read from .gz")
+    return kind
+
+
+@contextlib.contextmanager
+def reading(path):
+    """Turn what readers raise about missing and damaged files into a GraphError."""
+    try:
+        yield
+    except (GraphError, MemoryError):
+        raise
+    except FileNotFoundError as error:
+        raise GraphError(f"{path}: there is no such file") from error
+    except PermissionError as error:
+        raise GraphError(f"{path}: there is no permission to read it") from error
+    except (EOFError, zlib.error) as error:
+        raise GraphError(f"{path}: the gzip data are truncated or damaged ({error})") from error
+    except UnicodeDecodeError as error:
+        raise GraphError(f"{path}: the text is not UTF-8 ({error}); convert it first") from error
+    except (ValueError, OSError, csv.Error, NotImplementedError, TypeError, KeyError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise GraphError(f"{path}: truncated, damaged or no such format ({reason})") from error
+
+
+def opened(path, positional):
+    """The file as `Parquet`, `Arrow`, `Text` or `Matrix`.
+
+    Parameters
+    ----------
+    positional : list of str
+        What the first columns of a text file without a header are called.
+    """
+    kind = "parquet" if path.is_dir() else format_of(path)
+    if path.stat().st_size == 0:
+        raise GraphError(f"{path}: the file is empty")
+    if kind == "parquet":
+        return Parquet(path)
+    if kind == "arrow":
+        return Arrow(path)
+    return Matrix(path) if kind == "mtx" else Text(path, kind, positional)
+
+
+def kind_of_id(schema, *names):
+    """ "integer" or "string": what the named columns hold."""
+    from pyarrow import types
+
+    kinds = [schema.field(name).type for name in names]
+    kinds = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
+    return "integer" if all(map(types.is_integer, kinds)) else "string"
+
+
+class Parquet:
+    """A Parquet file, or all Parquet files in and below a folder."""
+
+    def __init__(self, path):
+        import pyarrow.dataset
+
+        self.paths = [str(path)]
+        if path.is_dir():
+            found = [each for each in path.rglob("*") if each.suffix in (".parquet", ".pq")]
+            self.paths = sorted(str(each) for each in found if each.name[0] not in "._")
+        if not self.paths:
+            raise GraphError(f"{path}: the folder holds no .parquet or .pq file")
+        self.dataset = pyarrow.dataset.dataset(self.paths, format="parquet")
+        self.names = self.dataset.schema.names
+
+    def read(self, groups, numbers):
+        return self.dataset.to_table(columns=[*itertools.chain(*groups), *numbers])
+
+    def has_numbers(self, names):
+        return all(is_plain_number(self.dataset.schema.field(name).type) for name in names)
+
+    def facts(self, source, destination):
+        """(rows, kind of id, smallest and largest id if they are recorded), from metadata."""
+        import pyarrow.parquet
+
+        rows, low, high = 0, [], []
+        for path in self.paths:
+            metadata = pyarrow.parquet.read_metadata(path)
+            rows += metadata.num_rows
+            groups = map(metadata.row_group, range(metadata.num_row_groups))
+            columns = [
+                group.column(place) for group in groups for place in range(group.num_columns)
+            ]
+            for column in columns:
+                if column.path_in_schema in (source, destination) and column.num_values:
+                    recorded = column.is_stats_set and column.statistics.has_min_max
+                    low.append(column.statistics.min if recorded else None)
+                    high.append(column.statistics.max if recorded else None)
+        kind = kind_of_id(self.dataset.schema, source, destination)
+        is_known = kind == "integer" and low and None not in low
+        return rows, kind, (min(low), max(high)) if is_known else None
+
+
+class Arrow:
+    """An Arrow IPC file (which is what Feather is) or stream."""
+
+    def __init__(self, path):
+        self.path = path
+        with self._batches() as batches:
+            self.schema = batches.schema
+        self.names = self.schema.names
+
+    @contextlib.contextmanager
+    def _batches(self, columns=()):
+        import pyarrow
+
+        with pyarrow.memory_map(str(self.path)) as file:
+            is_file = file.read(6) == b"ARROW1"
+            file.seek(0)
+            kept = [self.names.index(name) for name in columns] or None
+            options = pyarrow.ipc.IpcReadOptions(included_fields=kept)
+            start = pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream
+            with start(file, options=options) as batches:
+                yield batches
+
+    def read(self, groups, numbers):
+        columns = [*itertools.chain(*groups), *numbers]
+        with self._batches(columns) as batches:
+            return batches.read_all().select(columns)
+
+    def facts(self, source, destination):
+        """(rows, kind of id, None); reads one column."""
+        with self._batches([source]) as batches:
+            if hasattr(batches, "num_record_batches"):
+                batches = map(batches.get_batch, range(batches.num_record_batches))
+            rows = sum(batch.num_rows for batch in batches)
+        return rows, kind_of_id(self.schema, source, destination), None
+
+
+def is_plain_number(kind):
+    """Whether an Arrow type is of integers or floating-point numbers."""
+    from pyarrow import types
+
+    return types.is_integer(kind) or types.is_floating(kind)
+
+
+def checked(table, path, numbers):
+    """The table without dictionaries and decimals.
+
+    Raises
+    ------
+    GraphError
+        A missing value, or something else than numbers in the columns `numbers`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns)):
+        if column.null_count:
+            row = pc.index(column.is_null(), True).as_py()
+            raise GraphError(f"{path}: column {name!r} has no value in row {row}")
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if name in numbers and pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        if name in numbers and not is_plain_number(column.type):
+            rows = enumerate(column.to_pylist())
+            wrong = ((row, value) for row, value in rows if not is_number(str(value)))
+            row, value = next(wrong, (0, column[0]))
+            raise GraphError(
+                f"{path}: column {name!r} holds {column.type} where numbers are needed, such as "
+                f"{str(value)!r} in row {row}"
+            )
+        table = table.set_column(place, name, column)
+    return table
+
+
+def write(table, file, kind):
+    """Write an Arrow table into a binary file.
+
+    Raises
+    ------
+    GraphError
+        What the format cannot express; the message names one that can.
+    """
+    import pyarrow as pa
+
+    if kind == "parquet":
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(table, file, compression="zstd")
+    elif kind == "arrow":
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_file(file, table.schema, options=options) as writer:
+            writer.write_table(table)
+    elif kind == "mtx":
+        _write_matrix(table, file)
+    else:
+        _write_text(table, file, kind)
+
+
+def _write_text(table, file, kind):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "text":
+        for name, column in zip(table.column_names, table.columns):
+            is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+            spaced = is_text and pc.match_substring_regex(column, r"^[#%]|\s|^$")
+            if column.null_count or (is_text and pc.any(spaced).as_py()):
+                raise GraphError(
+                    f"column {name!r} has missing values, or names with spaces or a comment sign, "
+                    "which SNAP text cannot hold; write .csv, .tsv or .parquet"
+                )
+    head = io.StringIO()
+    separator = "\t" if kind == "text" else DELIMITERS[kind]
+    csv.writer(head, delimiter=separator, lineterminator="\n").writerow(table.column_names)
+    file.write((("# " if kind == "text" else "") + head.getvalue()).encode())
+    _write_rows(table, file, separator, "none" if kind == "text" else "needed")
+
+
+def _write_rows(table, file, separator, quoting):
+    from pyarrow import csv as writer
+
+    options = writer.WriteOptions(include_header=False, delimiter=separator, quoting_style=quoting)
+    writer.write_csv(table, file, options)
+
+
+def _write_matrix(table, file):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = [name for name in ("source", "destination") if name in table.column_names]
+    columns = [table[name] for name in ids]
+    if len(ids) < 2 or not all(pa.types.is_integer(column.type) for column in columns):
+        raise GraphError(
+            "a Matrix Market file holds edges between integers from 0: columns 'source' and "
+            f"'destination', and 'weight' if there is one; these are {table.schema.names}"
+        )
+    bounds = [pc.min_max(column).as_py() for column in columns]
+    if len(table) and (
+        min(each["min"] for each in bounds) < 0 or any(c.null_count for c in columns)
+    ):
+        raise GraphError(
+            "a Matrix Market file holds ids from 0 on, and some are negative or missing"
+        )
+    size = max(each["max"] for each in bounds) + 1 if len(table) else 0
+    field, columns = "pattern", [pc.add(column, 1) for column in columns]
+    if "weight" in table.column_names:
+        columns.append(table["weight"])
+        field = "integer" if pa.types.is_integer(table["weight"].type) else "real"
+    banner = f"%%MatrixMarket matrix coordinate {field} general\n{size} {size} {len(table)}\n"
+    file.write(banner.encode())
+    names = ["source", "destination", "weight"][: len(columns)]
+    _write_rows(pa.table(columns, names), file, " ", "none")

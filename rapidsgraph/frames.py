@@ -1,0 +1,248 @@
+"""Frames <-> arrays; the only file that tells frame libraries apart.
+
+A frame is pandas, cuDF, a PyArrow table or record batch, anything with the Arrow PyCapsule
+stream (Polars, DuckDB, ...), or a mapping from column names to arrays. None of these libraries
+is imported to find out: whoever holds such a frame has imported it.
+
+Columns come out as NumPy or CuPy arrays where they are numbers, and as pandas or cuDF Series
+where they are text. What text needs (distinct, sort, join) is written once for both.
+"""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+
+from . import device
+from .errors import GraphError
+
+ALIASES = {
+    "source": ("src", "from", "u", "source_id", "start", "tail", "node1", "citing"),
+    "destination": ("dst", "target", "to", "v", "destination_id", "end", "head", "node2", "cited"),
+    "weight": ("weights", "w", "value", "values", "cost", "distance", "wgt"),
+    "vertex": ("vertices", "node", "id", "name", "source"),
+}
+
+
+def kind_of(frame):
+    """The name of the library a frame belongs to: pandas, cudf, arrow, polars, ..., or arrays.
+
+    Raises
+    ------
+    GraphError
+        Not a frame; the message says what would be.
+    """
+    library = type(frame).__module__.split(".")[0].lstrip("_")
+    if library in ("pandas", "cudf") and hasattr(frame, "columns"):
+        return library
+    if library in ("dask", "dask_expr", "dask_cudf"):
+        raise GraphError("Dask frames are not supported yet; call .compute() on it first")
+    if library == "polars" and hasattr(frame, "collect"):
+        raise GraphError("a lazy Polars frame has no rows yet; call .collect() on it first")
+    if library == "pyarrow" and hasattr(frame, "schema"):
+        return "arrow"
+    if hasattr(frame, "__arrow_c_stream__"):
+        return library
+    if isinstance(frame, Mapping):
+        return "arrays"
+    raise GraphError(
+        f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, cuDF or "
+        "Polars frame, an Arrow table, or a mapping of column names to arrays"
+    )
+
+
+def opened(frame):
+    """(kind, frame) with whatever only streams turned into an Arrow table, once."""
+    kind = kind_of(frame)
+    if kind not in ("pandas", "cudf", "arrays"):
+        import pyarrow
+
+        frame = pyarrow.table(frame)
+    return kind, frame
+
+
+def column_names(frame):
+    """Names of the columns of an opened frame."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    return list(getattr(frame, "column_names", None) or frame.columns)
+
+
+def missing_column(name, there, what, wanted=None):
+    """The error for a column that is not there, with the likely one."""
+    there = [str(column) for column in there]
+    lower = {column.lower(): column for column in there}
+    likely = next(
+        (lower[alias] for alias in (what, *ALIASES.get(what, ())) if alias in lower), None
+    ) or next(iter(difflib.get_close_matches(str(name), there, 1, 0.6)), None)
+    argument = wanted or what
+    hint = f"; give {argument}={likely!r} if that is it" if likely else ""
+    return GraphError(f"there is no column {name!r}; the columns are {', '.join(there)}{hint}")
+
+
+def column(frame, name, what, wanted=None):
+    """One column of an opened frame: an array where it holds numbers, a Series where text.
+
+    Raises
+    ------
+    GraphError
+        Missing column, missing value (names its row), or a type that is neither.
+    """
+    there = column_names(frame)
+    if name not in there:
+        raise missing_column(name, there, what, wanted)
+    if there.count(name) > 1:
+        raise GraphError(f"{there.count(name)} columns are called {name!r}; rename all but one")
+    values = frame[name]
+    library = type(values).__module__.split(".")[0]
+    if library == "pyarrow":
+        values = _from_arrow(values, name)
+    elif library == "cudf":
+        values = _from_cudf(values, name)
+    elif library == "pandas":
+        values = _from_pandas(values, name)
+    elif not device.is_on_gpu(values):
+        values = np.asarray(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "OUST":
+        values = _from_pandas(importlib.import_module("pandas").Series(values), name)
+    if getattr(values, "ndim", 1) != 1:
+        raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
+    return values
+
+
+def _no_value(name, row):
+    return GraphError(f"column {name!r} has no value in row {row}; drop such rows or fill them")
+
+
+def _from_pandas(series, name):
+    import pandas
+
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        series = series.astype(series.cat.categories.dtype)
+    if series.dtype.kind in "iu" and isinstance(series.dtype, np.dtype):
+        return series.to_numpy()
+    empty = series.isna().to_numpy()
+    if series.dtype.kind != "f" and empty.any():  # a NaN among numbers is the caller's to judge
+        raise _no_value(name, int(empty.argmax()))
+    if series.dtype.kind in "iufb":
+        kind = series.dtype.kind
+        wanted = {"f": "float64", "b": "bool"}.get(kind, f"{'u' if kind == 'u' else ''}int64")
+        if isinstance(series.dtype, np.dtype):
+            return series.to_numpy()
+        missing = {"na_value": np.nan} if kind == "f" else {}
+        return series.to_numpy(wanted, **missing)
+    inferred = pandas.api.types.infer_dtype(series, skipna=True)
+    if inferred == "string" or (inferred == "empty" and not len(series)):
+        return series.reset_index(drop=True)
+    if inferred == "integer":
+        try:
+            return series.to_numpy("int64")
+        except OverflowError:
+            raise GraphError(f"column {name!r} has integers beyond 64 bits; use text") from None
+    raise GraphError(
+        f"column {name!r} holds {inferred} values ({series.dtype}), such as "
+        f"{series.iloc[0]!r} in row 0; it must hold integers or text"
+    )
+
+
+def _from_cudf(series, name):
+    if series.dtype.name == "category":
+        series = series.astype(series.cat.categories.dtype)
+    if series.has_nulls:
+        if series.dtype.kind == "f":
+            return series.astype("float64").fillna(np.nan).values
+        raise _no_value(name, int(series.isna().values.argmax()))
+    if series.dtype.kind in "iufb":
+        return series.values
+    if series.dtype.kind == "O" or str(series.dtype) in ("str", "string"):
+        return series.reset_index(drop=True)
+    raise GraphError(f"column {name!r} holds {series.dtype}; it must hold integers or text")
+
+
+def _from_arrow(chunked, name):
+    import pyarrow
+
+    if isinstance(chunked, pyarrow.ChunkedArray):
+        chunked = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
+    if isinstance(chunked, pyarrow.ChunkedArray):  # combine_chunks of old releases
+        chunked = pyarrow.concat_arrays(chunked.chunks)
+    if pyarrow.types.is_dictionary(chunked.type):
+        chunked = chunked.dictionary_decode()
+    if chunked.null_count and not pyarrow.types.is_floating(chunked.type):
+        empty = chunked.is_null().to_numpy(zero_copy_only=False)
+        raise _no_value(name, int(empty.argmax()))
+    if pyarrow.types.is_integer(chunked.type) or pyarrow.types.is_floating(chunked.type):
+        return chunked.to_numpy(zero_copy_only=False)
+    return _from_pandas(chunked.to_pandas(), name)
+
+
+def make(kind, columns, xp):
+    """A frame of library `kind` from {name: array or Series}, in that order."""
+    if kind == "arrays":
+        return {
+            name: values if isinstance(values, xp.ndarray) else values.to_numpy()
+            for name, values in columns.items()
+        }
+    if kind in ("pandas", "cudf"):
+        return sys.modules[kind].DataFrame(columns)
+    import pyarrow
+
+    table = pyarrow.table(
+        {
+            name: pyarrow.array(values)
+            if isinstance(values, np.ndarray)
+            else pyarrow.Array.from_pandas(values)
+            for name, values in columns.items()
+        }
+    )
+    if kind in ("polars", "duckdb"):
+        return sys.modules[kind].from_arrow(table)
+    return table
+
+
+def text_library(values):
+    """pandas or cudf, whichever a Series belongs to."""
+    return sys.modules[type(values).__module__.split(".")[0]]
+
+
+def distinct_text(columns):
+    """The distinct values of several text Series together, sorted."""
+    library = text_library(columns[0])
+    distinct = [values.drop_duplicates() for values in columns]
+    return library.concat(distinct).drop_duplicates().sort_values(ignore_index=True)
+
+
+def text_positions(values, names):
+    """Where each of `values` stands in the sorted, distinct `names`; -1 where it does not."""
+    library = text_library(values)
+    xp = np if library.__name__ == "pandas" else device.import_cupy()
+    left = library.DataFrame({"name": values.reset_index(drop=True)})
+    right = library.DataFrame({"name": names, "position": xp.arange(len(names))})
+    if library.__name__ == "cudf":  # a join there does not keep the order of rows
+        left["row"] = xp.arange(len(left))
+        joined = left.merge(right, on="name", how="left").sort_values("row")
+    else:
+        joined = left.merge(right, on="name", how="left")
+    return joined["position"].fillna(-1).astype("int64").values
+
+
+def distinct_numbers(columns, xp):
+    """The distinct values of several integer arrays together, sorted."""
+    if xp is np:
+        pandas = importlib.import_module("pandas")
+        distinct = [pandas.unique(values) for values in columns]  # hashes: no sort of every row
+        return np.sort(pandas.unique(np.concatenate(distinct)))
+    return xp.unique(xp.concatenate([xp.unique(values) for values in columns]))
+
+
+def number_positions(values, names, xp):
+    """Where each of `values` stands in the sorted, distinct `names`; -1 where it does not."""
+    if xp is np:
+        pandas = importlib.import_module("pandas")
+        return pandas.Index(names).get_indexer(values)
+    if not names.size:
+        return xp.full(values.size, -1)
+    found = xp.minimum(xp.searchsorted(names, values), names.size - 1)
+    return xp.where(names[found] == values, found, -1)

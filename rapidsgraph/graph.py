@@ -1,0 +1,346 @@
+"""Graph: vertex names, adjacency lists by source and by destination, weights, the build report.
+
+Means: an edge frame, checked once, with its policies applied, ready for sweeps.
+Requires: nothing; what the frame lacks is an error that names it.
+The lists are sorted by neighbor, so results do not depend on the order of rows. One direction is
+built from the frame, the other from it on first use; without direction both are the same lists.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import device, frames
+from .adjacency import MULTI_EDGES, both_ways, from_pairs, transposed
+from .errors import GraphError
+from .memory import build_bytes, check_fits
+from .names import name_vertices
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of the rows. Counts, and bytes."""
+
+    rows: int
+    self_loops_dropped: int
+    rows_merged: int
+    edges: int
+    vertices: int
+    isolates: int
+    nbytes: int
+
+    def __str__(self):
+        return (
+            f"{self.rows:,} rows: {self.self_loops_dropped:,} self-loops dropped, "
+            f"{self.rows_merged:,} merged into others, {self.edges:,} edges left; "
+            f"{self.vertices:,} vertices, {self.isolates:,} of them without an edge; "
+            f"{self.nbytes:,} bytes"
+        )
+
+
+class Graph:
+    """A graph built from an edge frame.
+
+    Parameters
+    ----------
+    edges : frame
+        pandas, cuDF, Polars or another Arrow frame, or a mapping from names to NumPy or CuPy
+        arrays; one row an edge. On a GPU the graph stays there.
+    source, destination : str or list of str
+        Columns that name the ends: integers, text, or several columns together.
+    weight : str, optional
+        Column of weights: finite, not negative.
+    directed : bool
+        Without direction an edge goes both ways, and (a, b) is parallel to (b, a).
+    multi_edges : {"first", "sum", "min", "max", "keep"}
+        What becomes of parallel edges: the first row's weight, or a combination of all; "sum"
+        without weights counts them. "keep" keeps each.
+    self_loops : {"keep", "drop"}
+    vertices : int, range, frame, array or Series, optional
+        Names to include even without edges; ``range(n)`` (or n) says ids are below n already.
+
+    Attributes
+    ----------
+    num_vertices, num_edges : int
+    vertices : frame
+        Names, one row a vertex, sorted, in the caller's library.
+    directed, weighted : bool
+    device : {"cpu", "gpu"}
+    report : Report
+    nbytes : int
+        Held now, in bytes.
+
+    Raises
+    ------
+    GraphError
+        Missing column, missing or unsuitable name, weight that is negative, NaN, infinite or no
+        number (names the row), unknown policy.
+    NotEnoughMemory
+        The build would not fit; raised before it starts.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": ["b", "a", "b"], "destination": ["a", "c", "a"]})
+    >>> graph = rg.Graph(edges)
+    >>> graph.num_vertices, graph.num_edges, graph.report.rows_merged
+    (3, 2, 1)
+    """
+
+    def __init__(
+        self,
+        edges,
+        source="source",
+        destination="destination",
+        weight=None,
+        *,
+        directed=True,
+        multi_edges="first",
+        self_loops="keep",
+        vertices=None,
+    ):
+        self._load(edges, source, destination, weight, directed, multi_edges, self_loops, vertices)
+        self._build("outgoing")
+
+    @classmethod
+    def for_sweep(cls, edges, direction):
+        """A directed graph of an edge frame with default policies, lists of `direction` first."""
+        graph = object.__new__(cls)
+        graph._load(edges, "source", "destination", None, True, "first", "keep", None)
+        graph._build(direction)
+        return graph
+
+    def _load(
+        self, edges, source, destination, weight, directed, multi_edges, self_loops, vertices
+    ):
+        check_choice("multi_edges", multi_edges, MULTI_EDGES)
+        check_choice("self_loops", self_loops, ("keep", "drop"))
+        self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
+        self._kind, edges = frames.opened(edges)
+        ends = [_as_list(source), _as_list(destination)]
+        if len(ends[0]) != len(ends[1]) or not ends[0]:
+            raise GraphError(
+                f"source names {len(ends[0])} columns and destination {len(ends[1])}; "
+                "both ends are named by as many"
+            )
+        columns = [
+            [frames.column(edges, name, what) for name in names]
+            for what, names in zip(("source", "destination"), ends)
+        ]
+        lengths = {len(values) for values in columns[0] + columns[1]}
+        if len(lengths) > 1:
+            raise GraphError(f"columns have different lengths: {sorted(lengths)}")
+        self._rows = lengths.pop()
+        # A cuDF frame of text has no array among its ends to tell the device by.
+        on_gpu = self._kind == "cudf" or any(device.is_on_gpu(v) for v in columns[0] + columns[1])
+        self.xp = device.import_cupy() if on_gpu else np
+        weights = None if weight is None else frames.column(edges, weight, "weight")
+        self._weights = None if weights is None else _checked_weights(weights, weight, self.xp)
+        if self._weights is not None and len(self._weights) != self._rows:
+            raise GraphError(f"weights are {len(self._weights)}, rows {self._rows}")
+        needed = build_bytes(self._rows, 0, weighted=self._weights is not None, directed=directed)
+        check_fits(f"building a graph of {self._rows:,} rows", needed, self.xp)
+        self._labels = _labels(*ends)
+        extra = _vertex_columns(vertices, len(ends[0]), self._labels)
+        self.names, *self._ends = name_vertices(*columns, extra, self._labels, self.xp)
+
+    def _build(self, direction):
+        (source, destination), weights = self._ends, self._weights
+        self._ends = self._weights = None
+        self.weighted = weights is not None
+        if self._self_loops == "drop":
+            keep = source != destination
+            if not bool(keep.all()):
+                source, destination = source[keep], destination[keep]
+                weights = weights[keep] if self.weighted else None
+        rows = source.size
+        self._loops_dropped, self._kept = self._rows - rows, {}
+        if self._multi_edges == "sum" and not self.weighted:
+            self.weighted, weights = True, self.xp.ones(rows)
+        if not self.directed:
+            ends = self.xp.minimum(source, destination), self.xp.maximum(source, destination)
+        else:
+            ends = (source, destination) if direction == "outgoing" else (destination, source)
+        del source, destination
+        lists = from_pairs(*ends, weights, self.num_vertices, self._multi_edges)
+        self.num_edges = lists.neighbors.size
+        self._merged = rows - self.num_edges
+        lists = lists if self.directed else both_ways(lists)
+        self.num_arcs = lists.neighbors.size
+        self.__dict__[direction] = lists  # the place of the cached property of that name
+
+    @cached_property
+    def outgoing(self):
+        """Adjacency by source (CSR)."""
+        return self.incoming if not self.directed else transposed(self.incoming)
+
+    @cached_property
+    def incoming(self):
+        """Adjacency by destination (CSC)."""
+        return self.outgoing if not self.directed else transposed(self.outgoing)
+
+    @cached_property
+    def out_degrees(self):
+        """How many arcs leave each vertex: float64, shape (vertices,)."""
+        if "outgoing" in self.__dict__ or not self.directed:
+            return self.xp.diff(self.outgoing.offsets).astype(self.xp.float64)
+        return self._sum_by_source(self.xp.empty(0), False)
+
+    @cached_property
+    def out_weights(self):
+        """The weight that leaves each vertex, or its out-degree: float64, shape (vertices,)."""
+        if not self.weighted:
+            return self.out_degrees
+        return self._sum_by_source(self.incoming.weights, True)
+
+    def _sum_by_source(self, weights, weighted):
+        sums, sources = self.xp.zeros(self.num_vertices), self.incoming.neighbors
+        device.launch(
+            "build", "accumulate", sources.size, sources, weights, weighted, sums, size=sources.size
+        )
+        return sums
+
+    def kept(self, key, make):
+        """What an algorithm makes of the graph and may need again, made once."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    @property
+    def _built(self):
+        return [self.__dict__[name] for name in ("outgoing", "incoming") if name in self.__dict__]
+
+    @property
+    def num_vertices(self):
+        return self.names.count
+
+    @property
+    def vertices(self):
+        return self.label({})
+
+    @property
+    def device(self):
+        return device.name_of(self.xp)
+
+    @property
+    def nbytes(self):
+        return sum({id(lists): lists.nbytes for lists in self._built}.values())
+
+    @cached_property
+    def report(self):
+        lists = self._built[0]
+        seen = lists.offsets[1:] > lists.offsets[:-1]
+        seen[lists.neighbors] = True
+        isolates = int(self.num_vertices - seen.sum())
+        return Report(
+            self._rows, self._loops_dropped, self._merged, self.num_edges, self.num_vertices,
+            isolates, self.nbytes,
+        )  # fmt: skip
+
+    def label(self, columns):
+        """A frame of the caller's library: vertex names and `columns` ({name: array by id})."""
+        return frames.make(self._kind, {**self.names.columns(self.xp), **columns}, self.xp)
+
+    def ids(self, named, what):
+        """int32 ids of the vertices that the name columns of an opened frame list."""
+        columns = [frames.column(named, label, "vertex", what) for label in self._labels]
+        return self.names.ids(columns, self.xp, what)
+
+    def __repr__(self):
+        arrow = "directed" if self.directed else "undirected"
+        return (
+            f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} {arrow} edges"
+            f"{', weighted' if self.weighted else ''}, {self.device}>"
+        )
+
+
+def as_graph(edges, direction="outgoing"):
+    """A Graph as it is; an edge frame as a directed graph with the default policies."""
+    return edges if isinstance(edges, Graph) else Graph.for_sweep(edges, direction)
+
+
+def check_choice(name, value, choices):
+    """Raise GraphError unless `value` is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise GraphError(f"{name} is {value!r}; it can be {', '.join(map(repr, choices))}")
+
+
+def _as_list(names):
+    return (
+        [names] if isinstance(names, str) or not isinstance(names, (list, tuple)) else list(names)
+    )
+
+
+def _labels(sources, destinations):
+    """What result frames call the name columns.
+
+    A column that both ends share (a network's name, say) keeps its name; the others are `vertex`,
+    or `vertex_0`, `vertex_1`, ... where there are several.
+    """
+    own = [a != b for a, b in zip(sources, destinations)]
+    several, labels = sum(own) > 1, []
+    for position, (is_own, name) in enumerate(zip(own, sources)):
+        place = sum(own[:position])
+        labels.append((f"vertex_{place}" if several else "vertex") if is_own else str(name))
+    return labels
+
+
+def _checked_weights(weights, name, xp):
+    """Weights as int32, int64, float32 or float64; the error names the first bad row."""
+    if not isinstance(weights, xp.ndarray) or weights.dtype.kind not in "iuf":
+        at = _first_text(weights)
+        raise GraphError(f"weights in column {name!r} must be numbers{at}")
+    if weights.dtype.kind == "u" or weights.dtype.itemsize < 4:
+        weights = weights.astype(
+            {"u": xp.int64, "i": xp.int32, "f": xp.float32}[weights.dtype.kind]
+        )
+    if weights.dtype.itemsize > 8:
+        weights = weights.astype(xp.float64)
+    if weights.size and not (
+        float(weights.min()) >= 0 and (weights.dtype.kind == "i" or float(weights.max()) < np.inf)
+    ):  # a NaN makes the smallest NaN, which is not >= 0
+        bad = ~(weights >= 0) | (weights == np.inf)
+        row = int(bad.argmax())
+        raise GraphError(
+            f"weight {weights[row].item()!r} in row {row} of column {name!r}; weights must be "
+            "finite and not negative"
+        )
+    return xp.ascontiguousarray(weights)
+
+
+def _first_text(weights):
+    if not hasattr(weights, "iloc"):
+        return f", not {weights.dtype}"
+    for row, text in enumerate(weights.head(100_000).to_numpy().tolist()):
+        try:
+            float(text)
+        except (TypeError, ValueError):
+            return f"; row {row} holds {text!r}"
+    return ", not text; convert the column with .astype('float64')"
+
+
+def _vertex_columns(vertices, count, labels):
+    """`vertices` as a range or as a list of name columns."""
+    if vertices is None:
+        return None
+    if isinstance(vertices, (int, np.integer)):
+        vertices = range(int(vertices))
+    if isinstance(vertices, range):
+        if vertices.start != 0 or vertices.step != 1 or count > 1:
+            raise GraphError(f"vertices={vertices} must be range(n), for single integer names")
+        return vertices
+    if (
+        hasattr(vertices, "columns")
+        or hasattr(vertices, "__arrow_c_stream__")
+        or isinstance(vertices, dict)
+        and not hasattr(vertices, "dtype")
+    ):
+        _, opened = frames.opened(vertices)
+        names = labels if set(labels) <= set(frames.column_names(opened)) else None
+        names = names or frames.column_names(opened)[:count]
+        return [frames.column(opened, name, "vertex", "vertices") for name in names]
+    if count > 1:
+        raise GraphError(f"vertices must be a frame of the {count} columns {', '.join(labels)}")
+    values = vertices if hasattr(vertices, "dtype") else np.asarray(vertices)
+    return [frames.column({"vertices": values}, "vertices", "vertex")]

@@ -1,0 +1,112 @@
+"""The CPU twin of generate.cu, which says what the entries mean and require.
+
+Every operand of 64-bit arithmetic is made uint64 or int64 by hand: Numba turns a mix of the two
+into a float.
+"""
+
+import numba
+import numpy as np
+
+parallel = numba.njit(parallel=True, cache=True, nogil=True)
+inline = numba.njit(cache=True, nogil=True, inline="always")
+
+LOW_WORD = 0xFFFFFFFF
+UNIT = 2.0**-53
+
+
+@inline
+def _random_bits(key, draw):
+    bits = np.uint64(key)
+    bits += (np.uint64(draw) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@inline
+def _upper_bits(key, draw):
+    return np.int64(_random_bits(key, draw) >> np.uint64(11))
+
+
+@inline
+def _pack(source, destination):
+    return (np.int64(source) << 32) | np.int64(destination)
+
+
+@parallel
+def draw_order(vertices, key, bits, order):
+    for index in numba.prange(vertices):
+        vertex = np.int64(index)
+        random = np.int64(_random_bits(key, vertex) >> np.uint64(1))
+        order[vertex] = ((random >> bits) << bits) | vertex
+
+
+@parallel
+def draw_rmat(edges, scale, key, a, ab, abc, names, keys):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        source, destination = np.int64(0), np.int64(0)
+        for level in range(scale):
+            random = _upper_bits(key, edge * scale + level)
+            source = 2 * source + np.int64(random >= ab)
+            right = np.int64(random >= a) - np.int64(random >= ab) + np.int64(random >= abc)
+            destination = 2 * destination + right
+        keys[edge] = _pack(names[source], names[destination])
+
+
+@parallel
+def draw_uniform(edges, vertices, key, sources, destinations):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        sources[edge] = np.int64(_random_bits(key, 2 * edge) >> np.uint64(1)) % vertices
+        destinations[edge] = np.int64(_random_bits(key, 2 * edge + 1) >> np.uint64(1)) % vertices
+
+
+@parallel
+def draw_grid(vertices, width, key, threshold, kept):
+    for index in numba.prange(vertices):
+        vertex = np.int64(index)
+        right, below = vertex % width < width - 1, vertex < vertices - width
+        kept[2 * vertex] = right and _upper_bits(key, 2 * vertex) < threshold
+        kept[2 * vertex + 1] = below and _upper_bits(key, 2 * vertex + 1) < threshold
+
+
+@parallel
+def pack_grid(edges, width, chosen, names, keys):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        vertex, step = chosen[edge] // 2, 1
+        if chosen[edge] % 2:
+            step = width
+        here, there = names[vertex], names[vertex + step]
+        keys[2 * edge] = _pack(here, there)
+        keys[2 * edge + 1] = _pack(there, here)
+
+
+@parallel
+def mark_clean(edges, keys, kept):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        packed = keys[edge]
+        loop = packed >> 32 == packed & LOW_WORD
+        kept[edge] = not loop and (edge == 0 or keys[edge - 1] != packed)
+
+
+@parallel
+def unpack(edges, keys, sources, destinations):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        sources[edge] = keys[edge] >> 32
+        destinations[edge] = keys[edge] & LOW_WORD
+
+
+@parallel
+def weigh(edges, key, both_ways, low, width, highest, sources, destinations, weights):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        source, destination = sources[edge], destinations[edge]
+        draw = edge
+        if both_ways:
+            draw = _pack(min(source, destination), max(source, destination))
+        weight = low + width * (_upper_bits(key, draw) * UNIT)
+        weights[edge] = min(weight, highest)

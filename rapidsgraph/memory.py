@@ -1,0 +1,116 @@
+"""What a graph and an algorithm will take, said before it is taken.
+
+The figures are bounds per row, arc and vertex, from what build and algorithms allocate; the
+benchmark `pipelines/benchmarks/build.py` records measured peaks beside them.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from . import device
+from .errors import GraphError, NotEnoughMemory
+
+# Bytes beyond the graph itself: (a vertex, an arc, an arc with weights).
+ALGORITHMS = {"pagerank": (64, 12, 28)}
+
+
+class MemoryEstimate(NamedTuple):
+    """Bytes.
+
+    Attributes
+    ----------
+    needed : int
+        At the peak of building (where there is no graph yet) and running in memory, above the
+        input frame.
+    streamed : int
+        The least any run takes: the arrays by vertex, which never leave memory.
+    """
+
+    needed: int
+    streamed: int
+
+
+def build_bytes(rows, vertices, *, weighted=False, directed=True):
+    """Upper bound of what building takes above the input frame, in bytes.
+
+    A row takes at most 24 bytes without weights: two ids (8) while 64-bit keys are sorted (16).
+    Weights add a copy in sorted order and the permutation that makes it.
+    """
+    return rows * (36 if weighted else 24 if directed else 28) + vertices * 40
+
+
+def estimate_memory(graph_or_path, algorithm, *, directed=True, weight=None):
+    """Bytes a run will take, estimated from counts alone.
+
+    Parameters
+    ----------
+    graph_or_path : Graph, edge frame or path
+        A file's rows come from its metadata (Parquet) or its size; vertices are bounded by the
+        range of integer ids where the file says it, and by two a row elsewhere.
+    algorithm : str
+        ``"pagerank"``.
+    directed : bool
+    weight : str, optional
+        Column of weights, which take memory too.
+
+    Returns
+    -------
+    MemoryEstimate
+
+    Raises
+    ------
+    GraphError
+        Unknown algorithm; unreadable file.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    >>> rg.estimate_memory(edges, "pagerank").needed
+    404
+    """
+    from .graph import Graph
+
+    if algorithm not in ALGORITHMS:
+        known = ", ".join(sorted(ALGORITHMS))
+        raise GraphError(f"no estimate for algorithm {algorithm!r}; there is one for {known}")
+    per_vertex, per_arc, per_weighted_arc = ALGORITHMS[algorithm]
+    if isinstance(graph_or_path, Graph):
+        graph = graph_or_path
+        vertices, arcs = graph.num_vertices, graph.num_arcs
+        built, weighted = 0, graph.weighted
+    else:
+        rows, vertices = _counts(graph_or_path)
+        weighted = weight is not None
+        arcs = rows if directed else 2 * rows
+        built = build_bytes(rows, vertices, weighted=weighted, directed=directed)
+    run = vertices * per_vertex + arcs * (per_weighted_arc if weighted else per_arc)
+    # The peak of the build and that of the run do not coincide; the lists (12 or 4 bytes an arc)
+    # that the build leaves stay.
+    kept = 0 if not built else arcs * (12 if weighted else 4) + vertices * 8
+    return MemoryEstimate(int(max(built, kept + run)), int(vertices * per_vertex))
+
+
+def _counts(frame_or_path):
+    """(rows, at most how many vertices)."""
+    if isinstance(frame_or_path, (str, Path)):
+        from .files import edge_facts
+
+        rows, _, limits = edge_facts(frame_or_path)
+        spread = limits[1] - limits[0] + 1 if limits else 2 * rows
+        return rows, min(spread, 2 * rows)
+    rows = (
+        len(next(iter(frame_or_path.values()), ()))
+        if isinstance(frame_or_path, Mapping)
+        else len(frame_or_path)
+    )
+    return rows, 2 * rows
+
+
+def check_fits(what, needed, xp):
+    """Raise NotEnoughMemory when `needed` bytes are not free where `xp` keeps arrays."""
+    free = device.free_memory(xp)
+    if needed > free:
+        where = "on the GPU" if device.name_of(xp) == "gpu" else "in memory"
+        raise NotEnoughMemory(what, needed, free, where)

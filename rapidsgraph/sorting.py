@@ -1,0 +1,118 @@
+"""Edges in the order of two keys: the step every adjacency list starts from.
+
+Means: rows sorted by (major, minor), equal pairs in their original order, as offsets by major
+  and the minor keys; optionally the permutation, for weights.
+Requires: keys are int32 in [0, bound).
+Reference: counting sort per digit (least significant first) on a CPU; on a GPU the keys are
+  packed into 64 bits for CuPy's radix sort. Neither takes more than 20 bytes a row at its peak,
+  the permutation included, besides counters for `bound` keys.
+"""
+
+import numpy as np
+
+from . import device
+
+
+def sort_pairs(major, minor, bound, *, with_order=False, minor_sorted=False):
+    """Sort rows by (major, minor).
+
+    Parameters
+    ----------
+    major, minor : int32 arrays of shape (rows,)
+    bound : int
+        Both keys are below it.
+    with_order : bool
+        Also return which input row each output row is.
+    minor_sorted : bool
+        `minor` ascends already, so that a stable pass by `major` is all it takes.
+
+    Returns
+    -------
+    offsets : int64, shape (bound + 1,)
+    minor : int32, shape (rows,)
+    order : integers, shape (rows,), or None
+    """
+    sort = _sort_on_gpu if device.is_on_gpu(major) else _sort_on_cpu
+    return sort(major, minor, bound, with_order, minor_sorted)
+
+
+def _sort_on_gpu(major, minor, bound, with_order, minor_sorted):
+    cupy = device.array_module(major)
+    low_word = slice(None, None, 2)  # of a little-endian 64-bit key
+    order = None
+    if with_order:
+        if major.size >= 2**32:
+            raise ValueError(f"{major.size} weighted rows on one GPU; 2^32 is the most")
+        if not minor_sorted:
+            order = _positions_by(minor, cupy)
+            major = major[order]
+        by_major = _positions_by(major, cupy)
+        order = by_major if order is None else order[by_major]
+        counts = cupy.bincount(major, minlength=bound)
+        minor = minor[order]
+    else:
+        keys = major.astype(cupy.int64)
+        keys <<= 32
+        keys |= minor
+        keys.sort()
+        counts = _counts_of_sorted(keys, bound, cupy)
+        minor = keys.view(cupy.int32)[low_word].copy()
+    offsets = cupy.zeros(bound + 1, cupy.int64)
+    cupy.cumsum(counts, out=offsets[1:])
+    return offsets, minor, order
+
+
+def _positions_by(key, cupy):
+    """The stable order by `key`, as uint32."""
+    keys = key.astype(cupy.int64)
+    keys <<= 32
+    keys |= cupy.arange(key.size, dtype=cupy.uint32)
+    keys.sort()
+    return keys.view(cupy.uint32)[::2].copy()
+
+
+def _counts_of_sorted(keys, bound, cupy):
+    """How many sorted packed keys have each major; a search a vertex beats an atomic an edge."""
+    edges = cupy.arange(bound + 1, dtype=cupy.int64)
+    edges <<= 32
+    return cupy.diff(cupy.searchsorted(keys, edges))
+
+
+def _sort_on_cpu(major, minor, bound, with_order, minor_sorted):
+    from .kernels import counting
+
+    rows = major.size
+    index = np.int32 if rows < 2**31 else np.int64
+    # A counter for each part and key: parts are worth their counters only while keys repeat.
+    parts = max(1, min(counting.threads(), rows // max(bound, 1)))
+    order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
+    if not minor_sorted:
+        offsets, cursors = _counters(minor, bound, parts, index)
+        moved = np.empty_like(major)
+        moved_order = np.empty_like(order)
+        with device.one_parallel_kernel:
+            counting.move(minor, major, order, cursors, moved, moved_order)
+        major, order = moved, moved_order
+    else:
+        offsets = None
+    new_offsets, cursors = _counters(major, bound, parts, index)
+    new_minor = np.empty(rows, np.int32)
+    new_order = np.empty_like(order)
+    with device.one_parallel_kernel:
+        if offsets is None:
+            counting.move(major, minor, order, cursors, new_minor, new_order)
+        else:
+            counting.move_rows(major, offsets, order, cursors, new_minor, new_order)
+    return new_offsets, new_minor, new_order if with_order else None
+
+
+def _counters(keys, bound, parts, index):
+    """Offsets by key, and for each part where its first item of each key goes."""
+    from .kernels import counting
+
+    cursors = np.zeros((parts, bound), index)
+    offsets = np.empty(bound + 1, np.int64)
+    with device.one_parallel_kernel:
+        counting.count(keys, cursors)
+        counting.accumulate_parts(cursors, offsets)
+    return offsets, cursors

@@ -1,0 +1,253 @@
+"""Text that holds edges, into Arrow tables: CSV, TSV, SNAP's edge lists, Matrix Market.
+
+Lines of SNAP and Matrix Market files reach Arrow's CSV reader without comments and with one space
+between fields. pandas reads such files too, but cuts a name like ``C#`` at the comment sign.
+
+Reference: the coordinate format of https://math.nist.gov/MatrixMarket/formats.html.
+"""
+
+import contextlib
+import csv
+import gzip
+import itertools
+import re
+
+from .errors import GraphError
+
+DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
+INTEGER = re.compile(r"\s*-?\d+\s*")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Text:
+    """A CSV, TSV or SNAP file: its columns, and how they are read.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns: from the header, or `positional` where there is none.
+    """
+
+    number_type = "float64"
+
+    def __init__(self, path, kind, positional):
+        self.path, self.kind = path, kind
+        written = self._last_comment() if kind == "text" else []
+        line, first = next(self.rows(), (0, None))
+        if first is None and not written:
+            raise GraphError(f"{path}: the file is empty")
+        self.has_rows, self.header_rows, self.header_lines = first is not None, 0, 0
+        ours = written[:1] == ["vertex"] or {"source", "destination"} <= set(written)
+        if ours and (first is None or len(first) == len(written)):
+            self.names = written  # the comment that `formats.write` begins with
+        elif kind == "text" or (len(first) > 1 and all(map(INTEGER.fullmatch, first[:2]))):
+            further = [f"column{place + 1}" for place in range(len(first or ()))]
+            self.names = [*positional, *further[len(positional) :]][: len(first or positional)]
+        else:
+            self.names = [name.strip() for name in first]
+            self.header_rows, self.header_lines = 1, line
+
+    def _bytes(self):
+        return gzip.open(self.path) if self.path.suffix.lower() == ".gz" else open(self.path, "rb")
+
+    def _last_comment(self):
+        """The words of the last comment line before the first row."""
+        last = b""
+        with self._bytes() as file:
+            for line in map(_stripped, file):
+                if line and line[:1] not in b"#%":
+                    break
+                last = line or last
+        return last.decode(errors="replace").lstrip("#% ").split()
+
+    def rows(self):
+        """(line number, fields) of each line that has any; slow, for headers and for errors."""
+        with self._bytes() as file:
+            if self.kind in ("csv", "tsv"):
+                text = (line.removeprefix(BYTE_ORDER_MARK).decode() for line in file)
+                reader = csv.reader(text, delimiter=DELIMITERS[self.kind])
+                yield from ((reader.line_num, fields) for fields in reader if fields)
+                return
+            for number, line in enumerate(map(_stripped, file), 1):
+                if line and line[:1] not in b"#%":
+                    yield number, [field.decode() for field in line.split()]
+
+    def facts(self, source, destination):
+        """(rows, kind of id, None); rows by counting lines, so comments are counted too."""
+        _, fields = next(itertools.islice(self.rows(), self.header_rows, None), (0, ["0"] * 99))
+        ids = [fields[self.names.index(name)] for name in (source, destination)]
+        with self._bytes() as file:
+            blocks = iter(lambda: file.read(1 << 20), b"")
+            lines = sum(block.count(b"\n") for block in blocks)
+        kind = "integer" if all(map(INTEGER.fullmatch, ids)) else "string"
+        return max(lines - self.header_lines, 0), kind, None
+
+    def read(self, groups, numbers):
+        """The columns of `groups` as int64 where a whole group is, else text; `numbers` as floats.
+
+        A group is a list of columns that hold names of the same kind.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ids = [*itertools.chain(*groups)]
+        try:
+            return self._table(ids, pa.int64(), numbers)
+        except pa.ArrowInvalid:
+            table = self._table(ids, pa.string(), numbers, blame=True)
+        for group in groups if len(groups) > 1 else ():
+            with contextlib.suppress(pa.ArrowInvalid):
+                for name, values in [(name, pc.cast(table[name], pa.int64())) for name in group]:
+                    table = table.set_column(table.column_names.index(name), name, values)
+        return table
+
+    def _table(self, ids, id_type, numbers, blame=False):
+        """Read by Arrow; with `blame`, what fails is looked for and its line named."""
+        import pyarrow as pa
+        from pyarrow import csv as reader
+
+        types = dict.fromkeys(ids, id_type) | dict.fromkeys(numbers, self.number_type)
+        if not self.has_rows:
+            return pa.schema(types.items()).empty_table()
+        quote = '"' if self.kind in ("csv", "tsv") else False
+        with self._bytes() as file:
+            stream = file if quote else pa.TransformInputStream(pa.input_stream(file), _Cleaner())
+            try:
+                table = reader.read_csv(
+                    stream,
+                    reader.ReadOptions(column_names=self.names, skip_rows=self.header_lines),
+                    reader.ParseOptions(delimiter=DELIMITERS[self.kind], quote_char=quote),
+                    reader.ConvertOptions(
+                        column_types=types,
+                        include_columns=list(types),
+                        null_values=[""],  # a vertex may well be called NA or null
+                        strings_can_be_null=True,
+                    ),
+                )
+            except pa.ArrowInvalid:
+                if blame:
+                    self._blame(ids, numbers)
+                raise
+        if any(column.null_count for column in table.columns):
+            self._blame(ids, numbers)
+        return table
+
+    def _blame(self, ids, numbers):
+        """Raise for the first row that is wrong; return if none is."""
+        for line, fields in itertools.islice(self.rows(), self.header_rows, None):
+            problem = self._problem(dict(zip(self.names, fields)), ids, numbers)
+            if len(fields) != len(self.names):
+                problem = f"there are {len(fields)} fields, not {len(self.names)}"
+            if problem:
+                raise GraphError(f"{self.path}, line {line}: {problem}")
+
+    def _problem(self, row, ids, numbers):
+        for name in (*ids, *numbers):
+            if not row.get(name):
+                return f"there is no value in column {name!r}"
+        for name in numbers:
+            if not is_number(row[name]):
+                return f"{row[name]!r} in column {name!r} is no number"
+        return None
+
+
+class Matrix(Text):
+    """A Matrix Market file: entry (i, j) is an edge from vertex i - 1 to vertex j - 1."""
+
+    def __init__(self, path):
+        self.path, self.kind = path, "mtx"
+        with self._bytes() as file:
+            banner = file.readline().decode(errors="replace").lower().split()
+        if banner[:2] != ["%%matrixmarket", "matrix"] or len(banner) != 5:
+            raise GraphError(f"{path}, line 1: it must begin with '%%MatrixMarket matrix'")
+        _, _, layout, field, symmetry = banner
+        for what, word, known in (
+            ("layout", layout, ("coordinate",)),
+            ("field", field, ("pattern", "integer", "real")),
+            ("symmetry", symmetry, ("general", "symmetric")),
+        ):
+            if word not in known:
+                raise GraphError(f"{path}, line 1: {what} is {word!r}, not {' or '.join(known)}")
+        line, size = next(self.rows(), (2, []))
+        if len(size) != 3 or not all(map(INTEGER.fullmatch, size)):
+            raise GraphError(f"{path}, line {line}: it must hold rows, columns and entries")
+        self.size, columns, self.entries = map(int, size)
+        if self.size != columns:
+            raise GraphError(
+                f"{path}, line {line}: a graph's matrix is square, not {self.size} by {columns}"
+            )
+        self.number_type = "int64" if field == "integer" else "float64"
+        self.is_symmetric = symmetry == "symmetric"
+        self.has_rows, self.header_rows, self.header_lines = self.entries > 0, 1, 1
+        self.names = ["source", "destination", "weight"][: 2 if field == "pattern" else 3]
+
+    def facts(self, source, destination):
+        """(rows, "integer", smallest and largest id there can be), from the size line."""
+        return self.entries * (1 + self.is_symmetric), "integer", (0, max(self.size - 1, 0))
+
+    def read(self, groups, numbers):
+        """Edges; of a symmetric matrix also those that the file leaves out."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ids = [*itertools.chain(*groups)]
+        table = self._table(ids, pa.int64(), numbers, blame=True)
+        for name in ids if len(table) else ():
+            bounds = pc.min_max(table[name]).as_py()
+            if bounds["min"] < 1 or bounds["max"] > self.size:
+                self._blame(ids, numbers)
+        if len(table) != self.entries:
+            raise GraphError(
+                f"{self.path}: there are {len(table)} entries and the size line promises "
+                f"{self.entries}; the file is truncated or damaged"
+            )
+        columns = [*(pc.subtract(table[name], 1) for name in ids), *(table[n] for n in numbers)]
+        table = pa.table(columns, [*ids, *numbers])
+        if not self.is_symmetric:
+            return table
+        mirrored = table.filter(pc.not_equal(*columns[:2]))
+        mirrored = mirrored.select([*reversed(ids), *numbers]).rename_columns([*ids, *numbers])
+        return pa.concat_tables([table, mirrored])
+
+    def _problem(self, row, ids, numbers):
+        for name in ids:
+            value = row.get(name, "")
+            if not INTEGER.fullmatch(value) or not 1 <= int(value) <= self.size:
+                return f"{value!r} in column {name!r} is no integer from 1 to {self.size}"
+        return super()._problem(row, ids, numbers)
+
+
+class _Cleaner:
+    """Called with block after block: whole lines, without comments, one space between fields."""
+
+    blanks = bytes.maketrans(b"\t\v\f", b"   ")
+    comments = re.compile(rb"(?m)^ *[#%][^\n]*\n?")
+    rest = b""
+
+    def __init__(self):
+        self.is_first = True
+
+    def __call__(self, block):
+        text = self.rest + bytes(block)
+        if self.is_first and text:
+            text, self.is_first = text.removeprefix(BYTE_ORDER_MARK), False
+        end = text.rfind(b"\n") + 1 if len(block) else len(text)
+        self.rest, text = text[end:], text[:end].translate(self.blanks)
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n")
+        if b"#" in text or b"%" in text:
+            text = self.comments.sub(b"", text)
+        if b"  " in text or b" \n" in text or b"\n " in text or text[:1] == b" ":
+            text = re.sub(rb" *\n *", b"\n", re.sub(rb"  +", b" ", text)).lstrip(b" ")
+        return text
+
+
+def _stripped(line):
+    return line.removeprefix(BYTE_ORDER_MARK).strip()
+
+
+def is_number(value):
+    try:
+        return "_" not in value and float(value) is not None
+    except ValueError:
+        return False

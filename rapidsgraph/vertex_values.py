@@ -1,0 +1,73 @@
+"""Values given for some vertices, as an array by id: personalization, start, sinks' shares."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from . import frames
+from .errors import GraphError
+
+
+def values_by_id(graph, given, what):
+    """float64, shape (vertices,), summing to 1; vertices that `given` leaves out get 0.
+
+    Parameters
+    ----------
+    graph : Graph
+    given : frame or dict
+        A frame of the graph's name columns (`vertex`) and one column of values, whatever it is
+        called; or a dict from vertex to value.
+    what : str
+        For messages.
+
+    Raises
+    ------
+    GraphError
+        A vertex that is absent or given twice, a value that is negative, NaN or infinite (names
+        its row), or nothing above 0.
+    """
+    xp, labels = graph.xp, graph.names.labels
+    if isinstance(given, Mapping) and not set(labels) <= set(given):
+        given = _from_dict(given, labels, what)
+    _, table = frames.opened(given)
+    others = [name for name in frames.column_names(table) if name not in labels]
+    if len(others) != 1:
+        there = ", ".join(map(str, frames.column_names(table)))
+        raise GraphError(
+            f"{what} needs the columns {', '.join(labels)} and one of values; it has {there}"
+        )
+    ids = graph.ids(table, what)
+    values = frames.column(table, others[0], "values", what)
+    if not isinstance(values, (np.ndarray, xp.ndarray)) or values.dtype.kind not in "iuf":
+        raise GraphError(f"{what}: column {others[0]!r} holds text; it must hold numbers")
+    values = xp.asarray(values, dtype=xp.float64)
+    bad = ~(values >= 0) | (values == np.inf)
+    if bool(bad.any()):
+        row = int(bad.argmax())
+        raise GraphError(
+            f"{what}: the value in row {row} is {float(values[row])}; it must be finite and not "
+            "negative"
+        )
+    counts = xp.bincount(ids, minlength=graph.num_vertices)
+    if ids.size and int(counts.max()) > 1:
+        twice = int(xp.flatnonzero(counts[ids] > 1)[0])
+        raise GraphError(f"{what}: the vertex in row {twice} is given more than once")
+    total = float(values.sum())
+    if not 0 < total < np.inf:
+        raise GraphError(f"{what}: the values sum to {total}; at least one must be above 0")
+    by_id = xp.zeros(graph.num_vertices)
+    by_id[ids] = values / total
+    return by_id
+
+
+def _from_dict(given, labels, what):
+    if len(labels) > 1:
+        raise GraphError(f"{what} must be a frame: vertices are named by {', '.join(labels)}")
+    try:
+        values = np.array(list(given.values()), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(
+            f"{what} must be a frame with the column {labels[0]!r} and one of values, or a dict "
+            "from vertex to number"
+        ) from None
+    return {labels[0]: np.array(list(given)), "value": values}

@@ -1,0 +1,141 @@
+"""The twins of every kernel have one signature, and every .cu compiles; no GPU needed."""
+
+import ast
+import functools
+import itertools
+import re
+
+import pytest
+
+from rapidsgraph import device
+
+STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+FLOATS, INTEGERS = ("float", "double"), ("int", "long long")
+
+
+def code(stem):
+    """The text of a .cu without its comments."""
+    text = (device.KERNELS / f"{stem}.cu").read_text()
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+
+
+def twins(stem):
+    """{entry: function} of the .py beside a .cu: its module-level functions, private ones not."""
+    path = device.KERNELS / f"{stem}.py"
+    assert path.exists(), f"{stem}.cu has no twin: write {path.name} beside it"
+    return {
+        node.name: node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    }
+
+
+def element_types(stem):
+    """{value_t: types to compile it for}, from the defaults that the .cu gives."""
+    defaults = dict(re.findall(r"#ifndef\s+(\w+_t)\s+#define\s+\1\s+([\w ]+?)\s*\n", code(stem)))
+
+    def choices(name):
+        default = defaults[name]
+        return (
+            choices(default)
+            if default in defaults
+            else next(types for types in (FLOATS, INTEGERS) if default in types)
+        )
+
+    return {name: choices(name) for name in defaults}
+
+
+def combinations(stem):
+    types = element_types(stem)
+    return [
+        tuple(f"-D{name}={c_type}" for name, c_type in zip(types, chosen, strict=True))
+        for chosen in itertools.product(*types.values())
+    ]
+
+
+@functools.cache
+def nvrtc():
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:  # a missing library is not an ImportError everywhere
+        pytest.fail(f"NVRTC cannot be used ({error}); install rapidsgraph[test]", pytrace=False)
+    return nvrtc
+
+
+def compile_cuda(source, *options):
+    """(whether NVRTC accepts a source, its log)."""
+    compiler = nvrtc()
+    success = compiler.nvrtcResult.NVRTC_SUCCESS
+    error, program = compiler.nvrtcCreateProgram(source.encode(), b"", 0, [], [])
+    assert error == success
+    options = [option.encode() for option in ("-std=c++17", *options)]
+    (result,) = compiler.nvrtcCompileProgram(program, len(options), options)
+    _, size = compiler.nvrtcGetProgramLogSize(program)
+    log = bytearray(size)
+    compiler.nvrtcGetProgramLog(program, log)
+    compiler.nvrtcDestroyProgram(program)
+    return result == success, log.decode(errors="replace").rstrip("\0\n")
+
+
+def test_there_are_kernels():
+    assert "generate" in STEMS
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_launch_sees_every_entry_of_the_cuda_twin(stem):
+    assert len(device.signatures(stem)) == code(stem).count("__global__") > 0
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_twins_have_the_same_entries_and_parameters(stem):
+    cuda = {
+        entry: [name for _, name in parameters]
+        for entry, parameters in device.signatures(stem).items()
+    }
+    numba = {
+        entry: [parameter.arg for parameter in node.args.args]
+        for entry, node in twins(stem).items()
+    }
+    assert numba == cuda
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_parameters_have_types_that_launch_can_bind(stem):
+    types = element_types(stem)
+    arrays = {f"{kind}*" for kind in (*device.C_TYPES.values(), *types)}
+    for entry, parameters in device.signatures(stem).items():
+        kinds = {kind for kind, _ in parameters}
+        assert kinds <= arrays | {"long long", "double"}, f"{stem}.{entry}"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_numba_twins_return_nothing_and_round_as_written(stem):
+    text = (device.KERNELS / f"{stem}.py").read_text()
+    assert "fastmath" not in text
+    for entry, node in twins(stem).items():
+        returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+        assert returned.count(None) == len(returned), f"{stem}.{entry} returns a value"
+        assert node.decorator_list, f"{stem}.{entry} is not compiled"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("stem", STEMS)
+def test_cuda_twin_compiles(stem, architecture):
+    for types in combinations(stem):
+        accepted, log = compile_cuda(
+            device.cuda_source(stem), f"--gpu-architecture={architecture}", *types
+        )
+        assert accepted, f"{stem}.cu for {architecture} {' '.join(types)}:\n{log}"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_compiler_errors_name_the_real_file_and_line(stem):
+    source = device.cuda_source(stem)
+    accepted, log = compile_cuda(source + "\nthis is no C++;\n")
+    path = (device.KERNELS / f"{stem}.cu").as_posix()
+    lines = source.count("\n") + 1  # less the #line, plus the empty one, plus one: from 1
+    assert not accepted
+    assert f"{path}({lines}): error" in log, log
