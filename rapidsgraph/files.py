@@ -123,8 +123,8 @@ def edge_facts(path, *, source=None, destination=None):
     Returns
     -------
     rows : int
-        Edges. Exact for Parquet, Arrow and Matrix Market; for other text the number of lines
-        without the header, which counts comments, too.
+        Edges. Exact for Parquet and Arrow. For Matrix Market the most there can be (a symmetric one
+        has each entry twice); for other text the lines without the header, so comments count.
     kind : {"integer", "string"}
         What the ids are. For text what those of the first row are.
     bounds : tuple of int, or None
@@ -244,7 +244,9 @@ def _checked(file, path, name, what):
 
     if name in file.names:
         raise GraphError(f"{path}: several columns are called {name!r}; rename all but one")
-    raise GraphError(f"{path}: {missing_column(name, file.names, what)}")
+    error = str(missing_column(name, file.names, what))
+    hint = "" if "; give" in error else f"; name the one to take with {what}="
+    raise GraphError(f"{path}: {error}{hint}")
 
 
 def _ends(file, path, source, destination):

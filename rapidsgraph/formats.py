@@ -80,8 +80,9 @@ def opened(path, positional):
     positional : list of str
         What the first columns of a text file without a header are called.
     """
+    size = path.stat().st_size  # a missing file is told before an unknown ending
     kind = "parquet" if path.is_dir() else format_of(path)
-    if path.stat().st_size == 0:
+    if size == 0:
         raise GraphError(f"{path}: the file is empty")
     if kind == "parquet":
         return Parquet(path)

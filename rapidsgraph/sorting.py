@@ -86,6 +86,12 @@ def _sort_on_cpu(major, minor, bound, with_order, minor_sorted):
     # A counter for each part and key: parts are worth their counters only while keys repeat.
     parts = max(1, min(counting.threads(), rows // max(bound, 1)))
     order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
+    # Files are often in order already, and finding out takes a fraction of sorting.
+    offsets, disorder = np.empty(bound + 1, np.int64), np.zeros(counting.threads(), bool)
+    with device.one_parallel_kernel:
+        counting.sorted_offsets(major, minor, offsets, disorder)
+    if not disorder.any():
+        return offsets, minor.copy(), order if with_order else None
     if not minor_sorted:
         offsets, cursors = _counters(minor, bound, parts, index)
         moved = np.empty_like(major)

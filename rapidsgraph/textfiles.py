@@ -182,7 +182,7 @@ class Matrix(Text):
         self.names = ["source", "destination", "weight"][: 2 if field == "pattern" else 3]
 
     def facts(self, source, destination):
-        """(rows, "integer", smallest and largest id there can be), from the size line."""
+        """(rows, "integer", smallest and largest id), the most there can be by the size line."""
         return self.entries * (1 + self.is_symmetric), "integer", (0, max(self.size - 1, 0))
 
     def read(self, groups, numbers):
@@ -229,17 +229,17 @@ class _Cleaner:
 
     def __call__(self, block):
         text = self.rest + bytes(block)
-        if self.is_first and text:
-            text, self.is_first = text.removeprefix(BYTE_ORDER_MARK), False
         end = text.rfind(b"\n") + 1 if len(block) else len(text)
         self.rest, text = text[end:], text[:end].translate(self.blanks)
+        if self.is_first and text:
+            text, self.is_first = text.removeprefix(BYTE_ORDER_MARK), False
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
         if b"#" in text or b"%" in text:
             text = self.comments.sub(b"", text)
-        if b"  " in text or b" \n" in text or b"\n " in text or text[:1] == b" ":
-            text = re.sub(rb" *\n *", b"\n", re.sub(rb"  +", b" ", text)).lstrip(b" ")
-        return text
+        while b"  " in text:  # several times as fast as a regular expression
+            text = text.replace(b"  ", b" ")
+        return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
 
 
 def _stripped(line):

@@ -14,20 +14,22 @@ serial = njit(cache=True, nogil=True)
 def mark(count, names, low, present):
     for i_ in prange(count):
         i = np.int64(i_)
-        present[names[i] - low] = True
+        place = np.uint64(names[i] - low)
+        if not present[place]:  # threads that write one cache line in turn wait for each other
+            present[place] = True
 
 
 @parallel
 def translate(count, names, low, table, ids):
     for i_ in prange(count):
         i = np.int64(i_)
-        ids[i] = table[names[i] - low]
+        ids[i] = table[np.uint64(names[i] - low)]
 
 
 @serial
 def accumulate(count, keys, weights, weighted, sums):
     for i in range(count):
-        sums[keys[i]] += weights[i] if weighted else 1.0
+        sums[np.uint32(keys[i])] += weights[i] if weighted else 1.0
 
 
 @parallel

@@ -3,7 +3,8 @@
 Means: rows are cut into as many contiguous parts as `cursors` has rows. A part counts its keys,
   parts' counts become places, and each part moves its rows there in order, so that equal keys
   stay in theirs whatever the number of parts.
-Requires: keys in [0, cursors.shape[1]).
+Requires: keys in [0, cursors.shape[1]). They are made unsigned where they index, so that the
+  compiler need not ask whether to count from the end.
 Reference: counting sort, Knuth, The Art of Computer Programming 3, 5.2.
 """
 
@@ -22,7 +23,7 @@ def count(keys, cursors):
     for part_ in prange(parts):
         part = np.int64(part_)
         for i in range(rows * part // parts, rows * (part + 1) // parts):
-            cursors[part, keys[i]] += 1
+            cursors[part, np.uint32(keys[i])] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -45,12 +46,12 @@ def move(keys, values, order, cursors, new_values, new_order):
     for part_ in prange(parts):
         part = np.int64(part_)
         for i in range(rows * part // parts, rows * (part + 1) // parts):
-            key = keys[i]
+            key = np.uint32(keys[i])
             place = cursors[part, key]
             cursors[part, key] = place + 1
-            new_values[place] = values[i]
+            new_values[np.uint64(place)] = values[i]
             if ordered:
-                new_order[place] = order[i]
+                new_order[np.uint64(place)] = order[i]
 
 
 @njit(parallel=True, cache=True, nogil=True)
@@ -70,9 +71,31 @@ def move_rows(keys, offsets, order, cursors, new_rows, new_order):
         for i in range(first, last):
             while i >= offsets[row + 1]:
                 row += 1
-            key = keys[i]
+            key = np.uint32(keys[i])
             place = cursors[part, key]
             cursors[part, key] = place + 1
-            new_rows[place] = row
+            new_rows[np.uint64(place)] = row
             if ordered:
-                new_order[place] = order[i]
+                new_order[np.uint64(place)] = order[i]
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def sorted_offsets(keys, values, offsets, disorder):
+    """Offsets by key, if rows ascend by (key, value); else disorder[part] is set somewhere."""
+    parts, rows = len(disorder), len(keys)
+    for part_ in prange(parts):
+        part = np.int64(part_)
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        before = keys[first - 1] if first > 0 else np.int32(-1)
+        value = values[first - 1] if first > 0 else np.int32(-1)
+        for i in range(first, last):
+            key = keys[i]
+            if key < before or (key == before and values[i] < value):
+                disorder[part] = True
+                break
+            for row in range(before + 1, key + 1):
+                offsets[np.uint32(row)] = i
+            before, value = key, values[i]
+    after = keys[rows - 1] + 1 if rows else 0
+    for row in range(after, len(offsets)):
+        offsets[row] = rows

@@ -86,30 +86,40 @@ def gather_nodes(
 
 
 @inline
+def _at(values, place):
+    """values[place], where the compiler need not ask whether to count from the end."""
+    return np.float64(values[np.uint32(place)])
+
+
+@inline
 def _sum_list(begin, end, neighbors, weights, weighted, contributions):
     """Four sums at once: additions to one would wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    edge = begin
+    near = neighbors[begin:end]
+    length = np.uint64(len(near))
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    edge = np.uint64(0)
     if weighted:
-        while edge + 3 < end:
-            a += np.float64(weights[edge]) * contributions[neighbors[edge]]
-            b += np.float64(weights[edge + 1]) * contributions[neighbors[edge + 1]]
-            c += np.float64(weights[edge + 2]) * contributions[neighbors[edge + 2]]
-            d += np.float64(weights[edge + 3]) * contributions[neighbors[edge + 3]]
-            edge += 4
-        while edge < end:
-            a += np.float64(weights[edge]) * contributions[neighbors[edge]]
-            edge += 1
+        heavy = weights[begin:end]
+        while edge + three < length:
+            a += heavy[edge] * _at(contributions, near[edge])
+            b += heavy[edge + one] * _at(contributions, near[edge + one])
+            c += heavy[edge + two] * _at(contributions, near[edge + two])
+            d += heavy[edge + three] * _at(contributions, near[edge + three])
+            edge += four
+        while edge < length:
+            a += heavy[edge] * _at(contributions, near[edge])
+            edge += one
     else:
-        while edge + 3 < end:
-            a += contributions[neighbors[edge]]
-            b += contributions[neighbors[edge + 1]]
-            c += contributions[neighbors[edge + 2]]
-            d += contributions[neighbors[edge + 3]]
-            edge += 4
-        while edge < end:
-            a += contributions[neighbors[edge]]
-            edge += 1
+        while edge + three < length:
+            a += _at(contributions, near[edge])
+            b += _at(contributions, near[edge + one])
+            c += _at(contributions, near[edge + two])
+            d += _at(contributions, near[edge + three])
+            edge += four
+        while edge < length:
+            a += _at(contributions, near[edge])
+            edge += one
     return (a + b) + (c + d)
 
 
@@ -343,15 +353,14 @@ def iterate(
                     rows = min(WARP, vertices - row)
                     sums[:] = 0.0
                     for begin in range(slice_offsets[cut], slice_offsets[cut + 1], WARP):
+                        near = neighbors[begin : begin + WARP]
                         if weighted:
+                            heavy = weights[begin : begin + WARP]
                             for lane in range(WARP):
-                                sums[lane] += (
-                                    np.float64(weights[begin + lane])
-                                    * old_contributions[neighbors[begin + lane]]
-                                )
+                                sums[lane] += heavy[lane] * _at(old_contributions, near[lane])
                         else:
                             for lane in range(WARP):
-                                sums[lane] += old_contributions[neighbors[begin + lane]]
+                                sums[lane] += _at(old_contributions, near[lane])
                 for lane in range(rows):
                     rank = _finish(sums[lane], damping, restart, restarts, mass, share, shares, row)
                     inverse = inverse_weights[row]
