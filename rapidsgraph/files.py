@@ -69,47 +69,50 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)
         weights = [] if weight is None else [_checked(file, path, weight, "weight")]
-        if len({*sources, *destinations, *weights}) < len([*sources, *destinations, *weights]):
+        if sources == destinations or {*weights} & {*sources, *destinations}:
             raise GraphError(f"{path}: source, destination and weight must be different columns")
         is_renamed = not any(isinstance(given, list | tuple) for given in (source, destination))
         names = POSITIONAL[: 2 + len(weights)] if is_renamed else None
         groups = [list(group) for group in zip(sources, destinations)]
-        return _frame(file, path, groups, [*sources, *destinations], weights, device, names)
+        ids = list(dict.fromkeys([*sources, *destinations]))  # both ends may share a column
+        return _frame(file, path, groups, ids, weights, device, names)
 
 
-def read_table(path, *, device="auto"):
+def read_table(path, *, names=("vertex",), device="auto"):
     """Read values of vertices, such as ranks to start from or weights to prefer some vertices.
 
     Parameters
     ----------
     path : str or path
-        As in `read_edges`, but no Matrix Market file. Two columns: ``vertex`` and one of numbers,
-        whatever it is called. A file without a header has them in this order.
+        As in `read_edges`, but no Matrix Market file. Columns `names` and one of numbers, whatever
+        it is called. A file without a header has them in this order.
+    names : sequence of str
+        Columns that name a vertex.
     device : {"auto", "cpu", "gpu"}
         Where the frame is to lie.
 
     Returns
     -------
     pandas.DataFrame or cudf.DataFrame
-        Columns ``vertex`` and the other one under its name (``value`` without a header).
+        Columns `names` and the other one under its name (``value`` without a header).
 
     Raises
     ------
     GraphError
-        As in `read_edges`, and where there are not exactly these two columns.
+        As in `read_edges`, and where there are not exactly these columns.
     """
-    path, device = Path(path).expanduser(), _chosen(device)
+    path, names, device = Path(path).expanduser(), list(names), _chosen(device)
     with formats.reading(path):
-        if not path.is_dir() and formats.format_of(path) == "mtx":
+        if path.is_file() and formats.format_of(path) == "mtx":
             raise GraphError(f"{path}: a Matrix Market file holds edges, no values of vertices")
-        file = formats.opened(path, ["vertex", "value"])
-        others = [name for name in file.names if name != "vertex"]
-        if len(file.names) != 2 or len(others) != 1:
+        file = formats.opened(path, [*names, "value"])
+        others = [name for name in file.names if name not in names]
+        if len(file.names) != len(names) + 1 or len(others) != 1:
             raise GraphError(
-                f"{path}: the columns are {', '.join(file.names)}; it must have two, 'vertex' and "
-                "one of numbers"
+                f"{path}: the columns must be {', '.join(names)} and one of numbers; they are "
+                f"{', '.join(file.names)}"
             )
-        return _frame(file, path, [["vertex"]], ["vertex"], others, device)
+        return _frame(file, path, [[name] for name in names], names, others, device)
 
 
 def edge_facts(path, *, source=None, destination=None):

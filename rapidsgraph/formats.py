@@ -116,7 +116,7 @@ class Parquet:
         self.names = self.dataset.schema.names
 
     def read(self, groups, numbers):
-        return self.dataset.to_table(columns=[*itertools.chain(*groups), *numbers])
+        return self.dataset.to_table(columns=_columns(groups, numbers))
 
     def has_numbers(self, names):
         return all(is_plain_number(self.dataset.schema.field(name).type) for name in names)
@@ -166,7 +166,7 @@ class Arrow:
                 yield batches
 
     def read(self, groups, numbers):
-        columns = [*itertools.chain(*groups), *numbers]
+        columns = _columns(groups, numbers)
         with self._batches(columns) as batches:
             return batches.read_all().select(columns)
 
@@ -177,6 +177,10 @@ class Arrow:
                 batches = map(batches.get_batch, range(batches.num_record_batches))
             rows = sum(batch.num_rows for batch in batches)
         return rows, kind_of_id(self.schema, source, destination), None
+
+
+def _columns(groups, numbers):
+    return list(dict.fromkeys([*itertools.chain(*groups), *numbers]))
 
 
 def is_plain_number(kind):

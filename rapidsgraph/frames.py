@@ -34,23 +34,28 @@ def kind_of(frame):
     GraphError
         Not a frame; the message says what would be.
     """
-    library = type(frame).__module__.split(".")[0].lstrip("_")
-    if library in ("pandas", "cudf") and hasattr(frame, "columns"):
-        return library
+    library = library_of(frame)
     if library in ("dask", "dask_expr", "dask_cudf"):
         raise GraphError("Dask frames are not supported yet; call .compute() on it first")
     if library == "polars" and hasattr(frame, "collect"):
         raise GraphError("a lazy Polars frame has no rows yet; call .collect() on it first")
-    if library == "pyarrow" and hasattr(frame, "schema"):
-        return "arrow"
-    if hasattr(frame, "__arrow_c_stream__"):
-        return library
     if isinstance(frame, Mapping):
         return "arrays"
+    # A Series streams too, but has neither of these.
+    if any(hasattr(frame, name) for name in ("columns", "column_names", "schema")):
+        if library in ("pandas", "cudf"):
+            return library
+        if hasattr(frame, "__arrow_c_stream__"):
+            return "arrow" if library == "pyarrow" else library
     raise GraphError(
         f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, cuDF or "
         "Polars frame, an Arrow table, or a mapping of column names to arrays"
     )
+
+
+def library_of(values):
+    """The name of the package that a frame's, Series' or array's type belongs to."""
+    return type(values).__module__.split(".")[0].lstrip("_")
 
 
 def opened(frame):
@@ -96,7 +101,9 @@ def column(frame, name, what, wanted=None):
     if there.count(name) > 1:
         raise GraphError(f"{there.count(name)} columns are called {name!r}; rename all but one")
     values = frame[name]
-    library = type(values).__module__.split(".")[0]
+    library = library_of(values)
+    if library == "polars":
+        values, library = values.to_arrow(), "pyarrow"
     if library == "pyarrow":
         values = _from_arrow(values, name)
     elif library == "cudf":
@@ -105,10 +112,27 @@ def column(frame, name, what, wanted=None):
         values = _from_pandas(values, name)
     elif not device.is_on_gpu(values):
         values = np.asarray(values)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "OUST":
-        values = _from_pandas(importlib.import_module("pandas").Series(values), name)
-    if getattr(values, "ndim", 1) != 1:
-        raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
+        if values.dtype.kind not in "iuf":
+            values = _from_pandas(importlib.import_module("pandas").Series(values), name)
+        elif not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
+    return values
+
+
+def moved(values, xp):
+    """A column on the device of `xp`."""
+    if device.is_on_gpu(values):
+        return values if xp is not np else values.get()
+    if isinstance(values, np.ndarray):
+        return xp.asarray(values)
+    library = library_of(values)
+    if library == "cudf" and xp is np:
+        return values.to_pandas()
+    if library == "pandas" and xp is not np:
+        return importlib.import_module("cudf").Series(values)
     return values
 
 
@@ -119,22 +143,25 @@ def _no_value(name, row):
 def _from_pandas(series, name):
     import pandas
 
-    if isinstance(series.dtype, pandas.CategoricalDtype):
-        series = series.astype(series.cat.categories.dtype)
-    if series.dtype.kind in "iu" and isinstance(series.dtype, np.dtype):
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
         return series.to_numpy()
-    empty = series.isna().to_numpy()
-    if series.dtype.kind != "f" and empty.any():  # a NaN among numbers is the caller's to judge
-        raise _no_value(name, int(empty.argmax()))
-    if series.dtype.kind in "iufb":
-        kind = series.dtype.kind
-        wanted = {"f": "float64", "b": "bool"}.get(kind, f"{'u' if kind == 'u' else ''}int64")
-        if isinstance(series.dtype, np.dtype):
-            return series.to_numpy()
-        missing = {"na_value": np.nan} if kind == "f" else {}
-        return series.to_numpy(wanted, **missing)
+    missing = series.isna().to_numpy()
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        if missing.any():
+            raise _no_value(name, int(missing.argmax()))
+        return _from_pandas(series.astype(series.cat.categories.dtype), name)
+    kind = series.dtype.kind
+    if kind == "f":  # a NaN among numbers is the caller's to judge
+        plain = isinstance(series.dtype, np.dtype)
+        return series.to_numpy() if plain else series.to_numpy("float64", na_value=np.nan)
+    if missing.any():
+        raise _no_value(name, int(missing.argmax()))
+    if kind in "iu":
+        return series.to_numpy(np.dtype(str(series.dtype).split("[")[0].lower()))
+    if not len(series):
+        return np.empty(0, np.int64)  # of no type; whoever has rows decides
     inferred = pandas.api.types.infer_dtype(series, skipna=True)
-    if inferred == "string" or (inferred == "empty" and not len(series)):
+    if inferred == "string":
         return series.reset_index(drop=True)
     if inferred == "integer":
         try:
@@ -168,13 +195,16 @@ def _from_arrow(chunked, name):
         chunked = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
     if isinstance(chunked, pyarrow.ChunkedArray):  # combine_chunks of old releases
         chunked = pyarrow.concat_arrays(chunked.chunks)
-    if pyarrow.types.is_dictionary(chunked.type):
-        chunked = chunked.dictionary_decode()
     if chunked.null_count and not pyarrow.types.is_floating(chunked.type):
-        empty = chunked.is_null().to_numpy(zero_copy_only=False)
-        raise _no_value(name, int(empty.argmax()))
+        raise _no_value(name, int(chunked.is_null().to_numpy(zero_copy_only=False).argmax()))
     if pyarrow.types.is_integer(chunked.type) or pyarrow.types.is_floating(chunked.type):
         return chunked.to_numpy(zero_copy_only=False)
+    if pyarrow.types.is_dictionary(chunked.type):
+        import pandas
+
+        values = _from_arrow(chunked.dictionary, name)
+        values = pandas.Series(values).take(chunked.indices.to_numpy(zero_copy_only=False))
+        return _from_pandas(values.reset_index(drop=True), name)
     return _from_pandas(chunked.to_pandas(), name)
 
 
@@ -185,21 +215,24 @@ def make(kind, columns, xp):
             name: values if isinstance(values, xp.ndarray) else values.to_numpy()
             for name, values in columns.items()
         }
-    if kind in ("pandas", "cudf"):
+    if kind == "pandas":
+        return sys.modules[kind].DataFrame(columns, copy=False)
+    if kind == "cudf":
         return sys.modules[kind].DataFrame(columns)
     import pyarrow
 
-    table = pyarrow.table(
-        {
-            name: pyarrow.array(values)
-            if isinstance(values, np.ndarray)
-            else pyarrow.Array.from_pandas(values)
-            for name, values in columns.items()
-        }
-    )
+    table = pyarrow.table({name: _to_arrow(values) for name, values in columns.items()})
     if kind in ("polars", "duckdb"):
         return sys.modules[kind].from_arrow(table)
     return table
+
+
+def _to_arrow(values):
+    import pyarrow
+
+    if isinstance(values, np.ndarray):
+        return pyarrow.array(values)
+    return pyarrow.Array.from_pandas(values, type=pyarrow.string())
 
 
 def text_library(values):

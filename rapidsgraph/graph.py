@@ -142,7 +142,7 @@ class Graph:
         needed = build_bytes(self._rows, 0, weighted=self._weights is not None, directed=directed)
         check_fits(f"building a graph of {self._rows:,} rows", needed, self.xp)
         self._labels = _labels(*ends)
-        extra = _vertex_columns(vertices, len(ends[0]), self._labels)
+        extra = _vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
         self.names, *self._ends = name_vertices(*columns, extra, self._labels, self.xp)
 
     def _build(self, direction):
@@ -156,8 +156,11 @@ class Graph:
                 weights = weights[keep] if self.weighted else None
         rows = source.size
         self._loops_dropped, self._kept = self._rows - rows, {}
-        if self._multi_edges == "sum" and not self.weighted:
-            self.weighted, weights = True, self.xp.ones(rows)
+        if self._multi_edges == "sum":  # in 64 bits, and in floating point what those cannot hold
+            exact = self.weighted and weights.dtype.kind == "i" and float(weights.sum(dtype=float))
+            wide = np.int64 if exact and exact < 2**63 else np.float64
+            weights = weights.astype(wide) if self.weighted else self.xp.ones(rows)
+            self.weighted = True
         if not self.directed:
             ends = self.xp.minimum(source, destination), self.xp.maximum(source, destination)
         else:
@@ -245,7 +248,7 @@ class Graph:
     def ids(self, named, what):
         """int32 ids of the vertices that the name columns of an opened frame list."""
         columns = [frames.column(named, label, "vertex", what) for label in self._labels]
-        return self.names.ids(columns, self.xp, what)
+        return self.names.ids([frames.moved(v, self.xp) for v in columns], self.xp, what)
 
     def __repr__(self):
         arrow = "directed" if self.directed else "undirected"
@@ -291,12 +294,13 @@ def _checked_weights(weights, name, xp):
     if not isinstance(weights, xp.ndarray) or weights.dtype.kind not in "iuf":
         at = _first_text(weights)
         raise GraphError(f"weights in column {name!r} must be numbers{at}")
-    if weights.dtype.kind == "u" or weights.dtype.itemsize < 4:
-        weights = weights.astype(
-            {"u": xp.int64, "i": xp.int32, "f": xp.float32}[weights.dtype.kind]
-        )
-    if weights.dtype.itemsize > 8:
-        weights = weights.astype(xp.float64)
+    kind, size = weights.dtype.kind, weights.dtype.itemsize
+    if kind == "u":
+        fits = size < 8 or not weights.size or int(weights.max()) < 2**63
+        weights = weights.astype(xp.int64 if fits else xp.float64)
+    elif size not in (4, 8):
+        wide = xp.int32 if kind == "i" else xp.float32 if size < 4 else xp.float64
+        weights = weights.astype(wide)
     if weights.size and not (
         float(weights.min()) >= 0 and (weights.dtype.kind == "i" or float(weights.max()) < np.inf)
     ):  # a NaN makes the smallest NaN, which is not >= 0
@@ -320,27 +324,28 @@ def _first_text(weights):
     return ", not text; convert the column with .astype('float64')"
 
 
-def _vertex_columns(vertices, count, labels):
+def _vertex_columns(vertices, count, labels, xp):
     """`vertices` as a range or as a list of name columns."""
     if vertices is None:
         return None
-    if isinstance(vertices, (int, np.integer)):
-        vertices = range(int(vertices))
+    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
+        vertices = range(int(vertices)) if vertices >= 0 else vertices
     if isinstance(vertices, range):
         if vertices.start != 0 or vertices.step != 1 or count > 1:
             raise GraphError(f"vertices={vertices} must be range(n), for single integer names")
         return vertices
-    if (
-        hasattr(vertices, "columns")
-        or hasattr(vertices, "__arrow_c_stream__")
-        or isinstance(vertices, dict)
-        and not hasattr(vertices, "dtype")
-    ):
-        _, opened = frames.opened(vertices)
-        names = labels if set(labels) <= set(frames.column_names(opened)) else None
-        names = names or frames.column_names(opened)[:count]
-        return [frames.column(opened, name, "vertex", "vertices") for name in names]
-    if count > 1:
-        raise GraphError(f"vertices must be a frame of the {count} columns {', '.join(labels)}")
-    values = vertices if hasattr(vertices, "dtype") else np.asarray(vertices)
-    return [frames.column({"vertices": values}, "vertices", "vertex")]
+    if isinstance(vertices, (bool, int, float, str)):
+        raise GraphError(f"vertices is {vertices!r}; it can be a count, range(n), or names")
+    try:
+        _, table = frames.opened(vertices)
+    except GraphError:  # no frame: the names themselves
+        if count > 1:
+            raise GraphError(
+                f"vertices must be a frame of the {count} columns {', '.join(labels)}"
+            ) from None
+        table, names = {"vertices": vertices}, ["vertices"]
+    else:
+        there = frames.column_names(table)
+        names = labels if set(labels) <= set(there) else there[:count]
+    columns = [frames.column(table, name, "vertex", "vertices") for name in names]
+    return [frames.moved(values, xp) for values in columns]

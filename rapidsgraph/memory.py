@@ -68,7 +68,7 @@ def estimate_memory(graph_or_path, algorithm, *, directed=True, weight=None):
     >>> import pandas, rapidsgraph as rg
     >>> edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
     >>> rg.estimate_memory(edges, "pagerank").needed
-    404
+    320
     """
     from .graph import Graph
 

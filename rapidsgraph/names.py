@@ -25,29 +25,28 @@ class VertexNames:
         Names of the name columns in result frames.
     parts : list of array or Series
         For each column its distinct values, sorted. None where names are 0..count-1.
-    codes : integer array, shape (count,), or None
-        With several columns, the sorted distinct tuples, packed.
+    count : int
+    pairs : list of integer arrays
+        With several columns: for the second and each later one the sorted, distinct pairs (place
+        among the pairs before, place in the column), packed. A vertex is one of the last pairs.
     dtype : numpy.dtype
-        Of integer names as the caller gave them.
+        Of integer names as the caller gave them, where parts has None.
     """
 
-    def __init__(self, labels, parts, count, codes=None, dtype=None):
+    def __init__(self, labels, parts, count, pairs=(), dtype=None):
         self.labels, self.parts, self.count = labels, parts, count
-        self.codes, self.dtype = codes, dtype
+        self.pairs, self.dtype = list(pairs), dtype
 
     def columns(self, xp):
         """{label: values} with one value a vertex, by id."""
         if self.parts[0] is None:
             return {self.labels[0]: xp.arange(self.count, dtype=self.dtype)}
-        if self.codes is None:
-            values = self.parts[0]
-            return {self.labels[0]: values.astype(self.dtype) if self.dtype else values}
-        columns, codes = {}, self.codes
-        for label, part in zip(reversed(self.labels), reversed(self.parts)):
-            place, codes = codes % len(part), codes // len(part)
-            taken = part[place] if isinstance(part, xp.ndarray) else part.take(place)
-            columns[label] = taken if isinstance(part, xp.ndarray) else taken.reset_index(drop=True)
-        return dict(reversed(columns.items()))
+        place, columns = xp.arange(self.count), []
+        for part, packed in zip(self.parts[:0:-1], self.pairs[::-1]):
+            place, within = packed[place] // len(part), packed[place] % len(part)
+            columns.append(_taken(part, within, xp))
+        columns.append(_taken(self.parts[0], place, xp))
+        return dict(zip(self.labels, columns[::-1]))
 
     def ids(self, columns, xp, what):
         """Ids of named vertices; columns as from frames.column, one array or Series a label.
@@ -57,7 +56,7 @@ class VertexNames:
         GraphError
             A vertex that is not in the graph; names the first.
         """
-        ids = self._look_up(columns, xp)
+        ids = self._look_up(columns, xp, what)
         absent = ids < 0
         if bool(absent.any()):
             row = int(absent.argmax())
@@ -66,16 +65,22 @@ class VertexNames:
             raise GraphError(f"{what}: vertex {name!r} is not in the graph")
         return ids.astype(xp.int32)
 
-    def _look_up(self, columns, xp):
+    def _look_up(self, columns, xp, what):
+        if not all(len(values) for values in columns):
+            return xp.empty(0, xp.int64)
         if self.parts[0] is None:
-            values = _as_numbers(columns[0], self.labels[0])
+            values = _as_numbers(columns[0], f"{what}: {self.labels[0]}")
             return xp.where((values >= 0) & (values < self.count), values, -1).astype(xp.int64)
-        codes = None
-        for part, values in zip(self.parts, columns):
-            place = _positions(values, part, xp)
-            packed = place if codes is None else codes * len(part) + place
-            codes = packed if codes is None else xp.where((codes < 0) | (place < 0), -1, packed)
-        return codes if self.codes is None else frames.number_positions(codes, self.codes, xp)
+        ids = None
+        for column, (part, values) in enumerate(zip(self.parts, columns)):
+            place = _positions(values, part, xp, f"{what}: {self.labels[column]}")
+            if not column:
+                ids = place
+                continue
+            known = (ids >= 0) & (place >= 0)
+            packed = xp.where(known, ids.astype(xp.int64) * len(part) + place, -1)
+            ids = frames.number_positions(packed, self.pairs[column - 1], xp)
+        return ids
 
 
 def name_vertices(sources, destinations, vertices, labels, xp):
@@ -103,50 +108,58 @@ def name_vertices(sources, destinations, vertices, labels, xp):
 
 def _name_tuples(sources, destinations, vertices, labels, xp):
     extra = vertices or [None] * len(sources)
-    parts, codes = [], None
+    parts, pairs, ids = [], [], None
     for label, *columns in zip(labels, sources, destinations, extra):
         columns = [values for values in columns if values is not None]
-        part, dtype, count, ids = _name_column(columns, label, xp)
+        part, dtype, count, places = _name_column(columns, label, xp)
         parts.append(xp.arange(count, dtype=dtype) if part is None else part)
-        if codes is None:
-            codes = [place.astype(xp.int64) for place in ids]
+        if ids is None:
+            ids = places
             continue
-        codes = [code * count + place for code, place in zip(codes, ids)]
-    distinct = frames.distinct_numbers(codes, xp)
-    ids = [frames.number_positions(code, distinct, xp).astype(xp.int32) for code in codes]
-    return VertexNames(labels, parts, distinct.size, codes=distinct), ids[0], ids[1]
+        packed = [a.astype(xp.int64) * count + b for a, b in zip(ids, places)]
+        pairs.append(frames.distinct_numbers(packed, xp))
+        ids = [frames.number_positions(p, pairs[-1], xp).astype(xp.int32) for p in packed]
+    return VertexNames(labels, parts, _count(pairs[-1].size), pairs), ids[0], ids[1]
 
 
 def _name_column(columns, label, xp):
     """(sorted names or None, dtype, count, int32 ids of each column but a range)."""
     arrays = [values for values in columns if not isinstance(values, range)]
-    are_numbers = [isinstance(values, xp.ndarray) for values in arrays]
+    ranges = [values for values in columns if isinstance(values, range)]
+    filled = [values for values in arrays if len(values)]  # no row, no say in the type
+    are_numbers = [isinstance(values, xp.ndarray) for values in filled]
     if not all(are_numbers):
-        if any(are_numbers) or len(arrays) < len(columns):
+        if any(are_numbers) or ranges:
             raise GraphError(
                 f"{label} names are text in one column and numbers in another; convert one of them"
             )
-        names = frames.distinct_text(arrays)
-        return (
-            names,
-            None,
-            _count(len(names)),
-            [frames.text_positions(values, names).astype(xp.int32) for values in arrays],
-        )
-    arrays = [_as_numbers(values, label) for values in arrays]
-    dtype = np.result_type(*arrays)
-    if dtype.kind == "f":  # int64 beside uint64: what fits both, if anything does
-        if any(
-            values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63
+        names = frames.distinct_text(filled)
+        ids = [
+            frames.text_positions(values, names).astype(xp.int32)
+            if len(values)
+            else xp.empty(0, xp.int32)
             for values in arrays
-        ):
+        ]
+        return names, None, _count(len(names)), ids
+    arrays = [
+        _as_numbers(values, label) if len(values) else xp.empty(0, _integer_type(values))
+        for values in arrays
+    ]
+    dtype = np.result_type(*(values for values in arrays if values.size or not filled))
+    if dtype.kind == "f":  # int64 beside uint64: what fits both, if anything does
+        if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
             raise GraphError(f"{label} names are beyond 2^63 in one column and signed in another")
         dtype = np.dtype(np.int64)
-    wide = np.uint64 if dtype == np.uint64 else np.int64 if dtype.itemsize > 4 else np.int32
-    if dtype == np.uint32:
-        wide = np.int64
+    wide = np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64
+    wide = np.uint64 if dtype == np.uint64 else wide
     arrays = [values.astype(wide, copy=False) for values in arrays]
-    return _name_numbers(arrays, [r for r in columns if isinstance(r, range)], dtype, xp)
+    part, dtype, count, ids = _name_numbers(arrays, ranges, dtype, xp)
+    return part if part is None else part.astype(dtype), dtype, count, ids
+
+
+def _integer_type(values):
+    kind = getattr(values.dtype, "kind", "O")
+    return values.dtype if kind in "iu" else np.int64
 
 
 def _name_numbers(arrays, ranges, dtype, xp):
@@ -159,6 +172,7 @@ def _name_numbers(arrays, ranges, dtype, xp):
         if low < 0 or high >= end:
             outside = low if low < 0 else high
             raise GraphError(f"vertices are range({end}), and an edge names {outside}")
+        dtype = dtype if end <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
         return None, dtype, _count(end), [_narrow(values, xp) for values in arrays]
     span = high - low + 1
     if span > 4 * rows + 1024 or high >= 2**63:
@@ -195,25 +209,30 @@ def _count(count):
 
 def _as_numbers(values, label):
     """An integer array, or the error that says what `values` is instead."""
-    if values.dtype.kind in "iu":
+    kind = getattr(values.dtype, "kind", "O")
+    if kind in "iu":
         return values
-    if values.dtype.kind == "f":
+    if kind == "f":
         bad = values != values
         if bool(bad.any()):
             raise GraphError(f"a {label} name is missing (NaN) in row {int(bad.argmax())}")
     raise GraphError(
-        f"{label} names are of type {values.dtype}"
+        f"{label} names of type {values.dtype} do not fit"
         + (f", such as {_item(values, 0)!r} in row 0" if len(values) else "")
-        + "; they must be integers or text: use .astype('int64') or .astype('str')"
+        + ": they must be integers, or all of them text; use .astype('int64') or .astype('str')"
     )
 
 
-def _positions(values, part, xp):
+def _positions(values, part, xp, label):
     if isinstance(part, xp.ndarray):
-        return frames.number_positions(_as_numbers(values, "vertex"), part, xp)
+        return frames.number_positions(_as_numbers(values, label), part, xp)
     if isinstance(values, xp.ndarray):
-        raise GraphError("vertices of this graph are named by text, and a number was given")
+        raise GraphError(f"{label} names are text, and {_item(values, 0)!r} is not")
     return frames.text_positions(values, part)
+
+
+def _taken(part, place, xp):
+    return part[place] if isinstance(part, xp.ndarray) else part.take(place).reset_index(drop=True)
 
 
 def _item(values, row):

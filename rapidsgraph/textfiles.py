@@ -90,7 +90,7 @@ class Text:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        ids = [*itertools.chain(*groups)]
+        ids = list(dict.fromkeys(itertools.chain(*groups)))
         try:
             return self._table(ids, pa.int64(), numbers)
         except pa.ArrowInvalid:

@@ -50,6 +50,8 @@ def pagerank(
     graph = as_graph(graph)
     xp, lists = graph.xp, graph.outgoing
     given = _by_vertex(graph, ranks, "pagerank")
+    if not graph.num_vertices:
+        return 0.0
     degrees = xp.diff(lists.offsets)
     sources = xp.repeat(xp.arange(graph.num_vertices), _as_repeats(degrees))
     weights = lists.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)

@@ -37,7 +37,7 @@ def values_by_id(graph, given, what):
             f"{what} needs the columns {', '.join(labels)} and one of values; it has {there}"
         )
     ids = graph.ids(table, what)
-    values = frames.column(table, others[0], "values", what)
+    values = frames.moved(frames.column(table, others[0], "values", what), xp)
     if not isinstance(values, (np.ndarray, xp.ndarray)) or values.dtype.kind not in "iuf":
         raise GraphError(f"{what}: column {others[0]!r} holds text; it must hold numbers")
     values = xp.asarray(values, dtype=xp.float64)
@@ -61,6 +61,8 @@ def values_by_id(graph, given, what):
 
 
 def _from_dict(given, labels, what):
+    if not given:
+        raise GraphError(f"{what} is empty; name at least one vertex, or leave it out")
     if len(labels) > 1:
         raise GraphError(f"{what} must be a frame: vertices are named by {', '.join(labels)}")
     try:

@@ -13,6 +13,7 @@ iterations in one launch over a layout of its own (row_order.py).
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -107,6 +108,8 @@ def pagerank(
         return graph.label({"pagerank": xp.empty(0, value_type)})
     needed = estimate_memory(graph, "pagerank").needed
     check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
+    if graph.weighted and not bool(xp.isfinite(graph.out_weights).all()):
+        raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
     run = _Run(
         graph,
         value_type,
@@ -127,7 +130,7 @@ def pagerank(
     return graph.label({"pagerank": ranks})
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
     """What every method needs. restart, share and start have a value a vertex, or one for all."""
 
@@ -140,6 +143,22 @@ class _Run:
     share: object
     start: object
     launch: object
+
+    @cached_property
+    def out_weights(self):
+        """What leaves each vertex: its out-degree, or 1 where arcs have shares; 0 for a sink."""
+        weights = self.graph.out_weights
+        return (weights > 0).astype(np.float64) if self.graph.weighted else weights
+
+    @cached_property
+    def weights(self):
+        """Each arc's share of the weight that leaves its source, which fits any precision."""
+        lists = self.graph.incoming
+        if not self.graph.weighted:
+            return self.graph.xp.empty(0, self.value_type)
+        leaving = self.graph.out_weights
+        leaving = self.graph.xp.where(leaving > 0, leaving, 1.0)[lists.neighbors]
+        return (lists.weights / leaving).astype(self.value_type)
 
     @property
     def batch(self):
@@ -155,7 +174,9 @@ def _iterate(run, report):
     vertices, value_type = graph.num_vertices, run.value_type
     rows = graph.kept(
         f"row order, {np.dtype(value_type).name}",
-        lambda: row_order.arrange(graph.incoming, graph.out_degrees, graph.out_weights, value_type),
+        lambda: row_order.arrange(
+            graph.incoming, run.weights, graph.out_degrees, run.out_weights, value_type
+        ),
     )
     by_row = [a if a.size == 1 else a[rows.order] for a in (run.restart, run.share, run.start)]
     restart, share, start = by_row
@@ -164,18 +185,19 @@ def _iterate(run, report):
     slots = rows.slots if rows.slots.size else slice(0, vertices)
     contributions[:vertices][slots] = ranks * rows.inverse_weights
     mass = float(ranks[rows.inverse_weights == 0].sum(dtype=np.float64))
-    state = xp.asarray([0.0, math.inf, mass, 0.0])
+    state = xp.asarray([0.0, math.inf, mass, 0.0, float(start[0])])
+    idle = rows.idle if restart.size == share.size == start.size == 1 else 0
     partials = xp.zeros(2 * PARTS if xp is np else 4 * device.most_blocks())
     chunk_sums = xp.zeros(max(rows.chunks, 1))
     arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
     arrived = xp.zeros(1, xp.uint64)
-    units = rows.chunks + rows.whole_rows + vertices // row_order.WARP + 1
+    units = rows.chunks + rows.whole_rows + (vertices - idle) // row_order.WARP + 1
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(run.batch, run.max_iterations - iterations)
         arrived.fill(0)
         device.launch(
-            "rank", "iterate", count, run.tolerance, run.damping, vertices, rows.long_rows,
+            "rank", "iterate", count, run.tolerance, run.damping, vertices, idle, rows.long_rows,
             rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot, rows.chunk_rows,
             rows.chunk_offsets, rows.row_offsets, rows.slice_offsets, rows.neighbors,
             rows.weights, rows.weights.size > 0, rows.slots, rows.slots.size > 0,
@@ -188,6 +210,8 @@ def _iterate(run, report):
         report(iterations, f"change {residual:.1e}")
     parity = iterations % 2
     last = contributions[parity * (vertices + 1) :][:vertices][slots]
+    if idle:
+        ranks[vertices - idle :] = state[4]
     is_sink = rows.inverse_weights == 0
     by_id = xp.empty(vertices, value_type)
     by_id[rows.order] = xp.where(is_sink, ranks, last / xp.where(is_sink, 1, rows.inverse_weights))
@@ -198,8 +222,8 @@ def _sweep(run, method, report):
     """Methods edge, node, contribution and warp: sweep, measure, settle, over and over."""
     graph, xp = run.graph, run.graph.xp
     vertices, value_type = graph.num_vertices, run.value_type
-    sinks = graph.out_weights == 0
-    out_weights = xp.where(sinks, 1.0, graph.out_weights).astype(value_type)
+    sinks = run.out_weights == 0
+    out_weights = xp.where(sinks, 1.0, run.out_weights).astype(value_type)
     ranks = xp.empty((2, vertices), value_type)
     ranks[0] = run.start
     mass = float(ranks[0][sinks].sum(dtype=np.float64))
@@ -209,7 +233,8 @@ def _sweep(run, method, report):
     sweep = {"edge": _edge_sweep, "node": _node_sweep}.get(method, _contribution_sweep)
     sweep = sweep(run, method, out_weights, ranks, state)
     # The formula alone needs neither the change nor what sinks hold, unless someone asks.
-    measured = method == "edge" or run.tolerance > 0 or (mass > 0 and bool(run.share.any()))
+    feeding = bool(run.share.any()) and bool(sinks.any())
+    measured = method == "edge" or run.tolerance > 0 or feeding
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(run.batch, run.max_iterations - iterations)
@@ -237,12 +262,13 @@ def _sweep(run, method, report):
 def _edge_sweep(run, method, out_weights, ranks, state):
     graph, xp = run.graph, run.graph.xp
     lists = graph.incoming
-    sources, destinations, weights = lists.neighbors, rows_of(lists), lists.weights
-    if not graph.directed:  # each edge once; the kernel adds both ways
+    sources, destinations = lists.neighbors, rows_of(lists)
+    # Without direction each edge once, and the kernel adds both ways; but the two arcs of a
+    # weighted edge have shares of their own.
+    both_ways = not graph.directed and not graph.weighted
+    if both_ways:
         once = sources <= destinations
         sources, destinations = sources[once], destinations[once]
-        weights = weights[once] if graph.weighted else weights
-    weights = weights.astype(run.value_type)
     sums = xp.empty(graph.num_vertices)
 
     def sweep(parity):
@@ -251,8 +277,8 @@ def _edge_sweep(run, method, out_weights, ranks, state):
             run.share.size, state, sums, size=sums.size, geometry=run.launch,
         )  # fmt: skip
         device.launch(
-            "rank", "scatter_edges", sources.size, not graph.directed, run.damping, sources,
-            destinations, weights, graph.weighted, out_weights, ranks[0], state, sums,
+            "rank", "scatter_edges", sources.size, both_ways, run.damping, sources,
+            destinations, run.weights, graph.weighted, out_weights, ranks[0], state, sums,
             size=sources.size, geometry=run.launch,
         )  # fmt: skip
         return sums
@@ -261,8 +287,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
 
 
 def _node_sweep(run, method, out_weights, ranks, state):
-    graph, lists = run.graph, run.graph.incoming
-    weights = lists.weights.astype(run.value_type)
+    graph, lists, weights = run.graph, run.graph.incoming, run.weights
 
     def sweep(parity):
         device.launch(
@@ -281,7 +306,7 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
     vertices = graph.num_vertices
     contributions = xp.empty((2, vertices), run.value_type)
     contributions[0] = ranks[0] / out_weights
-    weights = lists.weights.astype(run.value_type)
+    weights = run.weights
     shared = (
         lists.offsets, lists.neighbors, weights, graph.weighted, out_weights, run.damping,
         run.restart, run.restart.size, run.share, run.share.size, state,
@@ -314,7 +339,7 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
 
 def _read(state):
     """(iterations, residual, converged) of the state on the device."""
-    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state).tolist()
+    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state)[:4].tolist()
     return int(done), residual, converged != 0
 
 

@@ -19,7 +19,9 @@ from .. import device
 WARP = 32
 CHUNK = 2048  # as in rank.cu
 WHOLE = 256  # a longer list is a row of its own
-NARROW = 4  # slices this wide are taken several at once
+NARROW = 4  # a list up to this long is narrow
+WINDOW = 1024  # narrow rows that are sorted by length among themselves
+ROUNDS = 3  # of spreading labels
 HOT_BYTES = 192 * 1024  # of shared memory; past this the L1 beside it gets too small
 HOT_SHARE = 0.1  # of all gathers that must hit it, or filling it costs more than it saves
 SIMILAR = 0.9  # one order serves rows and slots when it covers this much of what two would
@@ -32,6 +34,7 @@ class RowOrder:
     order: object  # int32 (vertices,): which vertex is row r
     slots: object  # int32 (vertices,): where row r's contribution lives; empty: at r
     hot: int
+    idle: int  # rows without an edge, the last ones
     long_rows: int
     whole_rows: int
     narrow_slices: int
@@ -45,13 +48,14 @@ class RowOrder:
     inverse_weights: object  # value type (vertices,), by row; 0 for a sink
 
 
-def arrange(lists, out_degrees, out_weights, value_type):
+def arrange(lists, weights, out_degrees, out_weights, value_type):
     """The layout of a graph.
 
     Parameters
     ----------
     lists : Adjacency
         By destination.
+    weights : value_type, by arc, or empty
     out_degrees : numbers, shape (vertices,)
         How often each vertex's contribution is gathered.
     out_weights : float64, shape (vertices,)
@@ -60,7 +64,11 @@ def arrange(lists, out_degrees, out_weights, value_type):
     xp = device.array_module(lists.neighbors)
     vertices = out_weights.size
     degrees = xp.diff(lists.offsets)
-    order = _descending(degrees, xp)
+    # Among equals those with out-edges first: what is gathered lies together, and rows without
+    # any edge come last of all.
+    order = _descending(2 * degrees + (out_weights > 0), xp)
+    idle = int(((degrees == 0) & (out_weights == 0)).sum())
+    order = _near_together(order, idle, degrees, lists, xp)
     slots, slot_of, hot = _slots(order, out_degrees, lists.neighbors.size, value_type, xp)
     lengths = degrees[order]
     # Counts by threshold of a descending array: where its negative passes the threshold.
@@ -71,29 +79,58 @@ def arrange(lists, out_degrees, out_weights, value_type):
     if not on_gpu:
         long_rows = 0  # a core takes a list of any length
     row_offsets = _offsets(lengths[:whole_rows], 0, xp)
-    widths = lengths[whole_rows::WARP]
+    slices = -(-(vertices - whole_rows) // WARP)
+    padded = xp.zeros(slices * WARP, xp.int64)
+    padded[: vertices - whole_rows] = lengths[whole_rows:]
+    widths = padded.reshape(slices, WARP).max(axis=1) if slices else padded
     slice_offsets = _offsets(widths * WARP, int(row_offsets[-1]), xp)
-    narrow_slices = int(xp.searchsorted(-widths, xp.asarray([-NARROW]))[0])
+    narrow_slices = int((widths > NARROW).sum())
     chunk_counts = -(-lengths[:long_rows] // CHUNK)
     chunk_offsets = _offsets(chunk_counts, 0, xp).astype(xp.int32)
     chunks = int(chunk_offsets[-1])
     chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(chunks), side="right") - 1
 
-    weighted = lists.weights.size > 0
+    weighted = weights.size > 0
     neighbors = xp.empty(int(slice_offsets[-1]), xp.int32)
-    weights = xp.empty(neighbors.size if weighted else 0, value_type)
+    new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
     device.launch(
         "rank", "arrange", vertices, whole_rows, order, slot_of, lists.offsets, lists.neighbors,
-        lists.weights.astype(value_type), weighted, row_offsets, slice_offsets, neighbors, weights,
-        size=32 * vertices,
+        weights, weighted, row_offsets, slice_offsets, neighbors,
+        new_weights, size=32 * vertices,
     )  # fmt: skip
     out = out_weights[order]
     inverse = xp.where(out > 0, 1.0 / xp.where(out > 0, out, 1.0), 0.0).astype(value_type)
     return RowOrder(
-        order, slots, hot, long_rows, whole_rows, narrow_slices, chunks,
-        chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors, weights,
-        inverse,
+        order, slots, hot, idle, long_rows, whole_rows, narrow_slices, chunks,
+        chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors,
+        new_weights, inverse,
     )  # fmt: skip
+
+
+def _near_together(order, idle, degrees, lists, xp):
+    """Where most arcs are in narrow rows, those rows by neighborhood instead of by degree.
+
+    A few rounds of taking the smallest label around gives a neighborhood one label. Rows of it
+    become neighbors in memory, so that one memory sector or cache line serves many gathers; in
+    windows they are sorted by degree again, which keeps slices nearly even.
+    """
+    vertices = order.size
+    wide = int((degrees > NARROW).sum())
+    wide = min(vertices, -(-wide // WARP) * WARP)
+    narrow = order[wide : max(wide, vertices - idle)]
+    if 2 * int(degrees[narrow].sum()) < lists.neighbors.size:
+        return order
+    labels, spread = xp.arange(vertices, dtype=xp.int32), xp.empty(vertices, xp.int32)
+    for _ in range(ROUNDS):
+        device.launch(
+            "rank", "spread", vertices, lists.offsets, lists.neighbors, labels, spread,
+            size=vertices,
+        )  # fmt: skip
+        labels, spread = spread, labels
+    narrow = narrow[xp.argsort(labels[narrow], kind="stable")]
+    window = xp.arange(narrow.size) // WINDOW * (NARROW + 1)
+    narrow = narrow[xp.argsort(window + NARROW - degrees[narrow], kind="stable")]
+    return xp.concatenate([order[:wide], narrow, order[wide + narrow.size :]])
 
 
 def _slots(order, out_degrees, gathers, value_type, xp):

@@ -19,13 +19,9 @@
 #define fresh_t value_t
 #endif
 
-#ifndef THREADS
-#define THREADS 1024  // of a block of iterate,
-#define RESIDENT 1    // and blocks a multiprocessor should hold
-#define DEPTH 8       // contributions in flight a thread
-#define REVERSE 0
-#define SIDE 4        // narrow slices a warp takes at once
-#endif
+#define THREADS 1024  // of a block of iterate, one a multiprocessor
+#define DEPTH 8       // contributions in flight a thread, where a list is long
+#define SIDE 2        // narrow slices a warp takes at once
 
 #define WARP 32
 #define CHUNK 2048  // edges of a long list that one warp sums; rank.py and pagerank.py agree
@@ -212,6 +208,18 @@ extern "C" __global__ void settle(long long parts, double tolerance, const doubl
 //   slices: 32 rows each from whole_rows on, a row a lane, the lists side by side (column-major)
 //           and padded to the longest with the slot `vertices`, whose contribution is 0.
 
+// new_labels[v] = the smallest label among v and its neighbors; a few rounds give vertices that
+// are near each other one label.
+extern "C" __global__ void spread(long long vertices, const long long *offsets,
+                                  const int *neighbors, const int *labels, int *new_labels) {
+  STRIDE(vertex, vertices) {
+    int label = labels[vertex];
+    for (long long edge = offsets[vertex]; edge < offsets[vertex + 1]; edge++)
+      label = min(label, labels[neighbors[edge]]);
+    new_labels[vertex] = label;
+  }
+}
+
 // Copy lists from (offsets, neighbors) by destination into that layout.
 extern "C" __global__ void arrange(long long vertices, long long whole_rows, const int *order,
                                    const int *slots, const long long *offsets,
@@ -311,7 +319,7 @@ __device__ __forceinline__ int turns(int length, int lane) { return (length - la
 
 template <bool WEIGHTED>
 __device__ __forceinline__ void iterate_rows(
-    long long iterations, double tolerance, double damping, int vertices, int long_rows,
+    long long iterations, double tolerance, double damping, int vertices, int idle, int long_rows,
     int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows, const int *chunk_offsets,
     const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
     const value_t *weights, const int *slots, bool slotted,
@@ -322,13 +330,18 @@ __device__ __forceinline__ void iterate_rows(
   value_t *hot_contributions = (value_t *)shared;
   const int lane = threadIdx.x % WARP, warps = gridDim.x * (blockDim.x / WARP);
   const int warp = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
-  const int slices = (vertices - whole_rows + WARP - 1) / WARP;
-  // Warps take units in turn, and where one kind ends the next kind goes on with the next warp.
-  const int first_row = long_rows + (warp + warps - chunks % warps) % warps;
-  const int first_slice = (warp + warps - (chunks + whole_rows - long_rows) % warps) % warps;
+  const int rows = vertices - idle, slices = (rows - whole_rows + WARP - 1) / WARP;
+  const int after_chunks = narrow_slices + chunks, after_rows = after_chunks + whole_rows - long_rows;
+  const int units = after_rows + (slices - narrow_slices + SIDE - 1) / SIDE;
+  // Units of one kind shrink, so warps take them in turn to and fro: 0 1 2 3 3 2 1 0 0 1 ...
+  const auto first_round = [&](int begin) { return begin / warps * warps; };
+  const auto unit_of = [&](int round) {
+    return round + ((round / warps) & 1 ? warps - 1 - warp : warp);
+  };
   double done = state[0], residual = state[1], mass = state[2], converged = state[3];
+  double idle_rank = state[4];
 
-  for (long long round = 1; round <= iterations && converged == 0.0; round++) {
+  for (long long barrier = 1; barrier <= iterations && converged == 0.0; barrier++) {
     const int parity = (long long)done & 1;
     const value_t *old_contributions = contributions + parity * (vertices + 1ll);
     value_t *new_contributions = contributions + (1 - parity) * (vertices + 1ll);
@@ -359,10 +372,21 @@ __device__ __forceinline__ void iterate_rows(
       }
     };
 
-    for (int phase = 0; phase < 4; phase++) {
-    const int kind = REVERSE && (warp & 1) ? 3 - phase : phase;
-    if (kind == 0)
-    for (int chunk = warp; chunk < chunks; chunk += warps) {
+    for (int round = 0; round < narrow_slices; round += warps) {
+      const int slice = unit_of(round);
+      if (slice >= narrow_slices) continue;
+      const long long begin = slice_offsets[slice];
+      const int width = (int)((slice_offsets[slice + 1] - begin) / WARP);
+      const int row = whole_rows + slice * WARP + lane, safe = min(row, rows - 1);
+      const value_t inverse = inverse_weights[safe], old = old_value(safe, inverse);
+      const double sum = gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane, width,
+                                          old_contributions, hot_contributions, hot);
+      if (row < rows) finish_row(row, sum, old, inverse);
+    }
+
+    for (int round = first_round(narrow_slices); round < after_chunks; round += warps) {
+      const int unit = unit_of(round), chunk = unit - narrow_slices;
+      if (unit < narrow_slices || unit >= after_chunks) continue;
       const int row = chunk_rows[chunk], first = chunk_offsets[row], last = chunk_offsets[row + 1];
       const long long begin = row_offsets[row] + (chunk - first) * (long long)CHUNK;
       const int length = (int)min((long long)CHUNK, row_offsets[row + 1] - begin);
@@ -387,8 +411,9 @@ __device__ __forceinline__ void iterate_rows(
       }
     }
 
-    if (kind == 1)
-    for (int row = first_row; row < whole_rows; row += warps) {
+    for (int round = first_round(after_chunks); round < after_rows; round += warps) {
+      const int unit = unit_of(round), row = unit - after_chunks + long_rows;
+      if (unit < after_chunks || unit >= after_rows) continue;
       const long long begin = row_offsets[row];
       const int length = (int)(row_offsets[row + 1] - begin);
       const value_t inverse = inverse_weights[row], old = old_value(row, inverse);
@@ -397,20 +422,10 @@ __device__ __forceinline__ void iterate_rows(
       if (lane == 0) finish_row(row, sum, old, inverse);
     }
 
-    if (kind == 2)
-    for (int slice = first_slice; slice < narrow_slices; slice += warps) {
-      const long long begin = slice_offsets[slice];
-      const int width = (int)((slice_offsets[slice + 1] - begin) / WARP);
-      const int row = whole_rows + slice * WARP + lane, safe = min(row, vertices - 1);
-      const value_t inverse = inverse_weights[safe], old = old_value(safe, inverse);
-      const double sum = gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane, width,
-                                          old_contributions, hot_contributions, hot);
-      if (row < vertices) finish_row(row, sum, old, inverse);
-    }
-
     // Short lists have too few loads to hide their latency, so a warp takes SIDE slices at once.
-    if (kind == 3)
-    for (int first = narrow_slices + SIDE * warp; first < slices; first += SIDE * warps) {
+    for (int round = first_round(after_rows); round < units; round += warps) {
+      const int unit = unit_of(round), first = narrow_slices + (unit - after_rows) * SIDE;
+      if (unit < after_rows || unit >= units) continue;
       long long begin[SIDE];
       int width[SIDE];
       value_t old[SIDE], inverse[SIDE];
@@ -418,14 +433,17 @@ __device__ __forceinline__ void iterate_rows(
 #pragma unroll
       for (int j = 0; j < SIDE; j++) {
         const int slice = min(first + j, slices - 1);
-        const int row = min(whole_rows + slice * WARP + lane, vertices - 1);
+        const int row = min(whole_rows + slice * WARP + lane, rows - 1);
         begin[j] = slice_offsets[slice] + lane;
         width[j] = first + j < slices ? (int)((slice_offsets[slice + 1] - begin[j] + lane) / WARP) : 0;
         inverse[j] = inverse_weights[row];
         old[j] = old_value(row, inverse[j]);
         sum[j] = 0.0;
       }
-      for (int k = 0; k < width[0]; k += 2) {
+      int widest = width[0];
+#pragma unroll
+      for (int j = 1; j < SIDE; j++) widest = max(widest, width[j]);
+      for (int k = 0; k < widest; k += 2) {
         int neighbor[2 * SIDE];
         value_t value[2 * SIDE], weight[2 * SIDE];
 #pragma unroll
@@ -450,11 +468,10 @@ __device__ __forceinline__ void iterate_rows(
 #pragma unroll
       for (int j = 0; j < SIDE; j++) {
         const int row = whole_rows + (first + j) * WARP + lane;
-        if (row < vertices) finish_row(row, sum[j], old[j], inverse[j]);
+        if (row < rows) finish_row(row, sum[j], old[j], inverse[j]);
       }
     }
 
-    }
     double *sums = partials + parity * 2 * gridDim.x;
     my_residual = block_sum(my_residual);
     my_mass = block_sum(my_mass);
@@ -462,14 +479,15 @@ __device__ __forceinline__ void iterate_rows(
       sums[2 * blockIdx.x] = my_residual;
       sums[2 * blockIdx.x + 1] = my_mass;
     }
-    grid_barrier(arrived, round);
+    grid_barrier(arrived, barrier);
     residual = mass = 0.0;
     for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
       residual += __ldcg(sums + 2 * block);
       mass += __ldcg(sums + 2 * block + 1);
     }
-    residual = block_sum(residual);
-    mass = block_sum(mass);
+    residual = block_sum(residual) + idle * fabs(base - idle_rank);
+    mass = block_sum(mass) + idle * base;
+    idle_rank = base;
     done += 1.0;
     converged = residual < tolerance;
   }
@@ -478,14 +496,17 @@ __device__ __forceinline__ void iterate_rows(
     state[1] = residual;
     state[2] = mass;
     state[3] = converged;
+    state[4] = idle_rank;
   }
 }
 
 // Up to `iterations` iterations in one cooperative launch. contributions holds two buffers of
 // vertices + 1 values; iteration i reads buffer i % 2. partials holds two buffers of two values
-// a block. arrived (one) and arrivals (one a long row) are zero before and after.
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) iterate(
-    long long iterations, double tolerance, double damping, long long vertices,
+// a block. arrived (one) and arrivals (one a long row) are zero before. The last `idle` rows have
+// no edge, so all of them have one rank, state[4], and none is stored; that needs one restart and
+// one share for all.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
+    long long iterations, double tolerance, double damping, long long vertices, long long idle,
     long long long_rows, long long whole_rows, long long narrow_slices, long long chunks,
     long long hot, const int *chunk_rows,
     const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
@@ -495,7 +516,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) iterate(
     double *chunk_sums, int *arrivals, double *partials, unsigned long long *arrived,
     double *state) {
 #define RUN(WEIGHTED)                                                                       \
-  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, long_rows, whole_rows,         \
+  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, idle, long_rows, whole_rows,  \
                          narrow_slices, chunks, hot, chunk_rows, chunk_offsets, row_offsets, slice_offsets, neighbors,       \
                          weights, slots, slotted, inverse_weights, restart, restarts > 1, share, \
                          shares > 1, contributions, ranks, chunk_sums, arrivals, partials,       \

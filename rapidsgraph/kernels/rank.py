@@ -220,6 +220,16 @@ def settle(parts, tolerance, partials, state):
 
 
 @parallel
+def spread(vertices, offsets, neighbors, labels, new_labels):
+    for vertex_ in prange(vertices):
+        vertex = np.int64(vertex_)
+        label = labels[vertex]
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            label = min(label, labels[np.uint32(neighbors[edge])])
+        new_labels[vertex] = label
+
+
+@parallel
 def arrange(
     vertices,
     whole_rows,
@@ -287,6 +297,7 @@ def iterate(
     tolerance,
     damping,
     vertices,
+    idle,
     long_rows,
     whole_rows,
     narrow_slices,
@@ -314,7 +325,8 @@ def iterate(
     arrived,
     state,
 ):
-    slices = (vertices - whole_rows + WARP - 1) // WARP
+    active = vertices - idle
+    slices = (active - whole_rows + WARP - 1) // WARP
     parts = len(partials) // 2
     work = slice_offsets[slices] + 4 * (whole_rows + slices * WARP)
     for _ in range(iterations):
@@ -350,7 +362,7 @@ def iterate(
                 else:
                     cut = unit - whole_rows
                     row = whole_rows + cut * WARP
-                    rows = min(WARP, vertices - row)
+                    rows = min(WARP, active - row)
                     sums[:] = 0.0
                     for begin in range(slice_offsets[cut], slice_offsets[cut + 1], WARP):
                         near = neighbors[begin : begin + WARP]
@@ -382,6 +394,10 @@ def iterate(
         for part in range(parts):
             residual += partials[2 * part]
             held += partials[2 * part + 1]
+        base = restart[0] + mass * share[0]
+        residual += idle * abs(base - state[4])
+        held += idle * base
+        state[4] = base
         state[0] += 1.0
         state[1] = residual
         state[2] = held

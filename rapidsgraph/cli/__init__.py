@@ -1,0 +1,44 @@
+"""The `rapidsgraph` command: files in, files out.
+
+Results go to standard output or into files, everything said about them to standard error. A
+mistake is one line and exit code 1, wrong usage 2, Ctrl-C 130. Modules with commands import what
+they compute with when they run, so that `--help` is quick.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from . import generate, machine, pagerank  # noqa: F401  they add their commands
+from .app import app
+
+__all__ = ["app", "main"]
+
+
+def _print_version(is_asked):
+    if is_asked:
+        from .. import __version__
+
+        typer.echo(f"rapidsgraph {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+):
+    pass
+
+
+def main():
+    """The console script."""
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after a command, as in the imports
+        sys.exit(130)

@@ -1,0 +1,78 @@
+"""`rapidsgraph generate rmat|grid|uniform`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .app import Device, DeviceOption, app, command
+
+generating = typer.Typer(
+    help="Make a random graph; the same seed makes the same graph.", no_args_is_help=True
+)
+app.add_typer(generating, name="generate")
+
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the edges.")
+]
+Seed = Annotated[int, typer.Option(min=0)]
+Weights = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="LOW HIGH", help="Add a column weight, uniform between the two."),
+]
+
+
+@command(generating)
+def rmat(
+    scale: Annotated[int, typer.Argument(metavar="SCALE", help="There are 2^SCALE vertices.")],
+    output: Output,
+    edge_factor: Annotated[int, typer.Option(min=1, help="Edges drawn for each vertex.")] = 16,
+    a: Annotated[float, typer.Option("--a", help="Share of the top left quarter.")] = 0.57,
+    b: Annotated[float, typer.Option("--b", help="Of the top right.")] = 0.19,
+    c: Annotated[float, typer.Option("--c", help="Of the bottom left.")] = 0.19,
+    seed: Seed = 0,
+    weights: Weights = None,
+    device: DeviceOption = Device.auto,
+):
+    """A scale-free graph (R-MAT, as in Graph500) without loops and repeated edges."""
+    options = {"a": a, "b": b, "c": c, "seed": seed, "weights": weights}
+    _write(output, "rmat", scale, edge_factor, device=device, **options)
+
+
+@command(generating)
+def grid(
+    width: Annotated[int, typer.Argument(metavar="WIDTH", min=1)],
+    output: Output,
+    height: Annotated[int | None, typer.Option(min=1, help="By default WIDTH.")] = None,
+    keep: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability with which an edge is there.")
+    ] = 1.0,
+    seed: Seed = 0,
+    weights: Weights = None,
+    device: DeviceOption = Device.auto,
+):
+    """A lattice with some of its edges, like a road network; both directions of each."""
+    _write(output, "grid", width, height, keep=keep, seed=seed, weights=weights, device=device)
+
+
+@command(generating)
+def uniform(
+    vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1)],
+    edges: Annotated[int, typer.Argument(metavar="EDGES", min=0)],
+    output: Output,
+    seed: Seed = 0,
+    weights: Weights = None,
+    device: DeviceOption = Device.auto,
+):
+    """Edges between any two vertices, all with the same chance."""
+    _write(output, "uniform", vertices, edges, seed=seed, weights=weights, device=device)
+
+
+def _write(output, name, *sizes, **options):
+    from .. import files
+    from .. import generate as generators
+
+    files.check_writable(output)
+    frame = getattr(generators, name)(*sizes, **options)
+    files.write_frame(frame, output)
+    typer.echo(f"{len(frame):,} edges in {output}", err=True)

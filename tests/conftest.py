@@ -1,0 +1,156 @@
+"""Frames of every library the package takes, and the switch for tests that need a GPU."""
+
+import hypothesis
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+
+from rapidsgraph import device
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("repeatable")
+
+gpu = pytest.mark.gpu
+deselected = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--gpu", action="store_true", help="run the tests that need a GPU; without one they fail"
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--gpu"):
+        return
+    without = [item for item in items if not item.get_closest_marker("gpu")]
+    config.stash[deselected] = len(items) - len(without)
+    if len(without) < len(items):
+        config.hook.pytest_deselected(items=[i for i in items if i.get_closest_marker("gpu")])
+        items[:] = without
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    count = config.stash.get(deselected, 0)
+    if count:
+        terminalreporter.write_line(
+            f"{count} tests that need a GPU were deselected; --gpu runs them, where there is one"
+        )
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("gpu"):
+        problem = device.frame_library_problem()
+        if problem:
+            pytest.fail(f"--gpu was given, but {problem}", pytrace=False)
+
+
+class FrameMaker:
+    """Makes frames of one library from {name: list or NumPy array}."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        if kind in ("polars", "duckdb"):
+            self.library = pytest.importorskip(kind)
+
+    def __repr__(self):
+        return self.kind
+
+    @property
+    def on_gpu(self):
+        return self.kind in ("cudf", "cupy")
+
+    def __call__(self, columns):
+        columns = {name: np.asarray(values) for name, values in columns.items()}
+        if self.kind == "pandas":
+            return pandas.DataFrame(columns)
+        if self.kind == "arrays":
+            return columns
+        if self.kind == "arrow":
+            return pyarrow.table(columns)
+        if self.kind == "polars":
+            return self.library.DataFrame(columns)
+        if self.kind == "duckdb":
+            return self.library.from_arrow(pyarrow.table(columns))
+        import cudf
+
+        if self.kind == "cudf":
+            return cudf.DataFrame(columns)
+        import cupy
+
+        return {  # CuPy has no text
+            name: cupy.asarray(values) if values.dtype.kind != "U" else cudf.Series(values)
+            for name, values in columns.items()
+        }
+
+
+@pytest.fixture(
+    params=[
+        "pandas",
+        "arrow",
+        "polars",
+        "duckdb",
+        "arrays",
+        pytest.param("cudf", marks=gpu),
+        pytest.param("cupy", marks=gpu),
+    ]
+)
+def make_frame(request):
+    """A FrameMaker for every library."""
+    return FrameMaker(request.param)
+
+
+@pytest.fixture(params=["arrays", pytest.param("cupy", marks=gpu)])
+def make_arrays(request):
+    """A FrameMaker once a device, for what does not depend on the library."""
+    return FrameMaker(request.param)
+
+
+def to_pandas(result):
+    """Any result as a pandas frame."""
+    if isinstance(result, pandas.DataFrame):
+        return result
+    if isinstance(result, dict):
+        on_host = {k: v.get() if hasattr(v, "get") else v for k, v in result.items()}
+        return pandas.DataFrame(on_host)
+    if hasattr(result, "to_pandas"):  # Arrow, Polars, cuDF
+        return result.to_pandas()
+    return result.df()  # DuckDB
+
+
+def ranks_of(result):
+    """{vertex: rank} of any result of pagerank, after a look at its shape."""
+    frame = to_pandas(result)
+    assert list(frame.columns) == ["vertex", "pagerank"]
+    names = frame["vertex"].tolist()
+    assert names == sorted(set(names))
+    return dict(zip(names, frame["pagerank"].tolist()))
+
+
+def columns_of(edges):
+    """{source, destination, weight} of a list of triples, as FrameMaker takes them."""
+    source, destination, weight = zip(*edges) if edges else ((), (), ())
+    return {
+        "source": np.array(source, np.int64),
+        "destination": np.array(destination, np.int64),
+        "weight": np.array(weight, np.float64),
+    }
+
+
+def random_edges(seed, vertices=60, rows=300, weighted=True):
+    """With parallel edges, self-loops, sinks, and sinks that only weights of 0 leave."""
+    random = np.random.default_rng(seed)
+    sources = random.integers(0, vertices - 10, rows)
+    destinations = random.integers(0, vertices, rows)
+    weights = random.uniform(0, 5, rows) if weighted else np.ones(rows)
+    if weighted:
+        weights[sources < 3] = 0
+    return list(zip(sources.tolist(), destinations.tolist(), weights.tolist()))
+
+
+def assert_close(ranks, expected, within):
+    """Two {vertex: rank} with the same vertices, each rank within so much of the other."""
+    assert list(ranks) == sorted(expected)
+    worst = max(ranks, key=lambda name: abs(ranks[name] - expected[name]))
+    assert abs(ranks[worst] - expected[worst]) <= within, (worst, ranks[worst], expected[worst])

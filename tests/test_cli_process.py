@@ -1,0 +1,132 @@
+"""The command as a process: in a pipe, on a terminal, interrupted."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import rapidsgraph as rg
+from rapidsgraph.files import write_frame
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = "from rapidsgraph.cli import main; main()"
+EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
+
+
+def start(*arguments, program=PROGRAM, **options):
+    """Run it as a process of its own, in a pipe."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", "TERM": "xterm"}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    arguments = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.Popen(arguments, env=environment, **options)
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "edges.csv"
+    write_frame(EDGES, path)
+    return path
+
+
+def test_a_pipe_gets_whole_lines(tmp_path):
+    names = [f"{'long name ' * 20}{place}" for place in range(3)]
+    frame = pd.DataFrame({"source": names, "destination": names[1:] + names[:1]})
+    write_frame(frame, tmp_path / "e.parquet")
+    out, err = start("pagerank", tmp_path / "e.parquet").communicate(timeout=60)
+    assert out == "".join(f"{place + 1}\t{name}\t{1 / 3}\n" for place, name in enumerate(names))
+    assert err == ""
+
+
+def test_a_closed_pipe_is_quiet(tmp_path):
+    write_frame(rg.generate.uniform(60_000, 90_000, device="cpu"), tmp_path / "e.parquet")
+    process = start("pagerank", tmp_path / "e.parquet", "--top", 60_000)
+    assert process.stdout.readline().startswith("1\t")
+    process.stdout.close()
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode in (1, -signal.SIGPIPE)
+
+
+def test_a_terminal_gets_a_table(edges):
+    master, slave = pty.openpty()
+    process = start("pagerank", edges, stdout=slave, stderr=slave, stdin=slave)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            block = os.read(master, 1 << 16)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not block:
+            break
+        shown += block
+    os.close(master)
+    shown = re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
+    assert process.wait(60) == 0
+    assert re.search(r"┃\s*rank\s*┃\s*vertex\s*┃\s*pagerank\s*┃", shown)
+    assert re.search(r"│\s*1\s*│\s*a\s*│\s*0\.48\d+\s*│", shown)
+    assert "3 vertices, 3 edges on the CPU" in shown
+
+
+INTERRUPTED = "error: interrupted; no half-written file is left\n"
+INTERRUPTS_ITSELF = """
+import os, signal, rapidsgraph
+from {module} import {name} as original
+
+def interrupted(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    return original(*arguments, **options)
+
+import {module} as module
+module.{name} = interrupted
+from rapidsgraph.cli import main
+main()
+"""
+SAYS_WHEN_IT_RANKS = """
+from rapidsgraph import device
+original = device.launch
+
+def launch(stem, *arguments, **options):
+    original(stem, *arguments, **options)
+    if stem == "rank":
+        print("ranking", flush=True)
+
+device.launch = launch
+from rapidsgraph.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("rapidsgraph.files", "read_edges"),
+        ("rapidsgraph", "Graph"),
+        ("rapidsgraph", "pagerank"),
+        ("rapidsgraph.formats", "write"),
+        ("rapidsgraph.formats", "_write_rows"),
+    ],
+)
+def test_ctrl_c_at_any_time_leaves_the_old_result(edges, module, name):
+    result = edges.with_name("r.csv")
+    result.write_text("old")
+    program = INTERRUPTS_ITSELF.format(module=module, name=name)
+    process = start("pagerank", edges, "--output", result, program=program)
+    assert process.communicate(timeout=60) == ("", INTERRUPTED)
+    assert process.returncode == 130
+    assert sorted(os.listdir(edges.parent)) == ["edges.csv", "r.csv"]
+    assert result.read_text() == "old"
+
+
+def test_ctrl_c_while_ranking(edges):
+    options = ["--tolerance", 0, "--max-iterations", 10**9]
+    process = start("pagerank", edges, *options, program=SAYS_WHEN_IT_RANKS)
+    assert process.stdout.readline() == "ranking\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == INTERRUPTED
+    assert process.returncode == 130

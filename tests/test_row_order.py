@@ -1,0 +1,234 @@
+"""The layout behind method auto: nothing gets lost in it, and nothing depends on it."""
+
+import hypothesis.strategies as st
+import numba
+import numpy as np
+import pytest
+from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of
+from hypothesis import given, settings
+
+import naive
+import rapidsgraph as rg
+from rapidsgraph.algorithms import row_order
+from rapidsgraph.generate import rmat
+
+WARP, VERTICES = row_order.WARP, 7013
+METHODS = ("auto", "edge", "node", "contribution", "warp")
+
+
+@pytest.fixture(scope="module")
+def hubs():
+    """Edges whose in-lists are of every length that is treated in a way of its own.
+
+    Several chunks and one exactly, rows of their own, wide and narrow slices, empty lists; vertices
+    make no whole slice. Where an edge comes from is skewed, too.
+    """
+    lengths = [
+        *(3 * row_order.CHUNK + 77, 2 * row_order.CHUNK, row_order.CHUNK + 1, row_order.CHUNK),
+        *(row_order.CHUNK - 1, 1000, row_order.WHOLE + 1, row_order.WHOLE, 255, 31, 32, 33),
+        *[40] * 40,
+        *[7] * 100,
+        *[row_order.NARROW + 1] * 50,
+        *[row_order.NARROW] * 50,
+        *[3] * 333,
+        *[1] * 1000,
+    ]
+    random = np.random.default_rng(0)
+    names = random.permutation(VERTICES)
+    likely = 1 / np.arange(2, VERTICES + 2)
+    likely /= likely.sum()
+    sources = [random.choice(VERTICES, size, replace=False, p=likely) for size in lengths]
+    weights = random.integers(1, 9, sum(lengths))
+    destinations = np.repeat(names[: len(lengths)], lengths)
+    return list(zip(np.concatenate(sources).tolist(), destinations.tolist(), weights.tolist()))
+
+
+@pytest.fixture(scope="module")
+def hub_ranks(hubs):
+    unweighted = [(a, b, 1) for a, b, _ in hubs]
+    return {
+        weighted: naive.pagerank(edges, range(VERTICES), iterations=15)
+        for weighted, edges in ((True, hubs), (False, unweighted))
+    }
+
+
+# Thresholds as they are, and so low that small lists take the ways of large ones.
+SETTINGS = [{}, {"WHOLE": 3, "NARROW": 1}, {"WHOLE": 0}, {"WHOLE": 10**6, "NARROW": 40}]
+SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
+
+
+@pytest.mark.parametrize("thresholds", SETTINGS, ids=lambda s: " ".join(s) or "as they are")
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
+def test_hubs(make_arrays, monkeypatch, hubs, hub_ranks, thresholds, precision, weighted):
+    for name, value in thresholds.items():
+        monkeypatch.setattr(row_order, name, value)
+    graph = rg.Graph(
+        make_arrays(columns_of(hubs)), weight="weight" if weighted else None, vertices=VERTICES
+    )
+    ranks = rg.pagerank(graph, precision=precision, tolerance=0, max_iterations=15)
+    within = {"double": 1e-14, "single": 1e-7}[precision]
+    assert_close(ranks_of(ranks), hub_ranks[weighted], within)
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_hubs_by_the_other_methods(make_arrays, hubs, hub_ranks, method):
+    graph = rg.Graph(make_arrays(columns_of(hubs)), weight="weight", vertices=VERTICES)
+    ranks = rg.pagerank(graph, method=method, tolerance=0, max_iterations=15)
+    assert_close(ranks_of(ranks), hub_ranks[True], 1e-14)
+
+
+@pytest.mark.parametrize("thresholds", SETTINGS, ids=lambda s: " ".join(s) or "as they are")
+def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, hubs, thresholds):
+    for name, value in thresholds.items():
+        monkeypatch.setattr(row_order, name, value)
+    graph = rg.Graph(make_arrays(columns_of(hubs)), weight="weight", vertices=VERTICES)
+    rows = row_order.arrange(graph.incoming, graph.out_degrees, graph.out_weights, np.float64)
+    on_host = {
+        name: value.get() if hasattr(value, "get") else value for name, value in vars(rows).items()
+    }
+    order, whole = on_host["order"], rows.whole_rows
+    slots = on_host["slots"] if rows.slots.size else np.arange(VERTICES)
+    assert np.array_equal(np.sort(order), np.arange(VERTICES))
+    assert np.array_equal(np.sort(slots), np.arange(VERTICES))
+    vertex_at = np.empty(VERTICES + 1, int)
+    vertex_at[slots], vertex_at[VERTICES] = order, -1
+    places = [on_host["row_offsets"][r] + np.arange(n) for r, n in enumerate(_lengths(on_host))]
+    slices = on_host["slice_offsets"]
+    for row in range(whole, VERTICES):
+        cut, lane = divmod(row - whole, WARP)
+        places.append(np.arange(slices[cut] + lane, slices[cut + 1], WARP))
+    found = []
+    for row, at in enumerate(places):
+        sources, weights = vertex_at[on_host["neighbors"][at]], on_host["weights"][at]
+        assert not weights[sources < 0].any()
+        found += [
+            (source, int(order[row]), weight)
+            for source, weight in zip(sources.tolist(), weights.tolist())
+            if source >= 0
+        ]
+    assert sorted(found) == sorted(hubs)
+    assert rows.neighbors.size == rows.weights.size == sum(map(len, places)) + _unused(on_host)
+
+
+def _lengths(rows):
+    return np.diff(rows["row_offsets"])
+
+
+def _unused(rows):
+    """Places of the last slice's lanes without a row."""
+    slices = rows["slice_offsets"]
+    lanes = -(VERTICES - rows["whole_rows"]) % WARP
+    return lanes * (slices[-1] - slices[-2]) // WARP if lanes else 0
+
+
+# What ranks do not depend on
+
+
+def ranks(columns, maker=None, **options):
+    graph = rg.Graph((maker or FrameMaker("arrays"))(columns), weight="weight", multi_edges="keep")
+    return list(ranks_of(rg.pagerank(graph, **options)).values())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_of_rows_does_not_matter(make_arrays, method):
+    edges = [(a, b, (a * 7 + b) % 5) for a, b, _ in random_edges(20, rows=500)]
+    shuffled = [edges[i] for i in np.random.default_rng(1).permutation(len(edges))]
+    first, second = (ranks(columns_of(e), make_arrays, method=method) for e in (edges, shuffled))
+    if make_arrays.on_gpu and method == "edge":  # atomic additions come in any order
+        assert first == pytest.approx(second, abs=1e-15)
+    else:
+        assert first == second
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_new_names_in_the_same_order_change_nothing(make_arrays, method):
+    edges = random_edges(21)
+    columns, renamed = columns_of(edges), columns_of(edges)
+    renamed["source"] = renamed["source"] * 10**9 - 5
+    renamed["destination"] = renamed["destination"] * 10**9 - 5
+    text = columns_of(edges)
+    for end in ("source", "destination"):
+        text[end] = np.array([f"v{name:03}" for name in text[end].tolist()])
+    expected = ranks(columns, make_arrays, method=method)
+    for other in (renamed, text):
+        assert ranks(other, make_arrays, method=method) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_new_names_in_another_order(make_arrays, method):
+    edges, names = random_edges(22), np.random.default_rng(2).permutation(60).tolist()
+    renamed = [(names[a], names[b], weight) for a, b, weight in edges]
+    options = {"method": method, "tolerance": 1e-14, "max_iterations": 1000}
+    expected = ranks(columns_of(edges), make_arrays, **options)
+    found = ranks(columns_of(renamed), make_arrays, **options)
+    assert [found[name] for name in names] == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_number_of_threads_does_not_matter(hubs, method):
+    most = numba.config.NUMBA_NUM_THREADS
+    if most < 2:
+        pytest.skip("Numba has one thread here, so another number of threads was not tried")
+    found = []
+    for threads in (1, most):
+        numba.set_num_threads(threads)
+        try:
+            found.append(ranks(columns_of(hubs), method=method))
+        finally:
+            numba.set_num_threads(most)
+    assert found[0] == found[1]
+
+
+weights = st.one_of(st.integers(0, 3).map(float), st.floats(0.01, 100))
+vertices = st.integers(-4, 9)
+
+
+@settings(max_examples=80)
+@given(
+    edges=st.lists(st.tuples(vertices, vertices, weights), min_size=1, max_size=40),
+    directed=st.booleans(),
+    multi_edges=st.sampled_from(["keep", "first", "sum", "min", "max"]),
+    self_loops=st.sampled_from(["keep", "drop"]),
+    dangling=st.sampled_from(["uniform", "drop", {0: 1.0, 1: 2.0}]),
+    personalization=st.sampled_from([None, {0: 0.5, 2: 1.0}]),
+    method=st.sampled_from(METHODS),
+    damping=st.sampled_from([0.0, 0.5, 0.85, 0.95]),
+)
+def test_small_graphs(
+    edges, directed, multi_edges, self_loops, dangling, personalization, method, damping
+):
+    policies = {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
+    extra = np.array([0, 1, 2])
+    frame = FrameMaker("arrays")(columns_of(edges))
+    graph = rg.Graph(frame, weight="weight", vertices=extra, **policies)
+    names = {*extra.tolist(), *(end for edge in edges for end in edge[:2])}
+    options = {"damping": damping, "dangling": dangling, "personalization": personalization}
+    found = rg.pagerank(graph, method=method, tolerance=1e-13, max_iterations=2000, **options)
+    left = naive.merged(edges, **policies)
+    assert graph.num_edges == len(left)
+    assert_close(ranks_of(found), naive.pagerank(left, names, directed=directed, **options), 1e-11)
+    total = sum(ranks_of(found).values())
+    assert total == pytest.approx(1, abs=1e-11) if dangling != "drop" else total <= 1 + 1e-11
+
+
+# The CPU and the GPU
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("weights", [None, "integers", "uniform"])
+def test_both_devices_give_the_same_ranks(precision, weights):
+    maker = FrameMaker("cudf")
+    edges = rmat(13, 16, seed=3, device="cpu", weights=weights)
+    columns = {name: edges[name].to_numpy() for name in edges.columns}
+    weight = "weight" if weights else None
+    on_cpu, on_gpu = rg.Graph(edges, weight=weight), rg.Graph(maker(columns), weight=weight)
+    assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
+    assert (on_cpu.num_vertices, on_cpu.num_edges) == (on_gpu.num_vertices, on_gpu.num_edges)
+    within = {"double": 1e-12, "single": 1e-6}[precision]
+    options = {"precision": precision, "tolerance": 0, "max_iterations": 60}
+    expected = ranks_of(rg.pagerank(on_cpu, **options))
+    for method in METHODS:
+        found = ranks_of(rg.pagerank(on_gpu, method=method, **options))
+        assert_close(found, expected, within)

@@ -1,0 +1,115 @@
+"""Values by vertex: personalization, start and dangling, in every form."""
+
+import numpy as np
+import pandas
+import pytest
+from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of
+
+import naive
+import rapidsgraph as rg
+
+EXACT = {"tolerance": 1e-14, "max_iterations": 2000}
+
+
+def test_they_come_from_every_library(make_frame):
+    edges = random_edges(12, weighted=False)
+    given = make_frame({"vertex": [59, 4], "any name": [1.0, 3.0]})
+    options = {"personalization": given, "dangling": given, "start": given}
+    ranks = ranks_of(rg.pagerank(make_frame(columns_of(edges)), **options, **EXACT))
+    options = dict.fromkeys(options, {59: 1.0, 4: 3.0})
+    assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
+
+
+def test_dicts_go_with_every_library(make_frame):
+    edges = random_edges(13, weighted=False)
+    options = dict.fromkeys(("personalization", "dangling", "start"), {59: 1, 4: 3})
+    ranks = ranks_of(rg.pagerank(make_frame(columns_of(edges)), **options, **EXACT))
+    assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
+
+
+def test_dicts_of_text_go_with_every_library(make_frame):
+    frame = make_frame({"source": ["a", "b"], "destination": ["b", "c"]})
+    ranks = ranks_of(rg.pagerank(frame, personalization={"c": 1, "a": 3}, **EXACT))
+    edges = [("a", "b", 1), ("b", "c", 1)]
+    assert_close(ranks, naive.pagerank(edges, personalization={"c": 1, "a": 3}), 1e-13)
+
+
+def test_a_frame_of_another_library_on_the_same_device():
+    values = pandas.DataFrame({"vertex": [2, 0], "x": [1, 1]})
+    for kind in ("arrow", "polars", "duckdb", "arrays"):
+        frame = FrameMaker(kind)({"source": [0, 1], "destination": [1, 2]})
+        ranks = ranks_of(rg.pagerank(frame, personalization=values, **EXACT))
+        expected = naive.pagerank([(0, 1, 1), (1, 2, 1)], personalization={0: 1, 2: 1})
+        assert_close(ranks, expected, 1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "uint64"])
+def test_integer_types_need_not_be_those_of_the_names(make_arrays, dtype):
+    for names in (np.array([0, 1, 2]), np.array([5, 70, 200]), np.array([5, 70, 200], "uint64")):
+        frame = make_arrays({"source": names, "destination": np.roll(names, 1)})
+        given = make_arrays({"vertex": names[1:2].astype(dtype), "x": [1.0]})
+        ranks = ranks_of(rg.pagerank(frame, personalization=given, damping=0.5, **EXACT))
+        # Around a cycle of 3 from the middle: 4/7, and half as much at every step.
+        assert ranks == pytest.approx(dict(zip(names.tolist(), (2 / 7, 4 / 7, 1 / 7))), abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"personalization": {9: 1}}, r"personalization: vertex 9 is not in the graph"),
+        ({"personalization": {0: -1}}, r"personalization: the value in row 0 is -1.0"),
+        ({"personalization": {0: 1, 1: np.nan}}, r"personalization: the value in row 1 is nan"),
+        ({"personalization": {0: np.inf}}, r"personalization: the value in row 0 is inf"),
+        ({"personalization": {0: 0.0}}, r"personalization: the values sum to 0.0"),
+        ({"personalization": {0: "x"}}, r"personalization must be a frame with the column"),
+        ({"personalization": {"a": 1.0}}, r"(?s)personalization.*'a'|text"),
+        ({"personalization": {}}, r"personalization"),
+        ({"personalization": pandas.Series([1.0, 2.0])}, r"Series"),
+        ({"start": {5: 1}}, r"start: vertex 5 is not in the graph"),
+        ({"dangling": {7: 1}}, r"dangling: vertex 7 is not in the graph"),
+        (
+            {"start": {"vertex": np.array([0, 1, 0]), "value": np.ones(3)}},
+            r"start: the vertex in row 0 is given more than once",
+        ),
+        (
+            {"start": {"vertex": np.array([0]), "a": np.ones(1), "b": np.ones(1)}},
+            r"start needs the columns vertex and one of values; it has vertex, a, b",
+        ),
+        (
+            {"start": {"vertex": np.array([0]), "value": np.array(["one"])}},
+            r"start: column 'value' holds text; it must hold numbers",
+        ),
+    ],
+)
+def test_unsuitable_values(options, message):
+    frame = FrameMaker("arrays")({"source": [0, 1], "destination": [1, 2]})
+    with pytest.raises(rg.GraphError, match=message):
+        rg.pagerank(frame, **options)
+
+
+def test_a_number_does_not_name_a_vertex_that_is_named_by_text():
+    frame = FrameMaker("pandas")({"source": ["1"], "destination": ["2"]})
+    with pytest.raises(rg.GraphError, match="named by text, and a number was given"):
+        rg.pagerank(frame, start={1: 1.0})
+    with pytest.raises(rg.GraphError, match="start: vertex '3' is not in the graph"):
+        rg.pagerank(frame, start={"1": 1.0, "3": 1.0})
+
+
+def test_names_of_several_columns_need_a_frame():
+    edges = {"net": ["a", "b", "a"], "source": [1, 1, 2], "destination": [2, 2, 1]}
+    graph = rg.Graph(FrameMaker("pandas")(edges), ["net", "source"], ["net", "destination"])
+    values = pandas.DataFrame({"net": ["b"], "vertex": [1], "x": [1.0]})
+    result = rg.pagerank(graph, personalization=values, damping=0.5, **EXACT)
+    assert result.columns.tolist() == ["net", "vertex", "pagerank"]
+    # Of b's path: 1 has half, half of it goes to 2, whose quarter goes to all four alike.
+    expected = naive.pagerank(
+        [("a1", "a2", 1), ("b1", "b2", 1), ("a2", "a1", 1)],
+        personalization={"b1": 1},
+        damping=0.5,
+    )
+    assert result["pagerank"].tolist() == pytest.approx(list(expected.values()), abs=1e-13)
+    with pytest.raises(rg.GraphError, match="must be a frame: vertices are named by net, vertex"):
+        rg.pagerank(graph, start={("b", 1): 1.0})
+    absent = pandas.DataFrame({"net": ["b", "c"], "vertex": [1, 1], "x": [1.0, 1.0]})
+    with pytest.raises(rg.GraphError, match=r"start: vertex \('c', 1\) is not in the graph"):
+        rg.pagerank(graph, start=absent)
