@@ -14,6 +14,7 @@ import numpy as np
 from . import device, frames
 from .adjacency import MULTI_EDGES, both_ways, from_pairs, transposed
 from .errors import GraphError
+from .inputs import as_list, check_choice, checked_weights, labels_of, vertex_columns
 from .memory import build_bytes, check_fits
 from .names import name_vertices
 
@@ -118,7 +119,7 @@ class Graph:
         check_choice("self_loops", self_loops, ("keep", "drop"))
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
         self._kind, edges = frames.opened(edges)
-        ends = [_as_list(source), _as_list(destination)]
+        ends = [as_list(source), as_list(destination)]
         if len(ends[0]) != len(ends[1]) or not ends[0]:
             raise GraphError(
                 f"source names {len(ends[0])} columns and destination {len(ends[1])}; "
@@ -136,13 +137,13 @@ class Graph:
         on_gpu = self._kind == "cudf" or any(device.is_on_gpu(v) for v in columns[0] + columns[1])
         self.xp = device.import_cupy() if on_gpu else np
         weights = None if weight is None else frames.column(edges, weight, "weight")
-        self._weights = None if weights is None else _checked_weights(weights, weight, self.xp)
+        self._weights = None if weights is None else checked_weights(weights, weight, self.xp)
         if self._weights is not None and len(self._weights) != self._rows:
             raise GraphError(f"weights are {len(self._weights)}, rows {self._rows}")
         needed = build_bytes(self._rows, 0, weighted=self._weights is not None, directed=directed)
         check_fits(f"building a graph of {self._rows:,} rows", needed, self.xp)
-        self._labels = _labels(*ends)
-        extra = _vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
+        self._labels = labels_of(*ends)
+        extra = vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
         self.names, *self._ends = name_vertices(*columns, extra, self._labels, self.xp)
 
     def _build(self, direction):
@@ -261,91 +262,3 @@ class Graph:
 def as_graph(edges, direction="outgoing"):
     """A Graph as it is; an edge frame as a directed graph with the default policies."""
     return edges if isinstance(edges, Graph) else Graph.for_sweep(edges, direction)
-
-
-def check_choice(name, value, choices):
-    """Raise GraphError unless `value` is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        raise GraphError(f"{name} is {value!r}; it can be {', '.join(map(repr, choices))}")
-
-
-def _as_list(names):
-    return (
-        [names] if isinstance(names, str) or not isinstance(names, (list, tuple)) else list(names)
-    )
-
-
-def _labels(sources, destinations):
-    """What result frames call the name columns.
-
-    A column that both ends share (a network's name, say) keeps its name; the others are `vertex`,
-    or `vertex_0`, `vertex_1`, ... where there are several.
-    """
-    own = [a != b for a, b in zip(sources, destinations)]
-    several, labels = sum(own) > 1, []
-    for position, (is_own, name) in enumerate(zip(own, sources)):
-        place = sum(own[:position])
-        labels.append((f"vertex_{place}" if several else "vertex") if is_own else str(name))
-    return labels
-
-
-def _checked_weights(weights, name, xp):
-    """Weights as int32, int64, float32 or float64; the error names the first bad row."""
-    if not isinstance(weights, xp.ndarray) or weights.dtype.kind not in "iuf":
-        at = _first_text(weights)
-        raise GraphError(f"weights in column {name!r} must be numbers{at}")
-    kind, size = weights.dtype.kind, weights.dtype.itemsize
-    if kind == "u":
-        fits = size < 8 or not weights.size or int(weights.max()) < 2**63
-        weights = weights.astype(xp.int64 if fits else xp.float64)
-    elif size not in (4, 8):
-        wide = xp.int32 if kind == "i" else xp.float32 if size < 4 else xp.float64
-        weights = weights.astype(wide)
-    if weights.size and not (
-        float(weights.min()) >= 0 and (weights.dtype.kind == "i" or float(weights.max()) < np.inf)
-    ):  # a NaN makes the smallest NaN, which is not >= 0
-        bad = ~(weights >= 0) | (weights == np.inf)
-        row = int(bad.argmax())
-        raise GraphError(
-            f"weight {weights[row].item()!r} in row {row} of column {name!r}; weights must be "
-            "finite and not negative"
-        )
-    return xp.ascontiguousarray(weights)
-
-
-def _first_text(weights):
-    if not hasattr(weights, "iloc"):
-        return f", not {weights.dtype}"
-    for row, text in enumerate(weights.head(100_000).to_numpy().tolist()):
-        try:
-            float(text)
-        except (TypeError, ValueError):
-            return f"; row {row} holds {text!r}"
-    return ", not text; convert the column with .astype('float64')"
-
-
-def _vertex_columns(vertices, count, labels, xp):
-    """`vertices` as a range or as a list of name columns."""
-    if vertices is None:
-        return None
-    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
-        vertices = range(int(vertices)) if vertices >= 0 else vertices
-    if isinstance(vertices, range):
-        if vertices.start != 0 or vertices.step != 1 or count > 1:
-            raise GraphError(f"vertices={vertices} must be range(n), for single integer names")
-        return vertices
-    if isinstance(vertices, (bool, int, float, str)):
-        raise GraphError(f"vertices is {vertices!r}; it can be a count, range(n), or names")
-    try:
-        _, table = frames.opened(vertices)
-    except GraphError:  # no frame: the names themselves
-        if count > 1:
-            raise GraphError(
-                f"vertices must be a frame of the {count} columns {', '.join(labels)}"
-            ) from None
-        table, names = {"vertices": vertices}, ["vertices"]
-    else:
-        there = frames.column_names(table)
-        names = labels if set(labels) <= set(there) else there[:count]
-    columns = [frames.column(table, name, "vertex", "vertices") for name in names]
-    return [frames.moved(values, xp) for values in columns]

@@ -227,7 +227,7 @@ def _positions(values, part, xp, label):
     if isinstance(part, xp.ndarray):
         return frames.number_positions(_as_numbers(values, label), part, xp)
     if isinstance(values, xp.ndarray):
-        raise GraphError(f"{label} names are text, and {_item(values, 0)!r} is not")
+        raise GraphError(f"{label}: vertices are named by text, and a number was given")
     return frames.text_positions(values, part)
 
 

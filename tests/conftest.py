@@ -75,14 +75,13 @@ class FrameMaker:
             return self.library.from_arrow(pyarrow.table(columns))
         import cudf
 
-        if self.kind == "cudf":
-            return cudf.DataFrame(columns)
         import cupy
 
-        return {  # CuPy has no text
-            name: cupy.asarray(values) if values.dtype.kind != "U" else cudf.Series(values)
+        columns = {  # CuPy has no text
+            name: cupy.asarray(values) if values.dtype.kind != "U" else cudf.Series(values.tolist())
             for name, values in columns.items()
         }
+        return cudf.DataFrame(columns) if self.kind == "cudf" else columns
 
 
 @pytest.fixture(

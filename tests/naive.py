@@ -49,15 +49,20 @@ def pagerank(
     for source, _, weight in arcs:
         leaving[source] += weight
     sinks = [name for name in names if leaving[name] == 0]
-    arcs = [arc for arc in arcs if leaving[arc[0]] > 0]
+    arriving = {name: [] for name in names}
+    for source, destination, weight in arcs:
+        if leaving[source] > 0:
+            arriving[destination].append((source, weight / leaving[source]))
     for _ in range(10_000 if iterations is None else iterations):
         held = math.fsum(ranks[name] for name in sinks)
-        new = {name: (1 - damping) * restart[name] + damping * held * share[name] for name in names}
-        for source, destination, weight in arcs:
-            new[destination] += damping * ranks[source] * weight / leaving[source]
+        new = {}
+        for name in names:
+            arrives = math.fsum(ranks[source] * part for source, part in arriving[name])
+            arrives += held * share[name]
+            new[name] = (1 - damping) * restart[name] + damping * arrives
         change = math.fsum(abs(new[name] - ranks[name]) for name in names)
         ranks = new
-        if iterations is None and change < 1e-15:
+        if iterations is None and change < 1e-14:
             break
     return ranks
 

@@ -22,6 +22,7 @@ EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", 
 def start(*arguments, program=PROGRAM, **options):
     """Run it as a process of its own, in a pipe."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", "TERM": "xterm"}
+    environment["CUDA_VISIBLE_DEVICES"] = ""  # the same everywhere
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
     arguments = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.Popen(arguments, env=environment, **options)

@@ -128,3 +128,15 @@ def test_a_broken_library_is_told_apart_from_a_missing_one(monkeypatch):
 
     monkeypatch.setattr(doctor.importlib, "import_module", broken)
     assert doctor._version("cudf") == {"version": None, "problem": "RuntimeError: wrong driver"}
+
+
+@pytest.mark.gpu
+def test_on_a_machine_with_a_gpu():
+    found = json.loads(report("--json"))
+    assert found["works"] == {"cpu": True, "gpu": True}
+    assert found["advice"] == []
+    assert found["driver"]["problem"] is None
+    assert found["gpus"][0]["memory_total"] > 1 << 30
+    assert found["nvrtc"]["problem"] is None
+    for name in ("cupy", "cudf", "rmm"):
+        assert found["libraries"][name]["problem"] is None

@@ -176,6 +176,22 @@ def test_tables_that_are_none(put, name, text, message):
         read_table(put(name, text), device="cpu")
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".parquet", ".arrow", ".mtx"])
+def test_a_gpu_reads_and_writes_the_same(tmp_path, ending):
+    path = tmp_path / f"edges{ending}"
+    for edges in (EDGES, NAMED) if ending != ".mtx" else (EDGES,):
+        weight = "weight" if "weight" in edges else None
+        write_frame(pd.DataFrame(edges), path)
+        frame = read_edges(path, weight=weight, device="gpu")
+        assert type(frame).__module__.startswith("cudf")
+        assert columns(frame.to_pandas()) == edges
+        write_frame(frame, path)
+        assert columns(read(path, weight=weight)) == edges
+    with pytest.raises(GraphError, match="no column 'costs'"):
+        read_edges(path, weight="costs", device="gpu")
+
+
 # Writing
 
 

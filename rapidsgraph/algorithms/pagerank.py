@@ -20,7 +20,8 @@ import numpy as np
 from .. import device
 from ..adjacency import rows_of
 from ..errors import GraphError, NotConverged
-from ..graph import as_graph, check_choice
+from ..graph import as_graph
+from ..inputs import check_choice
 from ..memory import check_fits, estimate_memory
 from ..progress import reporter
 from ..vertex_values import values_by_id
