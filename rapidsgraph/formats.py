@@ -130,10 +130,8 @@ class Parquet:
             metadata = pyarrow.parquet.read_metadata(path)
             rows += metadata.num_rows
             groups = map(metadata.row_group, range(metadata.num_row_groups))
-            columns = [
-                group.column(place) for group in groups for place in range(group.num_columns)
-            ]
-            for column in columns:
+            columns = [map(group.column, range(group.num_columns)) for group in groups]
+            for column in itertools.chain(*columns):
                 if column.path_in_schema in (source, destination) and column.num_values:
                     recorded = column.is_stats_set and column.statistics.has_min_max
                     low.append(column.statistics.min if recorded else None)
@@ -210,12 +208,12 @@ def checked(table, path, numbers):
         if name in numbers and pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
         if name in numbers and not is_plain_number(column.type):
-            rows = enumerate(column.to_pylist())
-            wrong = ((row, value) for row, value in rows if not is_number(str(value)))
-            row, value = next(wrong, (0, column[0]))
+            values = column.to_pylist()
+            no_number = (row for row, value in enumerate(values) if not is_number(str(value)))
+            row = next(no_number, 0)
+            example = f", such as {str(values[row])!r} in row {row}" if values else ""
             raise GraphError(
-                f"{path}: column {name!r} holds {column.type} where numbers are needed, such as "
-                f"{str(value)!r} in row {row}"
+                f"{path}: column {name!r} holds {column.type} where numbers are needed{example}"
             )
         table = table.set_column(place, name, column)
     return table

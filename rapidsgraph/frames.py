@@ -64,7 +64,8 @@ def opened(frame):
     if kind not in ("pandas", "cudf", "arrays"):
         import pyarrow
 
-        frame = pyarrow.table(frame)
+        if not isinstance(frame, pyarrow.Table):  # one sent through its own stream can break
+            frame = pyarrow.table(frame)
     return kind, frame
 
 
@@ -101,25 +102,32 @@ def column(frame, name, what, wanted=None):
     if there.count(name) > 1:
         raise GraphError(f"{there.count(name)} columns are called {name!r}; rename all but one")
     values = frame[name]
+    fit = "numbers" if what in ("weight", "values") else "integers or text"
     library = library_of(values)
     if library == "polars":
         values, library = values.to_arrow(), "pyarrow"
     if library == "pyarrow":
-        values = _from_arrow(values, name)
+        values = _from_arrow(values, name, fit)
     elif library == "cudf":
-        values = _from_cudf(values, name)
+        values = _from_cudf(values, name, fit)
     elif library == "pandas":
-        values = _from_pandas(values, name)
+        values = _from_pandas(values, name, fit)
     elif not device.is_on_gpu(values):
         values = np.asarray(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
         if values.dtype.kind not in "iuf":
-            values = _from_pandas(importlib.import_module("pandas").Series(values), name)
+            values = _from_pandas(importlib.import_module("pandas").Series(values), name, fit)
         elif not values.dtype.isnative:
             values = values.astype(values.dtype.newbyteorder("="))
     return values
+
+
+def module_of(columns):
+    """`cupy` where a column is a CuPy array or cuDF text, `numpy` elsewhere."""
+    on_gpu = any(device.is_on_gpu(v) or library_of(v) == "cudf" for v in columns)
+    return device.import_cupy() if on_gpu else np
 
 
 def moved(values, xp):
@@ -140,7 +148,7 @@ def _no_value(name, row):
     return GraphError(f"column {name!r} has no value in row {row}; drop such rows or fill them")
 
 
-def _from_pandas(series, name):
+def _from_pandas(series, name, fit):
     import pandas
 
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
@@ -149,7 +157,7 @@ def _from_pandas(series, name):
     if isinstance(series.dtype, pandas.CategoricalDtype):
         if missing.any():
             raise _no_value(name, int(missing.argmax()))
-        return _from_pandas(series.astype(series.cat.categories.dtype), name)
+        return _from_pandas(series.astype(series.cat.categories.dtype), name, fit)
     kind = series.dtype.kind
     if kind == "f":  # a NaN among numbers is the caller's to judge
         plain = isinstance(series.dtype, np.dtype)
@@ -157,7 +165,9 @@ def _from_pandas(series, name):
     if missing.any():
         raise _no_value(name, int(missing.argmax()))
     if kind in "iu":
-        return series.to_numpy(np.dtype(str(series.dtype).split("[")[0].lower()))
+        name_of_type = str(series.dtype).split("[")[0].lower()  # "Int64", "int64[pyarrow]"
+        sparse = isinstance(series.dtype, pandas.SparseDtype)
+        return np.asarray(series) if sparse else series.to_numpy(np.dtype(name_of_type))
     if not len(series):
         return np.empty(0, np.int64)  # of no type; whoever has rows decides
     inferred = pandas.api.types.infer_dtype(series, skipna=True)
@@ -168,13 +178,14 @@ def _from_pandas(series, name):
             return series.to_numpy("int64")
         except OverflowError:
             raise GraphError(f"column {name!r} has integers beyond 64 bits; use text") from None
+    first = series.iloc[0].item() if hasattr(series.iloc[0], "item") else series.iloc[0]
     raise GraphError(
-        f"column {name!r} holds {inferred} values ({series.dtype}), such as "
-        f"{series.iloc[0]!r} in row 0; it must hold integers or text"
+        f"column {name!r} holds {inferred} values ({series.dtype}), such as {first!r} in row 0; "
+        f"it must hold {fit}"
     )
 
 
-def _from_cudf(series, name):
+def _from_cudf(series, name, fit):
     if series.dtype.name == "category":
         series = series.astype(series.cat.categories.dtype)
     if series.has_nulls:
@@ -185,14 +196,15 @@ def _from_cudf(series, name):
         return series.values
     if series.dtype.kind == "O" or str(series.dtype) in ("str", "string"):
         return series.reset_index(drop=True)
-    raise GraphError(f"column {name!r} holds {series.dtype}; it must hold integers or text")
+    raise GraphError(f"column {name!r} holds {series.dtype}; it must hold {fit}")
 
 
-def _from_arrow(chunked, name):
+def _from_arrow(chunked, name, fit):
     import pyarrow
 
     if isinstance(chunked, pyarrow.ChunkedArray):
-        chunked = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
+        chunks = [chunk for chunk in chunked.chunks if len(chunk)]
+        chunked = chunks[0] if len(chunks) == 1 else chunked.combine_chunks()
     if isinstance(chunked, pyarrow.ChunkedArray):  # combine_chunks of old releases
         chunked = pyarrow.concat_arrays(chunked.chunks)
     if chunked.null_count and not pyarrow.types.is_floating(chunked.type):
@@ -202,23 +214,23 @@ def _from_arrow(chunked, name):
     if pyarrow.types.is_dictionary(chunked.type):
         import pandas
 
-        values = _from_arrow(chunked.dictionary, name)
+        values = _from_arrow(chunked.dictionary, name, fit)
         values = pandas.Series(values).take(chunked.indices.to_numpy(zero_copy_only=False))
-        return _from_pandas(values.reset_index(drop=True), name)
-    return _from_pandas(chunked.to_pandas(), name)
+        return _from_pandas(values.reset_index(drop=True), name, fit)
+    return _from_pandas(chunked.to_pandas(), name, fit)
 
 
-def make(kind, columns, xp):
+def make(kind, columns):
     """A frame of library `kind` from {name: array or Series}, in that order."""
     if kind == "arrays":
         return {
-            name: values if isinstance(values, xp.ndarray) else values.to_numpy()
+            name: values.to_numpy() if library_of(values) == "pandas" else values
             for name, values in columns.items()
         }
     if kind == "pandas":
-        return sys.modules[kind].DataFrame(columns, copy=False)
+        return importlib.import_module(kind).DataFrame(columns, copy=False)
     if kind == "cudf":
-        return sys.modules[kind].DataFrame(columns)
+        return importlib.import_module(kind).DataFrame(columns)
     import pyarrow
 
     table = pyarrow.table({name: _to_arrow(values) for name, values in columns.items()})

@@ -6,7 +6,6 @@ Requires: fewer than 2^31 vertices; ids are int32, from 0.
 Reference: kernels/generate.cu, which draws; here is what happens between the draws.
 """
 
-import importlib
 import math
 import numbers
 import operator
@@ -263,8 +262,7 @@ def _frame(device, make_arrays, *arguments):
     """A pandas or cuDF frame of what `make_arrays` returns on that device."""
     kind, xp = ("cudf", import_cupy()) if choose(device) == "gpu" else ("pandas", np)
     columns = zip(("source", "destination", "weight"), make_arrays(xp, *arguments), strict=True)
-    importlib.import_module(kind)
-    return frames.make(kind, {name: array for name, array in columns if array is not None}, xp)
+    return frames.make(kind, {name: array for name, array in columns if array is not None})
 
 
 def _whole(name, value, least, most=None):

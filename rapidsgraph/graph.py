@@ -133,9 +133,7 @@ class Graph:
         if len(lengths) > 1:
             raise GraphError(f"columns have different lengths: {sorted(lengths)}")
         self._rows = lengths.pop()
-        # A cuDF frame of text has no array among its ends to tell the device by.
-        on_gpu = self._kind == "cudf" or any(device.is_on_gpu(v) for v in columns[0] + columns[1])
-        self.xp = device.import_cupy() if on_gpu else np
+        self.xp = frames.module_of(columns[0] + columns[1])
         weights = None if weight is None else frames.column(edges, weight, "weight")
         self._weights = None if weights is None else checked_weights(weights, weight, self.xp)
         if self._weights is not None and len(self._weights) != self._rows:
@@ -244,7 +242,7 @@ class Graph:
 
     def label(self, columns):
         """A frame of the caller's library: vertex names and `columns` ({name: array by id})."""
-        return frames.make(self._kind, {**self.names.columns(self.xp), **columns}, self.xp)
+        return frames.make(self._kind, {**self.names.columns(self.xp), **columns})
 
     def ids(self, named, what):
         """int32 ids of the vertices that the name columns of an opened frame list."""

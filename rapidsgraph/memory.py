@@ -40,7 +40,9 @@ def build_bytes(rows, vertices, *, weighted=False, directed=True):
     return rows * (36 if weighted else 24 if directed else 28) + vertices * 40
 
 
-def estimate_memory(graph_or_path, algorithm, *, directed=True, weight=None):
+def estimate_memory(
+    graph_or_path, algorithm, *, source=None, destination=None, weight=None, directed=True
+):
     """Bytes a run will take, estimated from counts alone.
 
     Parameters
@@ -50,9 +52,11 @@ def estimate_memory(graph_or_path, algorithm, *, directed=True, weight=None):
         range of integer ids where the file says it, and by two a row elsewhere.
     algorithm : str
         ``"pagerank"``.
-    directed : bool
+    source, destination : str or list of str, optional
+        Columns of a file, where they are not called so.
     weight : str, optional
         Column of weights, which take memory too.
+    directed : bool
 
     Returns
     -------
@@ -81,7 +85,7 @@ def estimate_memory(graph_or_path, algorithm, *, directed=True, weight=None):
         vertices, arcs = graph.num_vertices, graph.num_arcs
         built, weighted = 0, graph.weighted
     else:
-        rows, vertices = _counts(graph_or_path)
+        rows, vertices = _counts(graph_or_path, source, destination)
         weighted = weight is not None
         arcs = rows if directed else 2 * rows
         built = build_bytes(rows, vertices, weighted=weighted, directed=directed)
@@ -92,12 +96,12 @@ def estimate_memory(graph_or_path, algorithm, *, directed=True, weight=None):
     return MemoryEstimate(int(max(built, kept + run)), int(vertices * per_vertex))
 
 
-def _counts(frame_or_path):
+def _counts(frame_or_path, source, destination):
     """(rows, at most how many vertices)."""
     if isinstance(frame_or_path, (str, Path)):
         from .files import edge_facts
 
-        rows, _, limits = edge_facts(frame_or_path)
+        rows, _, limits = edge_facts(frame_or_path, source=source, destination=destination)
         spread = limits[1] - limits[0] + 1 if limits else 2 * rows
         return rows, min(spread, 2 * rows)
     rows = (

@@ -70,7 +70,8 @@ class VertexNames:
             return xp.empty(0, xp.int64)
         if self.parts[0] is None:
             values = _as_numbers(columns[0], f"{what}: {self.labels[0]}")
-            return xp.where((values >= 0) & (values < self.count), values, -1).astype(xp.int64)
+            known = (values >= 0) & (values < self.count)
+            return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
         ids = None
         for column, (part, values) in enumerate(zip(self.parts, columns)):
             place = _positions(values, part, xp, f"{what}: {self.labels[column]}")

@@ -74,7 +74,6 @@ class FrameMaker:
         if self.kind == "duckdb":
             return self.library.from_arrow(pyarrow.table(columns))
         import cudf
-
         import cupy
 
         columns = {  # CuPy has no text

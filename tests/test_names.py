@@ -1,12 +1,12 @@
 """Vertices keep the names they come with, whatever these are."""
 
+import naive
 import numpy as np
 import pandas
 import pyarrow
 import pytest
 from conftest import FrameMaker, assert_close, ranks_of, to_pandas
 
-import naive
 import rapidsgraph as rg
 
 PLACES = np.arange(12)
@@ -26,12 +26,12 @@ NAMES = {
     "all of uint64": np.array([*range(6), *range(2**64 - 6, 2**64)], np.uint64),
     "unsigned from 0": PLACES.astype(np.uint64),
     "unsigned from 2^60": PLACES.astype(np.uint64) + np.uint64(2**60),
-    "int8": PLACES.astype(np.int8) - np.int8(128),
-    "uint8": PLACES.astype(np.uint8) + np.uint8(244),
-    "int16": PLACES.astype(np.int16) * np.int16(2000),
-    "uint16": PLACES.astype(np.uint16) + np.uint16(65000),
-    "int32": PLACES.astype(np.int32) * np.int32(10**8),
-    "uint32": PLACES.astype(np.uint32) + np.uint32(2**32 - 12),
+    "int8": (PLACES - 128).astype(np.int8),
+    "uint8": (PLACES + 244).astype(np.uint8),
+    "int16": (PLACES * 2000).astype(np.int16),
+    "uint16": (PLACES + 65000).astype(np.uint16),
+    "int32": (PLACES * 10**8).astype(np.int32),
+    "uint32": (PLACES + 2**32 - 12).astype(np.uint32),
     "text": np.array(TEXT),
 }
 
@@ -159,7 +159,9 @@ def test_names_of_columns_that_differ_are_numbered(make_arrays):
     vertices = to_pandas(graph.vertices)
     assert vertices.columns.tolist() == ["vertex_0", "e", "vertex_1"]
     assert vertices.to_numpy().tolist() == [[1, 0, 3], [2, 0, 4], [5, 0, 7], [6, 0, 8]]
-    assert to_pandas(rg.Graph(make_arrays(columns), ["a", "b"], ["a", "b"]).vertices).columns.tolist() == ["a", "b"]
+    assert to_pandas(
+        rg.Graph(make_arrays(columns), ["a", "b"], ["a", "b"]).vertices
+    ).columns.tolist() == ["a", "b"]
 
 
 def test_so_many_columns_that_their_combinations_pass_2_to_the_64(make_arrays):
@@ -211,7 +213,9 @@ def test_vertices_from_polars():
     polars = pytest.importorskip("polars")
     frame = FrameMaker("polars")({"source": [0, 1], "destination": [1, 2]})
     for vertices in (polars.Series([3, 4]), polars.DataFrame({"vertex": [3, 4]})):
-        assert to_pandas(rg.Graph(frame, vertices=vertices).vertices)["vertex"].tolist() == [*range(5)]
+        assert to_pandas(rg.Graph(frame, vertices=vertices).vertices)["vertex"].tolist() == [
+            *range(5)
+        ]
 
 
 def test_vertices_from_a_frame_of_the_same_library(make_frame):
@@ -240,7 +244,9 @@ def test_vertices_of_several_columns(make_frame):
 
 
 def test_a_range_names_vertices_beyond_the_type_of_the_names(make_arrays):
-    frame = make_arrays({"source": np.array([0, 1], "int8"), "destination": np.array([1, 5], "int8")})
+    frame = make_arrays(
+        {"source": np.array([0, 1], "int8"), "destination": np.array([1, 5], "int8")}
+    )
     vertices = to_pandas(rg.Graph(frame, vertices=300).vertices)["vertex"]
     assert vertices.tolist() == [*range(300)]
 
@@ -262,8 +268,8 @@ def test_no_edges_but_vertices(make_frame):
         (range(0), r"vertices are range\(0\), and an edge names 2"),
         (-1, r"vertices.*-1"),
         (["a"], r"names are text in one column and numbers in another"),
-        ([0.5], r"names are of type float64, such as 0.5 in row 0"),
-        ("abc", r"'vertices' has 0 dimensions"),
+        ([0.5], r"names of type float64 do not fit, such as 0.5 in row 0"),
+        ("abc", r"vertices is 'abc'; it can be a count, range\(n\), or names"),
     ],
 )
 def test_unsuitable_vertices(vertices, message):
@@ -284,28 +290,27 @@ def test_edges_outside_a_range_of_vertices_name_the_vertex():
 @pytest.mark.parametrize(
     "column, message",
     [
-        (np.array([True, False]), "names are of type bool, such as True in row 0"),
-        (np.array([1.0, 2.0]), "names are of type float64, such as 1.0 in row 0; .*astype"),
-        (np.array([1.0, np.nan]), r"name is missing \(NaN\) in row 1"),
-        (np.array([1, 2], "datetime64[ns]"), "datetime64"),
-        (np.array([1j, 2j]), "complex128"),
-        (np.array([b"a", b"b"]), "bytes"),
-        (np.array([1, "a"], object), "mixed-integer values"),
-        (np.array(["a", None], object), "column 'source' has no value in row 1"),
-        (np.array([2**70, 1], object), "integers beyond 64 bits; use text"),
-        (np.array([(1, 2), (3, 4)], "i4,i4"), "source"),
+        pytest.param(
+            np.array([True, False]),
+            r"holds boolean values \(bool\), such as True in row 0",
+            id="bool",
+        ),
+        pytest.param(
+            np.array([1.5, 2]), "of type float64 do not fit, such as 1.5 in row 0", id="float"
+        ),
+        pytest.param(np.array([1, np.nan]), r"name is missing \(NaN\) in row 1", id="NaN"),
+        pytest.param(np.array([1, 2], "M8[ns]"), "datetime64", id="datetime"),
+        pytest.param(np.array([1j, 2j]), "complex", id="complex"),
+        pytest.param(np.array([b"a", b"b"], object), "bytes", id="bytes"),
+        pytest.param(np.array([1, "a"], object), "mixed-integer values", id="mixed"),
+        pytest.param(np.array(["a", None], object), "'source' has no value in row 1", id="None"),
+        pytest.param(np.array([2**70, 1], object), "integers beyond 64 bits; use text", id="2^70"),
     ],
-    ids=lambda value: str(value.dtype) if hasattr(value, "dtype") else "",
 )
-@pytest.mark.parametrize("kind", ["arrays", "pandas"])
-def test_unsuitable_names(kind, column, message):
-    columns = {"source": column, "destination": np.array([1, 2])}
-    if kind == "pandas":
-        columns = pandas.DataFrame({name: pandas.Series(list(v) if v.dtype.kind == "S" else v) for name, v in columns.items()})
-        if column.dtype.names:
-            pytest.skip("pandas has no structured columns")
+@pytest.mark.parametrize("frame", [dict, pandas.DataFrame])
+def test_unsuitable_names(frame, column, message):
     with pytest.raises(rg.GraphError, match=message):
-        rg.pagerank(columns)
+        rg.pagerank(frame({"source": column, "destination": np.array([1, 2])}))
 
 
 def test_text_in_one_column_and_numbers_in_the_other(make_frame):

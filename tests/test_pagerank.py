@@ -2,13 +2,12 @@
 
 import pickle
 
+import naive
 import networkx
 import numpy as np
-import pandas
 import pytest
 from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of, to_pandas
 
-import naive
 import rapidsgraph as rg
 from rapidsgraph.algorithms import pagerank as module
 
@@ -228,17 +227,19 @@ def test_looking_at_the_state_more_often_changes_nothing(make_arrays, monkeypatc
         seen.append((done, total))
 
     options = {"tolerance": 0, "max_iterations": 7, "method": method, "progress": progress}
-    assert_close(ranks_of(rg.pagerank(graph, **options)), naive.pagerank(edges, iterations=7), 1e-15)
+    assert_close(
+        ranks_of(rg.pagerank(graph, **options)), naive.pagerank(edges, iterations=7), 1e-15
+    )
     assert seen == [(done, 7) for done in (*range(batch, 7, batch), 7)]
 
 
 @by_method
 def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arrays, method):
     edges, done = random_edges(8, weighted=False), []
-    runs = [naive.pagerank(edges, iterations=i) for i in range(40)]
+    runs = [naive.pagerank(edges, range(70), iterations=i) for i in range(40)]
     changes = [sum(abs(new[v] - old[v]) for v in new) for old, new in zip(runs, runs[1:])]
     stop = 1 + next(i for i, change in enumerate(changes) if change < 1e-4)
-    graph = rg.Graph(make_arrays(columns_of(edges)), multi_edges="keep")
+    graph = rg.Graph(make_arrays(columns_of(edges)), multi_edges="keep", vertices=70)
     result = rg.pagerank(
         graph, tolerance=1e-4, method=method, progress=lambda *call: done.append(call[0])
     )
@@ -333,7 +334,7 @@ def test_wrong_parameters(options, message):
         rg.pagerank(frame, **options)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-200, 1e200])
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-30, 1e30, 1e200])
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_the_unit_of_weights_does_not_matter(make_arrays, scale, precision):
     edges = random_edges(13)
@@ -342,19 +343,11 @@ def test_the_unit_of_weights_does_not_matter(make_arrays, scale, precision):
     graph = rg.Graph(make_arrays(columns), weight="weight", multi_edges="keep")
     options = {"tolerance": 0, "max_iterations": 100, "precision": precision}
     within = {"double": 1e-12, "single": 1e-6}[precision]
-    try:
-        ranks = ranks_of(rg.pagerank(graph, **options))
-    except rg.GraphError as error:
-        assert precision == "single" and "single" in str(error) and not 1e-38 < scale < 1e38
-    else:
-        assert_close(ranks, naive.pagerank(edges), within)
+    assert_close(ranks_of(rg.pagerank(graph, **options)), naive.pagerank(edges), within)
 
 
-def test_weights_whose_sum_is_infinite_are_an_error_or_ranked(make_arrays):
+def test_weights_whose_sum_is_infinite(make_arrays):
     edges = [(0, 1, 1.7e308), (0, 2, 1.7e308), (1, 0, 1.0)]
-    try:
-        ranks = ranks_of(rg.pagerank(rg.Graph(make_arrays(columns_of(edges)), weight="weight")))
-    except rg.GraphError as error:
-        assert "weight" in str(error)
-    else:
-        assert_close(ranks, naive.pagerank([(a, b, 1) for a, b, _ in edges]), 1e-6)
+    graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight")
+    with pytest.raises(rg.GraphError, match="weights that leave one vertex sum to infinity"):
+        rg.pagerank(graph)

@@ -1,13 +1,13 @@
 """The layout behind method auto: nothing gets lost in it, and nothing depends on it."""
 
 import hypothesis.strategies as st
+import naive
 import numba
 import numpy as np
 import pytest
 from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of
 from hypothesis import given, settings
 
-import naive
 import rapidsgraph as rg
 from rapidsgraph.algorithms import row_order
 from rapidsgraph.generate import rmat
@@ -16,7 +16,6 @@ WARP, VERTICES = row_order.WARP, 7013
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 
 
-@pytest.fixture(scope="module")
 def hubs():
     """Edges whose in-lists are of every length that is treated in a way of its own.
 
@@ -34,56 +33,91 @@ def hubs():
         *[1] * 1000,
     ]
     random = np.random.default_rng(0)
-    names = random.permutation(VERTICES)
     likely = 1 / np.arange(2, VERTICES + 2)
     likely /= likely.sum()
     sources = [random.choice(VERTICES, size, replace=False, p=likely) for size in lengths]
-    weights = random.integers(1, 9, sum(lengths))
-    destinations = np.repeat(names[: len(lengths)], lengths)
-    return list(zip(np.concatenate(sources).tolist(), destinations.tolist(), weights.tolist()))
+    names = random.permutation(VERTICES)[: len(lengths)]
+    return np.concatenate(sources), np.repeat(names, lengths)
+
+
+def roads():
+    """Narrow lists alone, between near places that are named at random; a tenth has no edge."""
+    random = np.random.default_rng(1)
+    near = np.arange(VERTICES * 9 // 10)
+    sources = np.concatenate([near, near[random.random(near.size) < 0.7]])
+    destinations = np.minimum(sources + random.integers(1, 30, sources.size), near.size - 1)
+    names = random.permutation(VERTICES)
+    pairs = np.unique(np.stack([names[sources], names[destinations]]), axis=1)
+    return pairs[0], pairs[1]
+
+
+@pytest.fixture(scope="module", params=[hubs, roads], ids=["hubs", "roads"])
+def edges(request):
+    ends = request.param()
+    weights = np.random.default_rng(2).integers(1, 9, ends[0].size)
+    return list(zip(ends[0].tolist(), ends[1].tolist(), weights.tolist()))
 
 
 @pytest.fixture(scope="module")
-def hub_ranks(hubs):
-    unweighted = [(a, b, 1) for a, b, _ in hubs]
+def expected(edges):
+    unweighted = [(a, b, 1) for a, b, _ in edges]
     return {
-        weighted: naive.pagerank(edges, range(VERTICES), iterations=15)
-        for weighted, edges in ((True, hubs), (False, unweighted))
+        weighted: naive.pagerank(rows, range(VERTICES), iterations=15)
+        for weighted, rows in ((True, edges), (False, unweighted))
     }
 
 
 # Thresholds as they are, and so low that small lists take the ways of large ones.
-SETTINGS = [{}, {"WHOLE": 3, "NARROW": 1}, {"WHOLE": 0}, {"WHOLE": 10**6, "NARROW": 40}]
+SETTINGS = [
+    {},
+    {"WHOLE": 3, "NARROW": 1},
+    {"WHOLE": 0, "NARROW": 0},
+    {"WHOLE": 10**6, "NARROW": 40},
+]
 SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
+by_setting = pytest.mark.parametrize(
+    "thresholds",
+    SETTINGS,
+    ids=lambda setting: " ".join(f"{name}={value}" for name, value in setting.items()) or "-",
+)
 
 
-@pytest.mark.parametrize("thresholds", SETTINGS, ids=lambda s: " ".join(s) or "as they are")
+@by_setting
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
-def test_hubs(make_arrays, monkeypatch, hubs, hub_ranks, thresholds, precision, weighted):
+def test_lists_of_all_lengths(
+    make_arrays, monkeypatch, edges, expected, thresholds, precision, weighted
+):
     for name, value in thresholds.items():
         monkeypatch.setattr(row_order, name, value)
     graph = rg.Graph(
-        make_arrays(columns_of(hubs)), weight="weight" if weighted else None, vertices=VERTICES
+        make_arrays(columns_of(edges)), weight="weight" if weighted else None, vertices=VERTICES
     )
-    ranks = rg.pagerank(graph, precision=precision, tolerance=0, max_iterations=15)
+    found = rg.pagerank(graph, precision=precision, tolerance=0, max_iterations=15)
     within = {"double": 1e-13, "single": 1e-6}[precision]
-    assert_close(ranks_of(ranks), hub_ranks[weighted], within)
+    assert_close(ranks_of(found), expected[weighted], within)
 
 
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_hubs_by_the_other_methods(make_arrays, hubs, hub_ranks, method):
-    graph = rg.Graph(make_arrays(columns_of(hubs)), weight="weight", vertices=VERTICES)
-    ranks = rg.pagerank(graph, method=method, tolerance=0, max_iterations=15)
-    assert_close(ranks_of(ranks), hub_ranks[True], 1e-13)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("options", [(), ("personalization", "start"), ("dangling",)], ids=str)
+def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):
+    """Also those of vertices without an edge, which no row need stand for otherwise."""
+    values = np.random.default_rng(3).random(VERTICES)
+    given = dict.fromkeys(options, make_arrays({"vertex": np.arange(VERTICES), "x": values}))
+    options = dict.fromkeys(options, dict(enumerate(values.tolist())))
+    graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
+    found = rg.pagerank(graph, method=method, tolerance=0, max_iterations=5, **given)
+    expected = naive.pagerank(edges, range(VERTICES), iterations=5, **options)
+    assert_close(ranks_of(found), expected, 1e-13)
 
 
-@pytest.mark.parametrize("thresholds", SETTINGS, ids=lambda s: " ".join(s) or "as they are")
-def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, hubs, thresholds):
+@by_setting
+def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thresholds):
     for name, value in thresholds.items():
         monkeypatch.setattr(row_order, name, value)
-    graph = rg.Graph(make_arrays(columns_of(hubs)), weight="weight", vertices=VERTICES)
-    rows = row_order.arrange(graph.incoming, graph.out_degrees, graph.out_weights, np.float64)
+    graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
+    lists = graph.incoming
+    rows = row_order.arrange(lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64)
     on_host = {
         name: value.get() if hasattr(value, "get") else value for name, value in vars(rows).items()
     }
@@ -107,7 +141,7 @@ def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, hubs, thresh
             for source, weight in zip(sources.tolist(), weights.tolist())
             if source >= 0
         ]
-    assert sorted(found) == sorted(hubs)
+    assert sorted(found) == sorted(edges)
     assert rows.neighbors.size == rows.weights.size == sum(map(len, places)) + _unused(on_host)
 
 
@@ -166,7 +200,7 @@ def test_new_names_in_another_order(make_arrays, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_number_of_threads_does_not_matter(hubs, method):
+def test_the_number_of_threads_does_not_matter(edges, method):
     most = numba.config.NUMBA_NUM_THREADS
     if most < 2:
         pytest.skip("Numba has one thread here, so another number of threads was not tried")
@@ -174,7 +208,7 @@ def test_the_number_of_threads_does_not_matter(hubs, method):
     for threads in (1, most):
         numba.set_num_threads(threads)
         try:
-            found.append(ranks(columns_of(hubs), method=method))
+            found.append(ranks(columns_of(edges), method=method))
         finally:
             numba.set_num_threads(most)
     assert found[0] == found[1]

@@ -1,11 +1,11 @@
 """Values by vertex: personalization, start and dangling, in every form."""
 
+import naive
 import numpy as np
 import pandas
 import pytest
 from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of
 
-import naive
 import rapidsgraph as rg
 
 EXACT = {"tolerance": 1e-14, "max_iterations": 2000}
@@ -89,7 +89,9 @@ def test_unsuitable_values(options, message):
 
 def test_a_number_does_not_name_a_vertex_that_is_named_by_text():
     frame = FrameMaker("pandas")({"source": ["1"], "destination": ["2"]})
-    with pytest.raises(rg.GraphError, match="named by text, and a number was given"):
+    with pytest.raises(
+        rg.GraphError, match="start: vertex: vertices are named by text, and a number was given"
+    ):
         rg.pagerank(frame, start={1: 1.0})
     with pytest.raises(rg.GraphError, match="start: vertex '3' is not in the graph"):
         rg.pagerank(frame, start={"1": 1.0, "3": 1.0})

@@ -236,9 +236,10 @@ def _sweep(run, method, report):
     # The formula alone needs neither the change nor what sinks hold, unless someone asks.
     feeding = bool(run.share.any()) and bool(sinks.any())
     measured = method == "edge" or run.tolerance > 0 or feeding
+    batch = min(run.batch, 32) if run.tolerance else run.batch  # a queued launch has its price
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
-        count = min(run.batch, run.max_iterations - iterations)
+        count = min(batch, run.max_iterations - iterations)
         for iteration in range(iterations, iterations + count):
             new_ranks = sweep(iteration % 2)
             if not measured:

@@ -76,8 +76,8 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     long_rows, whole_rows = (
         int(count) for count in xp.searchsorted(-lengths, xp.asarray([-CHUNK, -WHOLE]))
     )
-    if not on_gpu:
-        long_rows = 0  # a core takes a list of any length
+    # A core takes a list of any length, and only rows of their own are cut.
+    long_rows = min(long_rows, whole_rows) if on_gpu else 0
     row_offsets = _offsets(lengths[:whole_rows], 0, xp)
     slices = -(-(vertices - whole_rows) // WARP)
     padded = xp.zeros(slices * WARP, xp.int64)

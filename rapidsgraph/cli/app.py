@@ -4,7 +4,6 @@ import errno
 import functools
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,6 @@ from ..errors import GraphError
 
 Device = StrEnum("Device", "auto cpu gpu")
 DeviceOption = Annotated[Device, typer.Option(help="Where to run; auto: a GPU where one works.")]
-FileOption = Annotated[Path | None, typer.Option(metavar="FILE")]
 ColumnOption = Annotated[str | None, typer.Option(metavar="COLUMN")]
 
 app = typer.Typer(

@@ -1,0 +1,113 @@
+"""Clocks: the same few lines time every contender, on either device.
+
+Means: wall time between two points at which the device has nothing left to do. Contenders take
+  turns, round after round, so a busy moment hits all of them, and ratios are taken within a round.
+"""
+
+import os
+import statistics
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+
+class Clock:
+    """Times work on the device of `xp`, NumPy or CuPy."""
+
+    def __init__(self, xp=np):
+        self.xp = xp
+
+    def synchronize(self):
+        if self.xp is not np:
+            self.xp.cuda.Device().synchronize()
+
+    def ms(self, work):
+        """Milliseconds that `work` takes; what it returns is dropped outside of them."""
+        self.synchronize()
+        start = time.perf_counter()
+        result = work()
+        self.synchronize()
+        elapsed = time.perf_counter() - start
+        del result
+        return elapsed * 1e3
+
+    def repeated(self, work, most, budget):
+        """Times until there are `most`, or until they took `budget` seconds in all; at least one.
+
+        Where the budget allows it, a first run that is not counted goes ahead.
+        """
+        times = [self.ms(work)]
+        if times[0] < budget * 1e3 and most > 1:
+            times = []
+        while not times or (len(times) < most and sum(times) < budget * 1e3):
+            times.append(self.ms(work))
+        return times
+
+
+def rounds(jobs, count, budget):
+    """{name: results} of calling every job in turn, `count` times over.
+
+    A job that has taken `budget` seconds in all stands back from the rounds that are left.
+    """
+    spent, results = Counter(), {name: [] for name in jobs}
+    for _ in range(count):
+        for name, job in jobs.items():
+            if spent[name] <= budget:
+                start = time.perf_counter()
+                results[name].append(job())
+                spent[name] += time.perf_counter() - start
+    return results
+
+
+def plan(clock, iterate, target, most=1000):
+    """(few, many): iteration counts whose difference takes about `target` seconds."""
+    few = 2
+    iterate(few)
+    probe = min(10, most)
+    each = (clock.ms(lambda: iterate(few + probe)) - clock.ms(lambda: iterate(few))) / probe
+    return few, few + int(min(most, max(probe, target * 1e3 / max(each, 1e-4))))
+
+
+def per_iteration(clock, iterate, few, many):
+    """Milliseconds of one iteration: what `many` take beyond `few`, shared out."""
+    short = clock.ms(lambda: iterate(few))
+    return (clock.ms(lambda: iterate(many)) - short) / (many - few)
+
+
+def summary(times):
+    """What is recorded of repeated times."""
+    digits = [float(f"{value:.4g}") for value in (statistics.median(times), min(times), max(times))]
+    return dict(zip(("median", "low", "high"), digits)) | {"repeats": len(times)}
+
+
+def paired_ratio(times, against):
+    """Median over rounds of how much longer one took than the other in the same round."""
+    pairs = [a / b for a, b in zip(times, against) if b > 0]
+    return float(f"{statistics.median(pairs):.3g}") if pairs else None
+
+
+def copy_rate(clock, nbytes):
+    """Bytes a second, read and written together, of copying an array of `nbytes`; the best seen."""
+    xp = clock.xp
+    source = xp.ones(nbytes // 8)
+    target = xp.empty_like(source)
+    if xp is not np:
+        times = [clock.ms(lambda: xp.copyto(target, source)) for _ in range(20)]
+    else:
+        workers = cores()
+        parts = np.array_split(np.arange(source.size), workers)
+        parts = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
+        with ThreadPoolExecutor(workers) as pool:
+
+            def copy():
+                list(pool.map(lambda part: np.copyto(target[part], source[part]), parts))
+
+            times = [clock.ms(copy) for _ in range(8)]
+    return 2 * source.nbytes / min(times) * 1e3
+
+
+def cores():
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,0 +1,199 @@
+"""Adjacency lists and the sorts behind them, against the obvious way."""
+
+import hypothesis.strategies as st
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rapidsgraph import adjacency, device
+from rapidsgraph.adjacency import Adjacency
+from rapidsgraph.sorting import sort_pairs
+
+
+@pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def xp(request):
+    return np if request.param == "numpy" else device.import_cupy()
+
+
+def host(array):
+    return array.get() if hasattr(array, "get") else array
+
+
+def pairs(rows, bound, seed=0):
+    return np.random.default_rng(seed).integers(0, bound, (2, rows), dtype=np.int32)
+
+
+def obvious(major, minor, bound):
+    order = np.lexsort((minor, major))  # stable, as the reference must be
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=bound))])
+    return offsets, minor[order], order
+
+
+def assert_sorted(xp, major, minor, bound, **options):
+    offsets, new_minor, order = sort_pairs(xp.asarray(major), xp.asarray(minor), bound, **options)
+    wanted = obvious(major, minor, bound)
+    assert (offsets.dtype, new_minor.dtype) == (np.int64, np.int32)
+    assert np.array_equal(host(offsets), wanted[0])
+    assert np.array_equal(host(new_minor), wanted[1])
+    if options.get("with_order"):
+        assert np.array_equal(host(order), wanted[2])
+    else:
+        assert order is None
+
+
+SHAPES = [(0, 1), (1, 1), (7, 3), (1000, 10), (1000, 5000), (70_001, 300), (50_000, 50_000)]
+
+
+@pytest.mark.parametrize("with_order", [False, True])
+@pytest.mark.parametrize("rows, bound", SHAPES)
+def test_pairs_sorted(xp, rows, bound, with_order):
+    major, minor = pairs(rows, bound)
+    assert_sorted(xp, major, minor, bound, with_order=with_order)
+    minor.sort()
+    assert_sorted(xp, major, minor, bound, with_order=with_order, minor_sorted=True)
+
+
+@pytest.mark.parametrize("with_order", [False, True])
+@pytest.mark.parametrize("rows, bound", SHAPES)
+def test_pairs_that_are_in_order_or_almost(xp, rows, bound, with_order):
+    major, minor = pairs(rows, bound)
+    order = np.lexsort((minor, major))
+    major, minor = major[order], minor[order]
+    given = [xp.asarray(major), xp.asarray(minor)]
+    assert_sorted(xp, major, minor, bound, with_order=with_order)
+    _, new_minor, _ = sort_pairs(*given, bound)
+    assert not rows or not xp.shares_memory(new_minor, given[1])
+    # One pair out of order, anywhere.
+    for at in {0, rows // 2, rows - 1} if rows > 1 else ():
+        for key in (major, minor):
+            kept, key[at] = key[at], (key[at] + bound // 2) % bound
+            assert_sorted(xp, major, minor, bound, with_order=with_order)
+            key[at] = kept
+
+
+def test_keys_at_both_ends(xp):
+    bound = 2000
+    for value in (0, bound - 1):
+        keys = np.full(5000, value, np.int32)
+        assert_sorted(xp, keys, keys, bound, with_order=True)
+        assert_sorted(xp, keys, pairs(5000, bound)[0], bound, with_order=True)
+        assert_sorted(xp, pairs(5000, bound)[0], keys, bound, with_order=True)
+
+
+def test_sorting_does_not_change_its_arguments(xp):
+    major, minor = pairs(5000, 100)
+    given = xp.asarray(major), xp.asarray(minor)
+    sort_pairs(*given, 100, with_order=True)
+    assert np.array_equal(host(given[0]), major) and np.array_equal(host(given[1]), minor)
+
+
+def test_the_number_of_threads_does_not_matter():
+    most = numba.config.NUMBA_NUM_THREADS
+    if most < 2:
+        pytest.skip("Numba has one thread here, so another number of threads was not tried")
+    major, minor = pairs(100_000, 50)
+    order = np.lexsort((minor, major))
+    try:
+        for threads in {1, 2, most}:
+            numba.set_num_threads(threads)
+            assert_sorted(np, major, minor, 50, with_order=True)
+            assert_sorted(np, major[order], minor[order], 50, with_order=True)
+    finally:
+        numba.set_num_threads(most)
+
+
+def lists_of(xp, rows, bound, weighted=True, seed=1):
+    major, minor = pairs(rows, bound, seed)
+    weights = xp.asarray(np.random.default_rng(seed).random(rows)) if weighted else None
+    lists = adjacency.from_pairs(xp.asarray(major), xp.asarray(minor), weights, bound, "keep")
+    return lists, major, minor, weights
+
+
+def dense(lists, bound):
+    """How often, and with what weights, each row has each neighbor, as matrices."""
+    rows = np.repeat(np.arange(bound), np.diff(host(lists.offsets)))
+    count, total = np.zeros((bound, bound)), np.zeros((bound, bound))
+    np.add.at(count, (rows, host(lists.neighbors)), 1)
+    if lists.weights.size:
+        np.add.at(total, (rows, host(lists.neighbors)), host(lists.weights))
+    return count, total
+
+
+def assert_ascending(lists):
+    rows = np.repeat(np.arange(lists.offsets.size - 1), np.diff(host(lists.offsets)))
+    keys = rows * 10**6 + host(lists.neighbors)
+    assert np.all(np.diff(keys) >= 0)
+
+
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
+@pytest.mark.parametrize("rows, bound", [(0, 3), (1, 1), (5000, 40), (300, 200)])
+def test_transposed(xp, rows, bound, weighted):
+    lists, *_ = lists_of(xp, rows, bound, weighted)
+    there = adjacency.transposed(lists)
+    back = adjacency.transposed(there)
+    assert_ascending(there)
+    for matrix, other in zip(dense(there, bound), dense(lists, bound)):
+        assert np.allclose(matrix, other.T, rtol=1e-14)
+    for name in ("offsets", "neighbors", "weights"):
+        assert np.array_equal(host(getattr(back, name)), host(getattr(lists, name)))
+
+
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+@pytest.mark.parametrize("rows, bound", [(0, 3), (2, 2), (3000, 40), (300, 200)])
+def test_both_ways(xp, rows, bound, weighted, loops):
+    major, minor = np.sort(pairs(rows, bound, 2), axis=0)
+    if not loops:
+        major, minor = major[major < minor], minor[major < minor]
+    weights = xp.asarray(np.arange(1.0, major.size + 1)) if weighted else None
+    upper = adjacency.from_pairs(xp.asarray(major), xp.asarray(minor), weights, bound, "keep")
+    both = adjacency.both_ways(upper)
+    assert_ascending(both)
+    for matrix, upper_matrix in zip(dense(both, bound), dense(upper, bound)):
+        assert np.array_equal(matrix, upper_matrix + np.triu(upper_matrix, 1).T)
+
+
+def test_rows_of_each_arc(xp):
+    lists, major, *_ = lists_of(xp, 5000, 300, weighted=False)
+    rows = adjacency.rows_of(lists)
+    assert rows.dtype == np.int32
+    assert np.array_equal(host(rows), np.sort(major))
+
+
+def test_lists_know_their_bytes(xp):
+    lists, *_ = lists_of(xp, 1000, 10)
+    assert lists.nbytes == 8 * 11 + 4 * 1000 + 8 * 1000
+    assert isinstance(lists, Adjacency)
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 9)), max_size=40),
+    multi_edges=st.sampled_from(list(adjacency.MULTI_EDGES)),
+)
+def test_parallel_pairs_merge(rows, multi_edges):
+    groups = {}
+    for row, neighbor, weight in rows:
+        groups.setdefault((row, neighbor), []).append(weight)
+    combine = {"first": lambda weights: weights[0], "sum": sum, "min": min, "max": max}
+    expected = [
+        (*pair, weight)
+        for pair, weights in sorted(groups.items())
+        for weight in (weights if multi_edges == "keep" else [combine[multi_edges](weights)])
+    ]
+    major, minor, weights = np.array(rows, np.int32).reshape(-1, 3).T
+    lists = adjacency.from_pairs(
+        np.ascontiguousarray(major),
+        np.ascontiguousarray(minor),
+        weights.astype(np.int64),
+        6,
+        multi_edges,
+    )
+    found = zip(adjacency.rows_of(lists), lists.neighbors, lists.weights)
+    assert [tuple(map(int, arc)) for arc in found] == expected
+    plain = adjacency.from_pairs(
+        np.ascontiguousarray(major), np.ascontiguousarray(minor), None, 6, multi_edges
+    )
+    assert plain.neighbors.tolist() == [arc[1] for arc in expected]
+    assert plain.weights.size == 0

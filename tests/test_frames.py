@@ -1,0 +1,417 @@
+"""Columns of every library, in every form these keep numbers and text in."""
+
+import enum
+
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+from conftest import FrameMaker, ranks_of, to_pandas
+
+import rapidsgraph as rg
+from rapidsgraph import frames
+
+# A path 1 -> 2 -> 3, and what its vertices hold after one iteration.
+PATH = {1: 0.05 + 0.85 / 9, 2: 1 / 3 + 0.85 / 9, 3: 1 / 3 + 0.85 / 9}
+PATH[2] = PATH[3] = 0.05 + 0.85 / 9 + 0.85 / 3
+
+
+def path_ranks(frame):
+    return ranks_of(rg.pagerank(frame, tolerance=0, max_iterations=1))
+
+
+def assert_is_path(frame, names=(1, 2, 3)):
+    ranks = path_ranks(frame)
+    assert list(ranks) == list(names)
+    assert list(ranks.values()) == pytest.approx(list(PATH.values()), abs=1e-15)
+
+
+SOURCE, DESTINATION = [1, 2], [2, 3]
+INTEGERS = {
+    "int64": "int64",
+    "Int64": "Int64",
+    "Int8": "Int8",
+    "UInt32": "UInt32",
+    "UInt64": "UInt64",
+    "Arrow int32": pandas.ArrowDtype(pyarrow.int32()),
+    "Arrow uint64": pandas.ArrowDtype(pyarrow.uint64()),
+    "category": "category",
+    "object": "object",
+    "sparse": pandas.SparseDtype("int64", 0),
+}
+TEXT = {
+    "str": "str",
+    "object": "object",
+    "string": "string",
+    "string[python]": "string[python]",
+    "Arrow string": pandas.ArrowDtype(pyarrow.string()),
+    "Arrow large_string": pandas.ArrowDtype(pyarrow.large_string()),
+    "category": "category",
+}
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_pandas_integers(dtype):
+    frame = pandas.DataFrame({"source": SOURCE, "destination": DESTINATION})
+    frame = frame.astype(INTEGERS[dtype])
+    frame.index = [7, 7]
+    assert_is_path(frame)
+
+
+@pytest.mark.parametrize("dtype", TEXT)
+def test_pandas_text(dtype):
+    frame = pandas.DataFrame({"source": ["b", "ß"], "destination": ["ß", "𝄞"]}).astype(TEXT[dtype])
+    frame.index = [7, 7]
+    assert_is_path(frame, ["b", "ß", "𝄞"])
+    result = rg.pagerank(frame, personalization={"b": 1.0})
+    assert result["vertex"].map(type).unique().tolist() == [str]
+
+
+def test_one_column_of_text_differs_from_the_other():
+    types = list(TEXT.values())
+    for first, second in zip(types, types[1:] + types[:1]):
+        source = pandas.Series(["b", "ß"]).astype(first)
+        destination = pandas.Series(["ß", "𝄞"]).astype(second)
+        assert_is_path(
+            pandas.DataFrame({"source": source, "destination": destination}), ["b", "ß", "𝄞"]
+        )
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "category", "string", "object", "str", "int64[pyarrow]"]
+)
+@pytest.mark.parametrize("end", ["source", "destination"])
+def test_a_missing_name_names_its_row(dtype, end):
+    is_text = dtype in ("string", "object", "str")
+    values = ["a", "b", None, "c", None] if is_text else [1, 2, None, 3, None]
+    present = ["a", "b", "c", "d", "e"] if is_text else [1, 2, 3, 4, 5]
+    columns = {"source": present, "destination": present}
+    columns[end] = pandas.Series(values, dtype=None if dtype == "category" else dtype)
+    if dtype == "category":
+        columns[end] = columns[end].astype("category")
+    frame = pandas.DataFrame(columns)
+    frame.index = frame.index + 10  # rows count from 0, whatever the index says
+    message = f"column '{end}' has no value in row 2|vertex name is missing .NaN. in row 2"
+    with pytest.raises(rg.GraphError, match=message):
+        rg.pagerank(frame)
+
+
+def test_nan_among_integers_names_its_row():
+    frame = pandas.DataFrame({"source": [1, 2, np.nan], "destination": [1, 2, 3]})
+    with pytest.raises(rg.GraphError, match=r"vertex name is missing \(NaN\) in row 2"):
+        rg.pagerank(frame)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pandas.NA, pandas.NaT], ids=str)
+def test_missing_text_names_its_row(missing):
+    source = pandas.Series(["a", missing], dtype=object)
+    frame = pandas.DataFrame({"source": source, "destination": ["a", "b"]})
+    with pytest.raises(rg.GraphError, match="'source' has no value in row 1; drop such rows"):
+        rg.pagerank(frame)
+
+
+def test_unused_categories_are_no_vertices():
+    source = pandas.Categorical([1, 2], categories=[9, 3, 2, 1])
+    assert_is_path(pandas.DataFrame({"source": source, "destination": [2, 3]}))
+    source = pandas.Categorical(["b", "c"], categories=["z", "c", "b", "a"], ordered=True)
+    frame = pandas.DataFrame({"source": source, "destination": ["c", "d"]})
+    assert_is_path(frame, ["b", "c", "d"])
+
+
+# Arrow
+
+
+def chunks(values, type=None):
+    """Several chunks, an empty one among them, each cut out of something longer."""
+    array = pyarrow.array([values[0], *values, values[0]], type)
+    return pyarrow.chunked_array([array.slice(1, 1), array.slice(2, 0), array.slice(2, 1)])
+
+
+@pytest.mark.parametrize("type", ["int8", "int32", "int64", "uint16", "uint64"])
+def test_arrow_integers_in_chunks(type):
+    columns = {"source": chunks(SOURCE, type), "destination": chunks(DESTINATION, type)}
+    table = pyarrow.table(columns)
+    assert_is_path(table)
+    assert rg.pagerank(table).schema.field("vertex").type == type
+    without_empty = {
+        name: pyarrow.chunked_array([column.chunk(0), column.chunk(2)])
+        for name, column in columns.items()
+    }
+    assert_is_path(pyarrow.table(without_empty))
+
+
+TEXT_TYPES = [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()]
+TEXT_TYPES += [pyarrow.dictionary(pyarrow.int8(), type) for type in TEXT_TYPES]
+
+
+@pytest.mark.parametrize("type", TEXT_TYPES, ids=str)
+def test_arrow_text_in_chunks(type):
+    def column(values):
+        if not pyarrow.types.is_dictionary(type):
+            return chunks(values, type)
+        values = [pyarrow.array([value, "not used"], type.value_type) for value in values]
+        indices = pyarrow.array([0], type.index_type)
+        return pyarrow.chunked_array(
+            [pyarrow.DictionaryArray.from_arrays(indices, dictionary) for dictionary in values]
+        )
+
+    table = pyarrow.table({"source": column(["b", "ß"]), "destination": column(["ß", "𝄞"])})
+    assert_is_path(table, ["b", "ß", "𝄞"])
+    assert rg.pagerank(table).schema.field("vertex").type == pyarrow.string()
+
+
+def test_arrow_dictionaries_of_integers():
+    column = pyarrow.chunked_array([pyarrow.array([n]).dictionary_encode() for n in SOURCE])
+    assert_is_path(pyarrow.table({"source": column, "destination": DESTINATION}))
+
+
+def test_arrow_record_batch_and_reader():
+    batch = pyarrow.record_batch({"source": [9, *SOURCE], "destination": [9, *DESTINATION]})
+    assert_is_path(batch.slice(1))
+    batches = [batch.slice(1, 1), batch.slice(2)]
+    assert_is_path(pyarrow.RecordBatchReader.from_batches(batch.schema, batches))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pyarrow.array([1, None, 2]),
+        pyarrow.chunked_array([[1], [None, 2]]),
+        pyarrow.array(["a", None, "b"]),
+        pyarrow.array(["a", None, "b"]).dictionary_encode(),
+        pyarrow.array([1, None, 2]).dictionary_encode(),
+        pyarrow.DictionaryArray.from_arrays([0, 1, 0], pyarrow.array([1, None])),
+        pyarrow.nulls(3),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_arrow_missing_names_name_their_row(column):
+    row = 0 if column.type == pyarrow.null() else 1
+    with pytest.raises(rg.GraphError, match=f"column 'source' has no value in row {row}"):
+        rg.pagerank(pyarrow.table({"source": column, "destination": [1, 2, 3]}))
+
+
+@pytest.mark.parametrize(
+    "column, kind",
+    [
+        (pyarrow.array([True, False]), "bool"),
+        (pyarrow.array([1, 2], pyarrow.date32()), "date"),
+        (pyarrow.array([1, 2], pyarrow.timestamp("us")), "datetime"),
+        (pyarrow.array([1, 2], pyarrow.decimal128(5)), "decimal"),
+        (pyarrow.array([b"a", b"b"]), "bytes"),
+        (pyarrow.array([[1], [2]]), "source"),
+        (pyarrow.array([{"a": 1}, {"a": 2}]), "source"),
+        (pyarrow.array([1.0, 2.0], pyarrow.float32()), "float32"),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)
+def test_arrow_types_that_name_nothing(column, kind):
+    with pytest.raises(rg.GraphError, match=kind):
+        rg.pagerank(pyarrow.table({"source": column, "destination": [1, 2]}))
+
+
+# Polars, DuckDB, arrays
+
+
+def test_polars_text_types():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"source": ["b", "ß"], "destination": ["ß", "𝄞"]})
+    for type in (polars.String, polars.Categorical, polars.Enum(["𝄞", "ß", "b", "a"])):
+        result = rg.pagerank(frame.cast(type), tolerance=0, max_iterations=1)
+        assert result.schema == {"vertex": polars.String, "pagerank": polars.Float64}
+        assert_is_path(frame.cast(type), ["b", "ß", "𝄞"])
+
+
+def test_polars_pieces_and_missing_names():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"source": [1], "destination": [2]})
+    frame = polars.concat([frame, frame.clear(), frame + 1], rechunk=False)
+    assert_is_path(frame)
+    assert_is_path(polars.concat([frame, frame], rechunk=False).slice(2, 2))
+    frame = polars.DataFrame({"source": [1, None], "destination": [2, 2]})
+    with pytest.raises(rg.GraphError, match="column 'source' has no value in row 1"):
+        rg.pagerank(frame)
+
+
+def test_a_lazy_polars_frame_says_to_collect_it():
+    polars = pytest.importorskip("polars")
+    lazy = polars.LazyFrame({"source": [1], "destination": [2]})
+    with pytest.raises(rg.GraphError, match=r"no rows yet; call \.collect\(\) on it first"):
+        rg.pagerank(lazy)
+
+
+def test_duckdb_queries():
+    duckdb = pytest.importorskip("duckdb")
+    query = "select range::int as source, range::int + 1 as destination from range(1, 3)"
+    result = rg.pagerank(duckdb.sql(query), tolerance=0, max_iterations=1)
+    assert type(result) is type(duckdb.sql(query))
+    assert result.types == ["INTEGER", "DOUBLE"]
+    assert_is_path(duckdb.sql(query))
+    text = duckdb.sql("select * from (values ('b', 'ß'), ('ß', '𝄞')) as t(source, destination)")
+    assert_is_path(text, ["b", "ß", "𝄞"])
+    assert rg.pagerank(text).types == ["VARCHAR", "DOUBLE"]
+    missing = duckdb.sql("select * from (values (1, 2), (null, 3)) as t(source, destination)")
+    with pytest.raises(rg.GraphError, match="column 'source' has no value in row 1"):
+        rg.pagerank(missing)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        tuple,
+        np.array,
+        pandas.Series,
+        pandas.Index,
+        pyarrow.array,
+        lambda values: pyarrow.chunked_array([values]),
+        lambda values: np.array(values, ">i4"),
+        lambda values: np.array(values, object),
+        lambda values: np.repeat(np.array(values), 3)[::3],
+        lambda values: np.stack([values, values], axis=1)[:, 1],
+        lambda values: np.flip(np.array(values[::-1])),
+    ],
+)
+def test_mappings_of_anything_in_rows(make):
+    assert_is_path({"source": make(SOURCE), "destination": make(DESTINATION)})
+
+
+def test_mappings_of_text():
+    for make in (list, np.array, lambda values: np.array(values, object), pandas.Series):
+        columns = {"source": make(["b", "ß"]), "destination": make(["ß", "𝄞"])}
+        assert_is_path(columns, ["b", "ß", "𝄞"])
+        assert isinstance(rg.pagerank(columns)["vertex"], np.ndarray)
+
+
+def test_an_array_that_cannot_be_written_to():
+    array = np.array(SOURCE, np.int32)
+    array.flags.writeable = False
+    assert_is_path({"source": array, "destination": np.array(DESTINATION, np.int32)})
+
+
+# What is no frame, and what frames lack
+
+
+@pytest.mark.parametrize("library", ["dask.dataframe", "dask_expr._collection", "dask_cudf.core"])
+def test_dask_frames_are_not_supported_yet(library):
+    frame = type("DataFrame", (), {"__module__": library, "columns": ["source", "destination"]})()
+    with pytest.raises(rg.GraphError, match=r"Dask .* not supported yet; call \.compute\(\)"):
+        rg.pagerank(frame)
+
+
+def test_a_real_dask_frame_is_not_supported_yet():
+    dask = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"source": SOURCE, "destination": DESTINATION})
+    with pytest.raises(rg.GraphError, match=r"Dask .* not supported yet; call \.compute\(\)"):
+        rg.pagerank(dask.from_pandas(frame, npartitions=1))
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    "thing, name",
+    [
+        (None, "NoneType"),
+        ([(0, 1)], "list"),
+        ("edges.csv", "str"),
+        (np.zeros((2, 2), int), "ndarray"),
+        (pandas.Series([1, 2]), "Series"),
+        (pandas.Index([1, 2]), "Index"),
+        (pyarrow.array([1, 2]), "Array"),
+        (pyarrow.chunked_array([[1, 2]]), "ChunkedArray"),
+        (Color.RED, "Color"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_frames(thing, name):
+    with pytest.raises(rg.GraphError, match=f"{name} is no edge frame; give a pandas"):
+        rg.pagerank(thing)
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        (
+            {"src": [0], "dst": [1]},
+            "no column 'source'; the columns are src, dst; give source='src' if that is it",
+        ),
+        (
+            {"source": [0], "Target": [1]},
+            "no column 'destination'; the columns are source, Target; give destination='Target'",
+        ),
+        (
+            {"source": [0], "destinaton": [1]},
+            "the columns are source, destinaton; give destination='destinaton' if that is it",
+        ),
+        ({"x": [0], "y": [1]}, r"no column 'source'; the columns are x, y$"),
+        ({"Source": [0], "destination": [1]}, "give source='Source'"),
+    ],
+)
+def test_missing_columns_are_listed_with_the_likely_one(make_frame, columns, message):
+    if make_frame.kind == "duckdb" and "Source" in columns:
+        pytest.skip("DuckDB's column names have no case")
+    with pytest.raises(rg.GraphError, match=message):
+        rg.pagerank(make_frame(columns))
+
+
+def test_a_missing_column_of_weights_is_named():
+    frame = pandas.DataFrame({"source": [0], "destination": [1], "cost": [1.0]})
+    with pytest.raises(rg.GraphError, match="no column 'weight'.* give weight='cost' if that is"):
+        rg.Graph(frame, weight="weight")
+
+
+def test_columns_of_one_name():
+    frame = pandas.DataFrame([[0, 1, 2]], columns=["source", "source", "destination"])
+    with pytest.raises(rg.GraphError, match="2 columns are called 'source'; rename all but one"):
+        rg.pagerank(frame)
+    table = pyarrow.table([[0], [1], [2]], names=["source", "destination", "destination"])
+    with pytest.raises(rg.GraphError, match="2 columns are called 'destination'; rename all but"):
+        rg.pagerank(table)
+    unread = pandas.DataFrame([[1, 2, 0, 0], [2, 3, 0, 0]])
+    assert_is_path(unread.set_axis(["source", "destination", "x", "x"], axis=1))
+
+
+def test_columns_need_not_be_called_by_text():
+    frame = pandas.DataFrame(np.array([SOURCE, DESTINATION]).T)
+    assert_is_path(rg.Graph(frame, source=0, destination=1))
+    with pytest.raises(rg.GraphError, match="no column 'source'; the columns are 0, 1"):
+        rg.pagerank(frame)
+
+
+def test_columns_of_different_lengths():
+    with pytest.raises(rg.GraphError, match=r"columns have different lengths: \[1, 2\]"):
+        rg.pagerank({"source": [0, 1], "destination": [1]})
+
+
+@pytest.mark.parametrize("values", [np.zeros((2, 2), int), np.int64(3), [[1, 2], [3, 4]]])
+def test_columns_have_one_dimension(values):
+    with pytest.raises(rg.GraphError, match=r"column 'source' has [02] dimensions; it must have"):
+        rg.pagerank({"source": values, "destination": [1, 2]})
+
+
+# No rows
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "str", "object", "float64", "M8[ns]", "bool"])
+def test_frames_without_rows(make_frame, dtype):
+    if make_frame.on_gpu and dtype in ("object", "M8[ns]"):
+        pytest.skip("CuPy and cuDF make no frames of NumPy's objects and dates")
+    none = np.empty(0, dtype)
+    frame = make_frame({"source": none, "destination": none})
+    result = rg.pagerank(frame)
+    assert type(result) is type(frame)
+    assert to_pandas(result).shape == (0, 2)
+    if dtype.startswith("int"):
+        assert to_pandas(result)["vertex"].dtype == dtype
+    assert rg.Graph(frame, vertices=2).num_vertices == 2
+
+
+def test_kind_of_knows_libraries_without_importing_them():
+    assert frames.kind_of(pandas.DataFrame()) == "pandas"
+    assert frames.kind_of(pyarrow.table({})) == "arrow"
+    assert frames.kind_of({}) == "arrays"
+    for kind in ("polars", "duckdb"):
+        pytest.importorskip(kind)
+        assert frames.kind_of(FrameMaker(kind)({"a": [1]})) == kind

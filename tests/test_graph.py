@@ -1,0 +1,292 @@
+"""Graphs: what becomes of rows under each policy, and what the result says about itself."""
+
+import naive
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+from conftest import FrameMaker, columns_of, random_edges, ranks_of, to_pandas
+
+import rapidsgraph as rg
+
+MULTI_EDGES = ["keep", "first", "sum", "min", "max"]
+# Parallel edges in no order, also against each other, and self-loops.
+EDGES = [(0, 1, 3), (1, 2, 1), (0, 1, 1), (1, 0, 5), (2, 2, 4), (0, 1, 2), (2, 2, 7), (3, 0, 0)]
+
+
+def arcs_of(graph, lists=None):
+    """Sorted (source, destination, weight) of a graph's lists by source, by name."""
+    lists = graph.outgoing if lists is None else lists
+    offsets, neighbors, weights = (
+        array.get() if hasattr(array, "get") else array
+        for array in (lists.offsets, lists.neighbors, lists.weights)
+    )
+    names = to_pandas(graph.vertices)["vertex"].tolist()
+    rows = np.repeat(np.arange(len(names)), np.diff(offsets)).tolist()
+    weights = weights.tolist() if weights.size else [1] * len(rows)
+    return sorted((names[a], names[b], w) for a, b, w in zip(rows, neighbors.tolist(), weights))
+
+
+def arcs_expected(edges, directed):
+    back = [] if directed else [(b, a, weight) for a, b, weight in edges if a != b]
+    return sorted([*edges, *back])
+
+
+@pytest.mark.parametrize("multi_edges", MULTI_EDGES)
+@pytest.mark.parametrize("self_loops", ["keep", "drop"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("edges", [EDGES, random_edges(30, 20, 400)], ids=["by hand", "random"])
+def test_policies(make_arrays, multi_edges, self_loops, directed, edges):
+    policies = {"multi_edges": multi_edges, "self_loops": self_loops, "directed": directed}
+    graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", **policies)
+    left = naive.merged(edges, **policies)
+    loops = sum(a == b for a, b, _ in edges) if self_loops == "drop" else 0
+    report = graph.report
+    assert (report.rows, report.self_loops_dropped) == (len(edges), loops)
+    assert report.rows_merged == len(edges) - loops - len(left)
+    assert graph.num_edges == report.edges == len(left)
+    found, expected = arcs_of(graph), arcs_expected(left, directed)
+    assert [arc[:2] for arc in found] == [arc[:2] for arc in expected]
+    assert [arc[2] for arc in found] == pytest.approx([arc[2] for arc in expected], rel=1e-15)
+    backwards = [(b, a, weight) for a, b, weight in arcs_of(graph, graph.incoming)]
+    assert sorted(backwards) == found
+
+
+@pytest.mark.parametrize("multi_edges", MULTI_EDGES)
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_policies_without_weights(make_arrays, multi_edges, directed):
+    graph = rg.Graph(make_arrays(columns_of(EDGES)), multi_edges=multi_edges, directed=directed)
+    edges = [(a, b, 1) for a, b, _ in EDGES]
+    assert graph.weighted == (multi_edges == "sum")
+    left = naive.merged(edges, multi_edges, directed=directed)
+    assert arcs_of(graph) == arcs_expected(left, directed)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int32", "int64", "uint64", "float16", "float32"]
+)
+def test_sums_hold_what_no_single_weight_does(make_arrays, dtype):
+    weight = np.full(5, 100, dtype)
+    if dtype in ("int32", "int64"):
+        weight[:] = np.iinfo(dtype).max // 2
+    if dtype == "uint64":
+        weight[:] = 2**63 + 2**20
+    if dtype == "float32":
+        weight[:] = (2**24, 1, 1, 1, 1)
+    columns = {"source": [0] * 5, "destination": [1] * 5, "weight": weight}
+    graph = rg.Graph(make_arrays(columns), weight="weight", multi_edges="sum")
+    (total,) = [arc[2] for arc in arcs_of(graph)]
+    assert total == pytest.approx(sum(weight.tolist()), rel=1e-15)
+
+
+@pytest.mark.parametrize("weight_type", ["int32", "int64", "float32", "float64"])
+def test_weights_keep_their_type(make_arrays, weight_type):
+    columns = columns_of(EDGES)
+    columns["weight"] = columns["weight"].astype(weight_type)
+    assert rg.Graph(make_arrays(columns), weight="weight").outgoing.weights.dtype == weight_type
+
+
+def test_first_means_first_row(make_frame):
+    random = np.random.default_rng(31)
+    columns = {
+        "source": random.integers(0, 9, 3000),
+        "destination": random.integers(0, 9, 3000),
+        "weight": random.integers(0, 10**6, 3000),
+    }
+    graph = rg.Graph(make_frame(columns), weight="weight")
+    first = pandas.DataFrame(columns).drop_duplicates(["source", "destination"])
+    assert arcs_of(graph) == sorted(first.itertuples(index=False, name=None))
+
+
+def test_what_a_graph_says_about_itself(make_frame):
+    frame = make_frame({"source": ["b", "a", "b", "c"], "destination": ["a", "b", "a", "c"]})
+    more = make_frame({"vertex": ["z", "a"]})
+    graph = rg.Graph(frame, directed=False, self_loops="drop", vertices=more)
+    assert (graph.num_vertices, graph.num_edges, graph.num_arcs) == (4, 1, 2)
+    assert (graph.directed, graph.weighted) == (False, False)
+    assert graph.device == ("gpu" if make_frame.on_gpu else "cpu")
+    assert type(graph.vertices) is type(frame)
+    assert to_pandas(graph.vertices)["vertex"].tolist() == ["a", "b", "c", "z"]
+    assert str(graph.report) == (
+        "4 rows: 1 self-loops dropped, 2 merged into others, 1 edges left; "
+        f"4 vertices, 2 of them without an edge; {graph.nbytes} bytes"
+    )
+    assert repr(graph) == f"<Graph: 4 vertices, 1 undirected edges, {graph.device}>"
+    counted = rg.Graph(frame, multi_edges="sum")
+    assert repr(counted) == f"<Graph: 3 vertices, 3 directed edges, weighted, {graph.device}>"
+
+
+def test_nbytes_counts_lists_once(make_arrays):
+    directed = rg.Graph(make_arrays(columns_of(EDGES)))
+    one_way = 8 * 5 + 4 * 5  # offsets, and a neighbor for each of the five distinct pairs
+    assert directed.nbytes == one_way
+    assert directed.incoming.neighbors.size == 5
+    assert directed.nbytes == 2 * one_way
+    undirected = rg.Graph(make_arrays(columns_of(EDGES)), directed=False)
+    assert undirected.incoming is undirected.outgoing
+    assert undirected.nbytes == 8 * 5 + 4 * 7
+
+
+def test_degrees(make_arrays):
+    for directed, degrees, weights in (
+        (True, [1, 2, 1, 1], [3, 6, 4, 0]),
+        (False, [2, 2, 2, 1], [3, 4, 5, 0]),
+    ):
+        for first in ("outgoing", "incoming"):
+            graph = rg.Graph(make_arrays(columns_of(EDGES)), weight="weight", directed=directed)
+            if first == "incoming" and directed:
+                plain = rg.Graph.for_sweep(make_arrays(columns_of(EDGES)), "incoming")
+                assert "outgoing" not in vars(plain)
+                assert plain.out_degrees.tolist() == degrees
+                assert plain.out_weights.tolist() == degrees
+            assert graph.out_degrees.tolist() == degrees
+            assert graph.out_weights.tolist() == weights
+
+
+def test_a_frame_is_what_a_graph_of_the_defaults_is(make_frame):
+    frame = make_frame(columns_of(EDGES))
+    ranks = ranks_of(rg.pagerank(rg.Graph(frame)))
+    assert ranks_of(rg.pagerank(frame)) == pytest.approx(ranks, abs=1e-16)
+
+
+# The caller's frame
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("is_sorted", [True, False], ids=["sorted", "unsorted"])
+@pytest.mark.parametrize("multi_edges", ["keep", "sum"])
+def test_the_frame_and_the_graph_go_their_own_ways(make_arrays, dtype, is_sorted, multi_edges):
+    edges = sorted({edge[:2] for edge in random_edges(32)})
+    edges = edges if is_sorted else edges[::-1]
+    columns = {
+        "source": np.array([edge[0] for edge in edges], dtype),
+        "destination": np.array([edge[1] for edge in edges], dtype),
+        "weight": np.arange(1.0, len(edges) + 1),
+    }
+    frame = make_arrays(columns)
+    frame = {name: values.copy() for name, values in frame.items()}
+    for options in ({}, {"directed": False}):
+        graph = rg.Graph(frame, weight="weight", multi_edges=multi_edges, vertices=60, **options)
+        for name, values in frame.items():
+            assert bool((values == make_arrays(columns)[name]).all())
+        before = arcs_of(graph)
+        for values in frame.values():
+            values[:] = 0
+        assert arcs_of(graph) == before
+        assert arcs_of(graph, graph.incoming) != before or not graph.directed
+        for name, values in frame.items():
+            values[:] = make_arrays(columns)[name]
+
+
+def test_a_pandas_frame_stays_as_it_is():
+    frame = pandas.DataFrame(columns_of(EDGES), index=list("hgfedcba"))
+    frame["text"] = frame["source"].astype(str)
+    before = frame.copy(deep=True)
+    graph = rg.Graph(frame, weight="weight", multi_edges="sum", self_loops="drop")
+    ranks = rg.pagerank(graph)
+    values = pandas.DataFrame({"vertex": [3, 1], "x": [1.0, 2.0]}, index=[5, 5])
+    kept = values.copy(deep=True)
+    rg.pagerank(frame, personalization=values, start=values, dangling=values)
+    pandas.testing.assert_frame_equal(values, kept)
+    rg.Graph(frame, "text", "text")
+    pandas.testing.assert_frame_equal(frame, before)
+    frame["weight"] = 0.0
+    frame.loc[:, "source"] = 3
+    pandas.testing.assert_frame_equal(rg.pagerank(graph), ranks)
+
+
+def test_a_result_is_the_callers_to_change():
+    graph = rg.Graph(FrameMaker("arrays")(columns_of(EDGES)))
+    result = rg.pagerank(graph)
+    expected = ranks_of(result)
+    result["pagerank"][:] = -1
+    result["vertex"][:] = 99
+    graph.vertices["vertex"][:] = 99
+    assert ranks_of(rg.pagerank(graph)) == expected
+    gaps = rg.Graph(FrameMaker("arrays")({"source": [10, 500], "destination": [500, 70000]}))
+    gaps.vertices["vertex"][:] = 99
+    assert gaps.vertices["vertex"].tolist() == [10, 500, 70000]
+
+
+# What is no weight and no policy
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        ([1.0, -0.5, 2.0], "weight -0.5 in row 1 of column 'weight'; weights must be finite"),
+        ([1, 2, -3], "weight -3 in row 2 of column 'weight'"),
+        ([np.nan, 1.0, 2.0], "weight nan in row 0 of column 'weight'"),
+        ([1.0, 2.0, np.inf], "weight inf in row 2 of column 'weight'"),
+        ([1.0, -np.inf, np.nan], "weight -inf in row 1 of column 'weight'"),
+        (["1", "2", "x"], "weights in column 'weight' must be numbers; row 2 holds 'x'"),
+        (["1", "2", "3"], r"weights .* must be numbers, not text; convert .*astype\('float64'\)"),
+    ],
+)
+def test_unsuitable_weights(make_frame, weight, message):
+    frame = make_frame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": weight})
+    with pytest.raises(rg.GraphError, match=message):
+        rg.Graph(frame, weight="weight")
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        (pandas.Series([1.5, None], dtype="Float64"), "weight nan in row 1"),
+        (pandas.Series([1, None], dtype="Int64"), "column 'weight' has no value in row 1"),
+        (pandas.Series([0.5, None], dtype="double[pyarrow]"), "weight nan in row 1"),
+        (pandas.Series([True, False]), "'weight'"),
+        (pandas.Series([0.5, "a"], dtype=object), "'weight'.*mixed"),
+        (pandas.to_datetime(["2020-01-01", "2020-01-02"]), "'weight'.*datetime"),
+        (pandas.Series([1j, 2j]), "'weight'.*complex"),
+    ],
+    ids=lambda value: str(getattr(value, "dtype", "")),
+)
+def test_unsuitable_weights_of_pandas(weight, message):
+    frame = pandas.DataFrame({"source": [0, 1], "destination": [1, 0], "weight": weight})
+    with pytest.raises(rg.GraphError, match=message) as caught:
+        rg.Graph(frame, weight="weight")
+    assert "integers or text" not in str(caught.value)  # which a weight must not be
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        pandas.Series([0.5, 2.0], dtype="Float64"),
+        pandas.Series([0.5, 2.0], dtype="double[pyarrow]"),
+        pandas.Series([1, 4], dtype="Int64") / 2,
+        pandas.Series([0.5, 2.0], dtype="float16"),
+        np.array([0.5, 2.0], np.longdouble),
+        np.array([0.5, 2.0], ">f4"),
+        np.array([0.5, 9.0, 2.0, 9.0])[::2],
+        pyarrow.chunked_array([[0.5], [2.0]]),
+        pyarrow.array([0.5, 2.0], pyarrow.float16()),
+        [0.5, 2],
+    ],
+    ids=lambda value: str(getattr(value, "dtype", type(value).__name__)),
+)
+def test_suitable_weights(weight):
+    graph = rg.Graph({"source": [0, 1], "destination": [1, 0], "weight": weight}, weight="weight")
+    assert arcs_of(graph) == [(0, 1, 0.5), (1, 0, 2.0)]
+
+
+def test_weights_of_another_length():
+    frame = {"source": [0, 1], "destination": [1, 0], "weight": [1.0]}
+    with pytest.raises(rg.GraphError, match="weights are 1, rows 2"):
+        rg.Graph(frame, weight="weight")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"multi_edges": "last"}, "multi_edges is 'last'; it can be 'keep', 'first', 'sum', 'min'"),
+        ({"multi_edges": None}, "multi_edges is None"),
+        ({"self_loops": "ignore"}, "self_loops is 'ignore'; it can be 'keep', 'drop'"),
+        ({"self_loops": False}, "self_loops is False"),
+        ({"source": "x"}, "no column 'x'"),
+        ({"weight": "x"}, "no column 'x'"),
+    ],
+)
+def test_unknown_policies(options, message):
+    with pytest.raises(rg.GraphError, match=message):
+        rg.Graph(FrameMaker("arrays")({"source": [0], "destination": [1]}), **options)
