@@ -33,12 +33,13 @@ class Adjacency:
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
 
-def from_pairs(rows, neighbors, weights, count, multi_edges):
-    """Lists of `count` rows from pairs of ids; parallel ones become what `multi_edges` says.
+def from_pairs(pairs, count, multi_edges):
+    """Lists of `count` rows; parallel arcs become what `multi_edges` says.
 
-    `weights` is an array by pair, or None.
+    `pairs` is [rows, neighbors, weights or None], and is emptied: what was given is given back
+    to memory as soon as it is sorted.
     """
-    return _merge_parallel(_sorted(rows, neighbors, weights, count), MULTI_EDGES[multi_edges])
+    return _merge_parallel(_sorted(pairs, count), MULTI_EDGES[multi_edges])
 
 
 def transposed(lists):
@@ -79,15 +80,22 @@ def _transposed_pairs(lists, rows, neighbors, kept=None):
     weights = lists.weights if lists.weights.size else None
     if weights is not None and kept is not None:
         weights = weights[kept]
-    return _sorted(neighbors, rows, weights, lists.offsets.size - 1, minor_sorted=True)
+    return _sorted([neighbors, rows, weights], lists.offsets.size - 1, minor_sorted=True)
 
 
-def _sorted(major, minor, weights, count, minor_sorted=False):
+def _sorted(pairs, count, minor_sorted=False):
+    major, minor, weights = pairs
+    pairs.clear()
     xp = device.array_module(major)
     offsets, neighbors, order = sort_pairs(
         major, minor, count, with_order=weights is not None, minor_sorted=minor_sorted
     )
-    return Adjacency(offsets, neighbors, xp.empty(0) if weights is None else weights[order])
+    del major, minor
+    moved = xp.empty(0)
+    if weights is not None:
+        moved = xp.empty_like(weights)
+        device.launch("build", "permute", order.size, order, weights, moved, size=order.size)
+    return Adjacency(offsets, neighbors, moved)
 
 
 def _merge_parallel(lists, how):

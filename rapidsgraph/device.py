@@ -26,6 +26,7 @@ C_TYPES = {
     "bool": "bool",
     "uint8": "unsigned char",
     "int32": "int",
+    "uint32": "unsigned int",
     "int64": "long long",
     "uint64": "unsigned long long",
     "float32": "float",
@@ -39,6 +40,11 @@ def is_on_gpu(array):
     """Whether `array` is a CuPy array; never imports CuPy to find out."""
     cupy = sys.modules.get("cupy")
     return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def is_array(values):
+    """Whether `values` is a NumPy or CuPy array."""
+    return isinstance(values, np.ndarray) or is_on_gpu(values)
 
 
 def array_module(array):

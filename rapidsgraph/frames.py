@@ -18,6 +18,7 @@ import numpy as np
 from . import device
 from .errors import GraphError
 
+PIECE, GPU_PIECE = 2**18, 2**24  # rows looked up at once: hash tables and 64-bit results are large
 ALIASES = {
     "source": ("src", "from", "u", "source_id", "start", "tail", "node1", "citing"),
     "destination": ("dst", "target", "to", "v", "destination_id", "end", "head", "node2", "cited"),
@@ -274,12 +275,32 @@ def text_positions(values, names):
 
 
 def distinct_numbers(columns, xp):
-    """The distinct values of several integer arrays together, sorted."""
-    if xp is np:
-        pandas = importlib.import_module("pandas")
-        distinct = [pandas.unique(values) for values in columns]  # hashes: no sort of every row
-        return np.sort(pandas.unique(np.concatenate(distinct)))
-    return xp.unique(xp.concatenate([xp.unique(values) for values in columns]))
+    """The distinct values of several integer arrays together, sorted.
+
+    On a CPU they are hashed, piece by piece, so that neither a copy of the columns nor a hash
+    table for as many values as there are rows is ever made.
+    """
+    if xp is not np:
+        return xp.unique(xp.concatenate([xp.unique(values) for values in columns]))
+    unique = importlib.import_module("pandas").unique
+    distinct = columns[0][:0]
+    for values in columns:
+        for start in range(0, len(values), PIECE):
+            distinct = unique(np.concatenate([distinct, unique(values[start : start + PIECE])]))
+    return np.sort(distinct)
+
+
+def number_places(values, names, xp):
+    """Where each of `values` stands in the sorted, distinct `names`, as int32; all of them do."""
+    places = xp.empty(len(values), xp.int32)
+    index = importlib.import_module("pandas").Index(names) if xp is np else None
+    size = PIECE if xp is np else GPU_PIECE
+    for start in range(0, len(values), size):
+        piece = slice(start, start + size)
+        places[piece] = (
+            index.get_indexer(values[piece]) if xp is np else xp.searchsorted(names, values[piece])
+        )
+    return places
 
 
 def number_positions(values, names, xp):

@@ -161,11 +161,12 @@ class Graph:
             weights = weights.astype(wide) if self.weighted else self.xp.ones(rows)
             self.weighted = True
         if not self.directed:
-            ends = self.xp.minimum(source, destination), self.xp.maximum(source, destination)
+            pairs = [self.xp.minimum(source, destination), self.xp.maximum(source, destination)]
         else:
-            ends = (source, destination) if direction == "outgoing" else (destination, source)
-        del source, destination
-        lists = from_pairs(*ends, weights, self.num_vertices, self._multi_edges)
+            pairs = [source, destination] if direction == "outgoing" else [destination, source]
+        pairs.append(weights)
+        del source, destination, weights
+        lists = from_pairs(pairs, self.num_vertices, self._multi_edges)
         self.num_edges = lists.neighbors.size
         self._merged = rows - self.num_edges
         lists = lists if self.directed else both_ways(lists)

@@ -4,15 +4,15 @@ The figures are bounds per row, arc and vertex, from what build and algorithms a
 benchmark `pipelines/benchmarks/build.py` records measured peaks beside them.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from . import device
+from . import device, frames
 from .errors import GraphError, NotEnoughMemory
+from .inputs import as_list
 
 # Bytes beyond the graph itself: (a vertex, an arc, an arc with weights).
-ALGORITHMS = {"pagerank": (64, 12, 28)}
+ALGORITHMS = {"pagerank": (96, 16, 56)}
 
 
 class MemoryEstimate(NamedTuple):
@@ -35,9 +35,11 @@ def build_bytes(rows, vertices, *, weighted=False, directed=True):
     """Upper bound of what building takes above the input frame, in bytes.
 
     A row takes at most 24 bytes without weights: two ids (8) while 64-bit keys are sorted (16).
-    Weights add a copy in sorted order and the permutation that makes it.
+    Weights add a sorted copy and the permutation that makes it, and without direction every row
+    is two arcs in the end.
     """
-    return rows * (36 if weighted else 24 if directed else 28) + vertices * 40
+    a_row = {(False, True): 24, (False, False): 28, (True, True): 42, (True, False): 52}
+    return rows * a_row[bool(weighted), bool(directed)] + vertices * 48
 
 
 def estimate_memory(
@@ -72,7 +74,7 @@ def estimate_memory(
     >>> import pandas, rapidsgraph as rg
     >>> edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
     >>> rg.estimate_memory(edges, "pagerank").needed
-    320
+    352
     """
     from .graph import Graph
 
@@ -104,12 +106,20 @@ def _counts(frame_or_path, source, destination):
         rows, _, limits = edge_facts(frame_or_path, source=source, destination=destination)
         spread = limits[1] - limits[0] + 1 if limits else 2 * rows
         return rows, min(spread, 2 * rows)
-    rows = (
-        len(next(iter(frame_or_path.values()), ()))
-        if isinstance(frame_or_path, Mapping)
-        else len(frame_or_path)
+    _, frame = frames.opened(frame_or_path)
+    ends = [
+        frames.column(frame, name, what)
+        for what, names in (("source", source), ("destination", destination))
+        for name in as_list(names or what)
+    ]
+    rows = len(ends[0])
+    numbers = (
+        len(ends) == 2 and rows and all(device.is_array(v) and v.dtype.kind in "iu" for v in ends)
     )
-    return rows, 2 * rows
+    if not numbers:
+        return rows, 2 * rows
+    spread = max(int(v.max()) for v in ends) - min(int(v.min()) for v in ends) + 1
+    return rows, min(spread, 2 * rows)
 
 
 def check_fits(what, needed, xp):

@@ -119,7 +119,7 @@ def _name_tuples(sources, destinations, vertices, labels, xp):
             continue
         packed = [a.astype(xp.int64) * count + b for a, b in zip(ids, places)]
         pairs.append(frames.distinct_numbers(packed, xp))
-        ids = [frames.number_positions(p, pairs[-1], xp).astype(xp.int32) for p in packed]
+        ids = [frames.number_places(p, pairs[-1], xp) for p in packed]
     return VertexNames(labels, parts, _count(pairs[-1].size), pairs), ids[0], ids[1]
 
 
@@ -176,9 +176,9 @@ def _name_numbers(arrays, ranges, dtype, xp):
         dtype = dtype if end <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
         return None, dtype, _count(end), [_narrow(values, xp) for values in arrays]
     span = high - low + 1
-    if span > 4 * rows + 1024 or high >= 2**63:
+    if span > rows + 1024 or high >= 2**63:  # rows of two columns; the table takes 5 bytes a place
         names = frames.distinct_numbers(arrays, xp)
-        ids = [frames.number_positions(values, names, xp).astype(xp.int32) for values in arrays]
+        ids = [frames.number_places(values, names, xp) for values in arrays]
         return names, dtype, _count(names.size), ids
     present = xp.zeros(span, bool)
     for values in arrays:

@@ -72,7 +72,7 @@ SETTINGS = [
     {},
     {"WHOLE": 3, "NARROW": 1},
     {"WHOLE": 0, "NARROW": 0},
-    {"WHOLE": 10**6, "NARROW": 40},
+    {"WHOLE": row_order.CHUNK, "NARROW": 40},
 ]
 SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
 by_setting = pytest.mark.parametrize(
@@ -218,6 +218,7 @@ weights = st.one_of(st.integers(0, 3).map(float), st.floats(0.01, 100))
 vertices = st.integers(-4, 9)
 
 
+@pytest.mark.parametrize("kind", ["arrays", pytest.param("cupy", marks=pytest.mark.gpu)])
 @settings(max_examples=80)
 @given(
     edges=st.lists(st.tuples(vertices, vertices, weights), min_size=1, max_size=40),
@@ -230,11 +231,11 @@ vertices = st.integers(-4, 9)
     damping=st.sampled_from([0.0, 0.5, 0.85]),
 )
 def test_small_graphs(
-    edges, directed, multi_edges, self_loops, dangling, personalization, method, damping
+    kind, edges, directed, multi_edges, self_loops, dangling, personalization, method, damping
 ):
     policies = {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
     extra = np.array([0, 1, 2])
-    frame = FrameMaker("arrays")(columns_of(edges))
+    frame = FrameMaker(kind)(columns_of(edges))
     graph = rg.Graph(frame, weight="weight", vertices=extra, **policies)
     names = {*extra.tolist(), *(end for edge in edges for end in edge[:2])}
     options = {"damping": damping, "dangling": dangling, "personalization": personalization}
@@ -251,7 +252,7 @@ def test_small_graphs(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["double", "single"])
-@pytest.mark.parametrize("weights", [None, "integers", "uniform"])
+@pytest.mark.parametrize("weights", [None, (0.5, 5.0)], ids=["unweighted", "weighted"])
 def test_both_devices_give_the_same_ranks(precision, weights):
     maker = FrameMaker("cudf")
     edges = rmat(13, 16, seed=3, device="cpu", weights=weights)

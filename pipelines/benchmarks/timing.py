@@ -84,7 +84,7 @@ def summary(times):
 
 def paired_ratio(times, against):
     """Median over rounds of how much longer one took than the other in the same round."""
-    pairs = [a / b for a, b in zip(times, against) if b > 0]
+    pairs = [a / b for a, b in zip(times, against) if a > 0 and b > 0]
     return float(f"{statistics.median(pairs):.3g}") if pairs else None
 
 
@@ -97,8 +97,8 @@ def copy_rate(clock, nbytes):
         times = [clock.ms(lambda: xp.copyto(target, source)) for _ in range(20)]
     else:
         workers = cores()
-        parts = np.array_split(np.arange(source.size), workers)
-        parts = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
+        ends = np.linspace(0, source.size, workers + 1).astype(int)
+        parts = [slice(*pair) for pair in zip(ends, ends[1:])]
         with ThreadPoolExecutor(workers) as pool:
 
             def copy():

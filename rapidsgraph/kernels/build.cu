@@ -11,6 +11,10 @@
 #define weight_t double
 #endif
 
+#ifndef order_t
+#define order_t unsigned int
+#endif
+
 #define WARP 32
 
 #define STRIDE(i, count)                                                            \
@@ -30,6 +34,12 @@ extern "C" __global__ void mark(long long count, const name_t *names, long long 
 extern "C" __global__ void translate(long long count, const name_t *names, long long low,
                                      const int *table, int *ids) {
   STRIDE(i, count) ids[i] = table[names[i] - low];
+}
+
+// moved[i] = values[order[i]].
+extern "C" __global__ void permute(long long count, const order_t *order, const weight_t *values,
+                                   weight_t *moved) {
+  STRIDE(i, count) moved[i] = values[order[i]];
 }
 
 // sums[key] += weight of every item with that key, or 1.

@@ -26,6 +26,13 @@ def translate(count, names, low, table, ids):
         ids[i] = table[np.uint64(names[i] - low)]
 
 
+@parallel
+def permute(count, order, values, moved):
+    for i_ in prange(count):
+        i = np.int64(i_)
+        moved[i] = values[np.uint64(order[i])]
+
+
 @serial
 def accumulate(count, keys, weights, weighted, sums):
     for i in range(count):

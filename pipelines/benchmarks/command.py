@@ -1,0 +1,94 @@
+"""What the commands share: options, the device, progress, and where records go."""
+
+import argparse
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipelines.benchmarks import records, tables
+from pipelines.benchmarks.timing import Clock
+from pipelines.benchmarks.workloads import Missing, load
+from rapidsgraph import device
+from rapidsgraph.progress import reporter
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure. Budgets are seconds for one contender on one graph."""
+
+    rounds: int = 7
+    target: float = 0.15  # of iterations in one timing
+    solve: float = 0.6
+    build: float = 2.0
+    copy_bytes: int = 1 << 28
+    memory_scale: int = 18
+
+
+QUICK = Effort(rounds=2, target=0.002, solve=0.01, build=0.01, copy_bytes=1 << 22, memory_scale=8)
+
+
+def options(description, arguments):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument("--graphs", help="names with commas between them, such as rmat18,NY")
+    parser.add_argument("--quick", action="store_true", help="tiny graphs, no real figures")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where the real graphs are")
+    found = parser.parse_args(arguments)
+    problem = None if found.device == "cpu" else device.gpu_problem()
+    if found.device == "gpu" and problem:
+        parser.error(f"--device gpu: {problem}")
+    found.on_gpu = found.device != "cpu" and not problem
+    found.effort = QUICK if found.quick else Effort()
+    return found
+
+
+class Session:
+    """One run of a benchmark: its device, its records so far, and where they are kept."""
+
+    def __init__(self, benchmark, found, **settings):
+        self.path, self.notes = found.output, []
+        self.xp, allocator = np, None
+        if found.on_gpu:
+            from pipelines.benchmarks import gpu
+
+            self.xp, allocator = device.import_cupy(), gpu.use_pool(self.notes)
+            settings["allocator"] = allocator
+        self.allocator, self.clock, self.data = allocator, Clock(self.xp), found.data
+        if found.quick:
+            settings["quick"] = "tiny graphs and few repeats: no figures to go by"
+        self.benchmark, self.settings, self.rows = benchmark, settings, []
+
+    def graphs(self, names):
+        """Workloads by name; those that are missing become notes."""
+        for name in names:
+            try:
+                yield load(name, self.xp, self.data)
+            except Missing as missing:
+                self.notes.append(str(missing))
+
+    @property
+    def records(self):
+        """Everything known now; versions are those of what has been imported."""
+        notes = [{"table": "note", "note": text} for text in dict.fromkeys(self.notes)]
+        return [records.run_record(self.benchmark, **self.settings), *self.rows, *notes]
+
+    def save(self):
+        if self.path:
+            records.write(self.path, self.records)
+
+    def finish(self):
+        """Save, print the tables, and return the records."""
+        self.save()
+        print(tables.markdown(self.records, self.path.name if self.path else self.benchmark))
+        return self.records
+
+
+@contextmanager
+def progress(description, total):
+    """step(text), which moves a bar on a terminal and does nothing in a pipe."""
+    with reporter(None, description, total) as report:
+        done = iter(range(total * 1000))
+        yield lambda text: report(next(done), text)

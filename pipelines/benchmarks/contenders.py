@@ -1,0 +1,221 @@
+"""PageRank by us and by CPU libraries, each behind the same few methods.
+
+Means: `prepare(workload)` makes what the library ranks, `iterate(state, k)` runs exactly k
+  iterations, `solve(state)` runs until the ranks stand still; both return ranks by vertex.
+  A library without a count of iterations has `counts = False` and only solves.
+Requires: SciPy, igraph and NetworKit where they are wanted; whatever is missing is named.
+All follow the same definition: damping 0.85, sinks spread evenly, ranks that sum to 1.
+"""
+
+import importlib
+
+import numpy as np
+
+import rapidsgraph as rg
+
+METHODS = ("auto", "edge", "node", "contribution", "warp")
+PRECISIONS = {"double": np.float64, "single": np.float32}
+DAMPING = 0.85
+# Where a solution stops: total change (L1) of one iteration. And how far, in total, an answer may
+# be from the ranks that rapidsgraph.verify has passed.
+TOLERANCE = {"double": 1e-10, "single": 1e-6}
+DISTANCE = {"double": 1e-8, "single": 1e-4}
+MOST_ITERATIONS = 1000
+INSTALL = "pip install '.[benchmark]'"
+
+
+class Contender:
+    """What all of them share."""
+
+    library, note, counts, most = "", "", True, 1000
+
+    def __init__(self, implementation, precision="double"):
+        self.implementation, self.precision = implementation, precision
+
+    def __str__(self):
+        return f"{self.library}, {self.implementation}, {self.precision}"
+
+    @property
+    def value_type(self):
+        return PRECISIONS[self.precision]
+
+    def state(self, workload):
+        """What iterate and solve take."""
+        return self.prepare(workload)
+
+    def by_vertex(self, answer):
+        """An answer's ranks in the order of the vertices."""
+        return answer
+
+
+class Ours(Contender):
+    """One of rapidsgraph's methods; all of them share a graph, and keep its layout once made."""
+
+    library = "rapidsgraph"
+
+    def __init__(self, method, precision, launch=None):
+        name = method if launch is None else f"{method}, launch {launch[0]} x {launch[1]}"
+        super().__init__(name, precision)
+        self.options = {"method": method, "precision": precision, "launch": launch}
+
+    def prepare(self, workload):
+        return workload.build()
+
+    def state(self, workload):
+        return workload.graph
+
+    def iterate(self, graph, iterations):
+        return self.rank(graph, tolerance=0, max_iterations=iterations)["pagerank"]
+
+    def solve(self, graph):
+        limits = {"tolerance": TOLERANCE[self.precision], "max_iterations": MOST_ITERATIONS}
+        return self.rank(graph, **limits)["pagerank"]
+
+    def rank(self, graph, **limits):
+        return rg.pagerank(graph, damping=DAMPING, progress=False, **self.options, **limits)
+
+
+class Matrix(Contender):
+    """Iterations over a CSR matrix: SciPy's on a CPU, cuSPARSE through CuPy on a GPU."""
+
+    def __init__(self, library, sparse, precision):
+        super().__init__("CSR loop", precision)
+        self.library, self.sparse = library, sparse
+        self.note = "product, sinks, teleport, change"
+
+    def prepare(self, workload):
+        """(P, sinks): column u of P holds 1 / out-degree(u) at the vertices that u points to."""
+        xp, vertices = workload.xp, workload.vertices
+        sources, destinations = workload.arcs
+        degrees = xp.bincount(sources, minlength=vertices)
+        shares = (1 / xp.maximum(degrees, 1))[sources].astype(self.value_type)
+        matrix = self.sparse.csr_matrix(
+            (shares, (destinations, sources)), shape=(vertices, vertices)
+        )
+        return matrix, xp.flatnonzero(degrees == 0), xp
+
+    def iterate(self, state, iterations):
+        return self.loop(state, iterations, 0)
+
+    def solve(self, state):
+        return self.loop(state, MOST_ITERATIONS, TOLERANCE[self.precision])
+
+    def loop(self, state, iterations, tolerance):
+        matrix, sinks, xp = state
+        vertices = matrix.shape[0]
+        ranks = xp.full(vertices, 1 / vertices, self.value_type)
+        for _ in range(iterations):
+            new_ranks = matrix @ ranks
+            new_ranks *= DAMPING
+            new_ranks += (DAMPING * ranks[sinks].sum() + (1 - DAMPING)) / vertices
+            change = xp.abs(new_ranks - ranks).sum()
+            ranks = new_ranks
+            if tolerance and change < tolerance:
+                break
+        return ranks
+
+
+class Product(Matrix):
+    """The bare product of that matrix and a vector, which alone makes no PageRank."""
+
+    def __init__(self, library, sparse, precision):
+        super().__init__(library, sparse, precision)
+        self.implementation, self.note = "CSR product", "the product alone; checked with the loop"
+
+    def iterate(self, state, iterations):
+        matrix, _, xp = state
+        ranks = xp.full(matrix.shape[0], 1 / matrix.shape[0], self.value_type)
+        for _ in range(iterations):
+            ranks = matrix @ ranks
+        return ranks
+
+
+class NetworKit(Contender):
+    library = "NetworKit"
+
+    def __init__(self, networkit):
+        super().__init__("PageRank")
+        self.networkit = networkit
+        self.note = f"{networkit.getMaxNumberOfThreads()} threads"
+
+    def prepare(self, workload):
+        return networkit_graph(self.networkit, *workload.arcs, workload.vertices)
+
+    def iterate(self, graph, iterations):
+        return self.run(graph, iterations, -1.0)  # no change is below it, not even none
+
+    def solve(self, graph):
+        return self.run(graph, MOST_ITERATIONS, TOLERANCE["double"])
+
+    def run(self, graph, iterations, tolerance):
+        centrality = self.networkit.centrality
+        spread = centrality.SinkHandling.DistributeSinks
+        ranking = centrality.PageRank(graph, DAMPING, tolerance, distributeSinks=spread)
+        ranking.norm, ranking.maxIterations = centrality.Norm.L1_NORM, iterations
+        ranking.run()
+        return np.asarray(ranking.scores())
+
+
+class Igraph(Contender):
+    library, counts = "igraph", False
+
+    def __init__(self, igraph):
+        super().__init__("PRPACK")
+        self.note = "counts no iterations, so only a whole solution can be timed"
+
+    def prepare(self, workload):
+        return igraph_graph(*workload.arcs, workload.vertices)
+
+    def solve(self, graph):
+        return np.asarray(graph.pagerank(damping=DAMPING, implementation="prpack"))
+
+
+def networkit_graph(networkit, sources, destinations, vertices, weights=None, directed=True):
+    """From arrays, its fastest way; it takes 64-bit ids and crashes on others."""
+    ends = sources.astype(np.int64), destinations.astype(np.int64)
+    given = ends if weights is None else (weights, ends)
+    build = networkit.graph.GraphFromCoo
+    return build(given, n=vertices, weighted=weights is not None, directed=directed)
+
+
+def igraph_graph(sources, destinations, vertices, weights=None, directed=True):
+    """From lists, its fastest way; arrays take it longer."""
+    import igraph
+
+    edges = list(zip(sources.tolist(), destinations.tolist()))
+    graph = igraph.Graph(n=vertices, edges=edges, directed=directed)
+    if weights is not None:
+        graph.es["weight"] = weights.tolist()
+    return graph
+
+
+def found(name, notes, why):
+    """A module, or None and a note that names what is missing."""
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # a broken installation raises whatever it likes
+        notes.append(f"{name} is left out: it cannot be imported ({error}); {why}")
+        return None
+
+
+def ours(methods=METHODS, on_gpu=False):
+    """Every method in both precisions; on a GPU also Kim's launch for Kim's two methods."""
+    contenders = [Ours(method, precision) for precision in PRECISIONS for method in methods]
+    if on_gpu:
+        contenders += [Ours(method, "single", (1000, 1000)) for method in ("edge", "node")]
+    return contenders
+
+
+def cpu_peers():
+    """(contenders, notes on what is missing)."""
+    notes, peers = [], []
+    if sparse := found("scipy.sparse", notes, INSTALL):
+        kinds = (Matrix, Product)
+        peers += [kind("SciPy", sparse, precision) for precision in PRECISIONS for kind in kinds]
+        for peer in peers:
+            peer.note += "; one thread"
+    if networkit := found("networkit", notes, INSTALL):
+        peers.append(NetworKit(networkit))
+    if igraph := found("igraph", notes, INSTALL):
+        peers.append(Igraph(igraph))
+    return peers, notes

@@ -1,0 +1,154 @@
+"""The GPU's side of the benchmarks: RMM's pool, peak memory, and cuGraph behind our methods.
+
+cuGraph is called through pylibcugraph, so that no dataframe layer is in the way. Everything
+shares one RMM pool where RMM is there, as cuDF's users have it.
+"""
+
+import numpy as np
+
+from pipelines.benchmarks.contenders import (
+    DAMPING,
+    MOST_ITERATIONS,
+    PRECISIONS,
+    TOLERANCE,
+    Contender,
+    Matrix,
+    Product,
+    found,
+)
+
+POOL_BYTES = 8 << 30
+RAPIDS = "it comes from NVIDIA's package index or PyPI, as pylibcugraph-cu12 or -cu13"
+
+
+def use_pool(notes):
+    """Let RMM's pool serve CuPy and RAPIDS; "RMM pool" or, without RMM, "CuPy pool"."""
+    rmm = found("rmm", notes, "CuPy's own pool is used")
+    if rmm is None:
+        return "CuPy pool"
+    try:
+        import cupy
+        from rmm.allocators.cupy import rmm_cupy_allocator
+
+        size = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // 2 >> 8 << 8)
+        rmm.reinitialize(pool_allocator=True, initial_pool_size=size)
+        cupy.cuda.set_allocator(rmm_cupy_allocator)
+    except Exception as error:  # another release of RMM may have other names
+        notes.append(f"RMM's pool could not be set up ({error}); CuPy's own pool is used")
+        return "CuPy pool"
+    return "RMM pool"
+
+
+def peak_bytes(clock, work, allocator):
+    """The most device memory that `work` held above what was held before."""
+    clock.synchronize()
+    if allocator == "RMM pool":
+        from rmm import statistics
+
+        statistics.enable_statistics()
+        statistics.push_statistics()
+        result = work()
+        clock.synchronize()
+        peak = statistics.pop_statistics().peak_bytes
+    else:
+        pool = clock.xp.get_default_memory_pool()
+        pool.free_all_blocks()
+        before = pool.total_bytes()
+        result = work()
+        clock.synchronize()
+        peak = pool.total_bytes() - before
+    del result
+    return int(peak)
+
+
+class CuGraph(Contender):
+    """pylibcugraph.pagerank; `most` is low, since ranks that stand still would end a run early."""
+
+    library, most = "cuGraph", 10
+
+    def __init__(self, pylibcugraph, precision="single", renumber=True, weighted=True):
+        super().__init__("renumbered" if renumber else "not renumbered", precision)
+        self.pylibcugraph, self.handle = pylibcugraph, pylibcugraph.ResourceHandle()
+        self.renumber, self.weighted = renumber, weighted
+        self.note = f"{'with' if weighted else 'without'} weights; through pylibcugraph"
+
+    def prepare(self, workload):
+        weights = workload.xp.ones(workload.arcs[0].size, self.value_type)
+        return cugraph_graph(
+            self.pylibcugraph,
+            self.handle,
+            *workload.arcs,
+            workload.vertices,
+            weights if self.weighted else None,
+            renumber=self.renumber,
+        )
+
+    def iterate(self, graph, iterations):
+        *ranks, converged = self.run(graph, iterations, 1e-30)
+        if converged:
+            raise RuntimeError(f"converged before {iterations} iterations were done")
+        return ranks
+
+    def solve(self, graph):
+        *ranks, _ = self.run(graph, MOST_ITERATIONS, TOLERANCE[self.precision])
+        return ranks
+
+    def run(self, graph, iterations, epsilon):
+        return self.pylibcugraph.pagerank(
+            self.handle, graph, None, None, None, None, DAMPING, epsilon, iterations, False,
+            fail_on_nonconvergence=False,
+        )  # fmt: skip
+
+    def by_vertex(self, answer):
+        """Ranks in the order of the vertices; outside of the timed part."""
+        vertices, ranks = answer
+        ordered = ranks.copy()
+        ordered[vertices] = ranks
+        return ordered
+
+
+def cugraph_graph(
+    pylibcugraph,
+    handle,
+    sources,
+    destinations,
+    vertices=None,
+    weights=None,
+    renumber=True,
+    transposed=True,
+    symmetric=False,
+):
+    """A pylibcugraph.SGGraph of device arrays, with the isolated ones below `vertices` if given."""
+    import cupy
+
+    everyone = None if vertices is None else cupy.arange(vertices, dtype=np.int32)
+    return pylibcugraph.SGGraph(
+        handle,
+        pylibcugraph.GraphProperties(is_symmetric=symmetric, is_multigraph=False),
+        sources,
+        destinations,
+        weight_array=weights,
+        store_transposed=transposed,
+        renumber=renumber,
+        do_expensive_check=False,
+        vertices_array=everyone,
+        symmetrize=symmetric,
+    )
+
+
+def gpu_peers():
+    """(contenders, notes on what is missing)."""
+    notes, peers = [], []
+    if sparse := found("cupyx.scipy.sparse", notes, "it is part of CuPy"):
+        kinds = (Matrix, Product)
+        peers += [kind("cuSPARSE", sparse, precision) for precision in PRECISIONS for kind in kinds]
+        for peer in peers:
+            peer.note += "; through CuPy"
+    if pylibcugraph := found("pylibcugraph", notes, RAPIDS):
+        peers += [
+            CuGraph(pylibcugraph, renumber=renumber, weighted=weighted)
+            for renumber in (True, False)
+            for weighted in (True, False)
+        ]
+        peers.append(CuGraph(pylibcugraph, "double"))
+    return peers, notes

@@ -1,0 +1,222 @@
+"""PageRank: time of an iteration, of the first call and of whole runs, beside other libraries.
+
+    python pipelines/benchmarks/pagerank.py [--device auto|cpu|gpu] [--graphs rmat18,NY]
+                                            [--quick] [--output FILE] [--data FOLDER]
+
+An iteration's time is that of many iterations less that of few, on a ready graph, shared out.
+Answers are checked in the same run: rapidsgraph.verify passes the ranks of reference, and whoever
+ends elsewhere gets no time. README.md beside this file says what the columns mean.
+"""
+
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+
+import numpy as np
+
+import rapidsgraph as rg
+from pipelines.benchmarks import command, timing
+from pipelines.benchmarks.contenders import (
+    DISTANCE,
+    MOST_ITERATIONS,
+    PRECISIONS,
+    Ours,
+    cpu_peers,
+    ours,
+)
+from pipelines.benchmarks.workloads import SEED, load
+
+CPU_GRAPHS = ("rmat18", "NY", "grid1000", "ego-Facebook", "cit-DBLP", "cnr-2000")
+GPU_GRAPHS = ("rmat22", "grid1400", "ego-Facebook", "cit-DBLP", "cnr-2000")
+QUICK_GRAPHS = ("rmat8", "grid16")
+SMALL = 20_000  # vertices; such graphs are also ranked with 1000 iterations, as in Reddy
+
+
+def reference(workload):
+    """Ranks by vertex that rapidsgraph.verify has passed; raises VerificationError otherwise."""
+    graph = workload.graph
+    ranks = rg.pagerank(graph, tolerance=1e-12, max_iterations=MOST_ITERATIONS, progress=False)
+    rg.verify.pagerank(graph, ranks, tolerance=1e-11)
+    return workload.xp.asarray(ranks["pagerank"])
+
+
+def problem(contender, answer, truth, xp):
+    """What is wrong with an answer, or None."""
+    given = xp.asarray(contender.by_vertex(answer)).astype(np.float64)
+    if given.shape != truth.shape:
+        return f"wrong: {given.size} ranks for {truth.size} vertices"
+    distance = float(xp.abs(given - truth).sum())
+    if not distance <= DISTANCE[contender.precision]:
+        return f"wrong: {distance:.2g} away in total from the verified ranks"
+    return None
+
+
+def measure(workload, contenders, effort, clock, rate=None, step=lambda text: None):
+    """Records of one graph: every contender is checked, then those that passed take turns."""
+    truth = reference(workload)
+    found, jobs = {}, {}
+    for contender in contenders:
+        step(f"{workload.name}: {contender}")
+        row = {
+            "table": "pagerank",
+            "graph": workload.name,
+            "library": contender.library,
+            "implementation": contender.implementation,
+            "precision": contender.precision,
+            "note": contender.note,
+        }
+        found[contender] = row
+        try:
+            job = prepared(contender, workload, truth, row, effort, clock)
+        except Exception as error:  # one library's trouble must not end the run
+            row["check"] = f"failed: {type(error).__name__}: {error}"[:300]
+            job = None
+        if job:
+            jobs[contender] = job
+    step(f"{workload.name}: taking turns")
+    times = timing.rounds(jobs, effort.rounds, 4 * effort.build)
+    for contender, row in found.items():
+        if contender in times:
+            row["iteration_ms"] = timing.summary(times[contender])
+        if row["check"] == "ok" and isinstance(contender, Ours) and rate:
+            row["floor_ms"] = floor_ms(workload, contender.precision, rate)
+    add_ratios(found, times)
+    return list(found.values())
+
+
+def prepared(contender, workload, truth, row, effort, clock):
+    """Check a contender, time what is not an iteration; the job that times one, or None."""
+    state = contender.state(workload)
+    wrong = problem(contender, contender.solve(state), truth, workload.xp)
+    row["check"] = wrong or "ok"
+    if wrong:
+        return None
+    solve = clock.repeated(lambda: contender.solve(state), 3, effort.solve)
+    row["solve_ms"] = timing.summary(solve)
+    is_ours = isinstance(contender, Ours)
+    if not is_ours or contender.implementation == "auto":
+        build = clock.repeated(lambda: contender.prepare(workload), 5, effort.build)
+        row["build_ms"] = timing.summary(build)
+    if not contender.counts:
+        return None
+    if is_ours:
+        add_whole_runs(contender, workload, row, effort, clock)
+    if workload.vertices <= SMALL and contender.most >= 1000:
+        thousand = clock.repeated(lambda: contender.iterate(state, 1000), 5, effort.build)
+        row["thousand_ms"] = timing.summary(thousand)
+    iterate = partial(contender.iterate, state)
+    few, many = timing.plan(clock, iterate, effort.target, contender.most)
+    row["iterations"] = [few, many]
+    return partial(timing.per_iteration, clock, iterate, few, many)
+
+
+def add_whole_runs(contender, workload, row, effort, clock):
+    """The first call of a method, and runs that begin with the columns."""
+    first = []
+    for _ in range(3):
+        fresh = contender.prepare(workload)
+        first.append(clock.ms(lambda: contender.iterate(fresh, 1)))  # noqa: B023
+    row["first_ms"] = timing.summary(first)
+    columns = [on_host(values) for values in (workload.source, workload.destination)]
+
+    def ten():
+        source, destination = map(workload.xp.asarray, columns)
+        moved = replace(workload, source=source, destination=destination)
+        return on_host(contender.iterate(contender.prepare(moved), 10))
+
+    if contender.precision == "single":
+        row["ten_ms"] = timing.summary(clock.repeated(ten, 3, effort.build))
+    if workload.vertices <= SMALL:
+        whole = clock.repeated(
+            lambda: contender.iterate(contender.prepare(workload), 1000), 5, effort.build
+        )
+        row["thousand_frame_ms"] = timing.summary(whole)
+
+
+def add_ratios(found, times):
+    """How many times as long as our `auto` in the same precision, in the same rounds."""
+    own = {c.precision: c for c in found if isinstance(c, Ours) and c.implementation == "auto"}
+    for contender, row in found.items():
+        best = own.get(contender.precision)
+        if best is None or row["check"] != "ok" or found[best]["check"] != "ok":
+            continue
+        if contender in times:
+            row["ratio"] = timing.paired_ratio(times[contender], times[best])
+        else:
+            solves = [found[c]["solve_ms"]["median"] for c in (contender, best)]
+            row["ratio"] = timing.paired_ratio(solves[:1], solves[1:])
+
+
+def floor_ms(workload, precision, rate):
+    """What any method must move, at copy speed: an id an arc, three values a vertex."""
+    value = np.dtype(PRECISIONS[precision]).itemsize
+    nbytes = 4 * workload.arcs[0].size + 3 * value * workload.vertices
+    return float(f"{nbytes / rate * 1e3:.4g}")
+
+
+def transfers(workload, clock):
+    """Times of moving the columns to the device and ranks back; nothing on a CPU."""
+    if workload.xp is np:
+        return {}
+    columns = [on_host(values) for values in (workload.source, workload.destination)]
+    ranks = workload.xp.ones(workload.vertices, np.float32)
+    up = clock.repeated(lambda: [workload.xp.asarray(values) for values in columns], 5, 1)
+    down = clock.repeated(lambda: on_host(ranks), 5, 1)
+    return {"upload_ms": timing.summary(up), "download_ms": timing.summary(down)}
+
+
+def on_host(values):
+    """A NumPy array of an array or Series of either device."""
+    values = getattr(values, "values", values)
+    return values.get() if hasattr(values, "get") else np.asarray(values)
+
+
+def warm_up(contenders, xp):
+    """Compile whatever is compiled on first use."""
+    tiny = load("rmat6", xp)
+    for workload in (tiny, replace(tiny, directed=False)):
+        for contender in contenders:
+            try:
+                state = contender.state(workload)
+                contender.solve(state)
+                if contender.counts:
+                    contender.iterate(state, 2)
+            except Exception:  # measuring it will say so
+                continue
+
+
+def main(arguments=None):
+    found = command.options("Time PageRank, beside other libraries.", arguments)
+    session = command.Session("pagerank", found, seed=SEED)
+    clock, xp = session.clock, session.xp
+    if found.on_gpu:
+        from pipelines.benchmarks.gpu import gpu_peers as peers
+    else:
+        peers = cpu_peers
+    others, notes = peers()
+    session.notes += notes
+    contenders = ours(on_gpu=found.on_gpu) + others
+    names = QUICK_GRAPHS if found.quick else GPU_GRAPHS if found.on_gpu else CPU_GRAPHS
+    names = found.graphs.split(",") if found.graphs else names
+    with command.progress("PageRank", len(names) * (len(contenders) + 1) + 1) as step:
+        step("warming up")
+        warm_up(contenders, xp)
+        rate = timing.copy_rate(clock, found.effort.copy_bytes)
+        session.settings["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
+        for workload in session.graphs(names):
+            try:
+                rows = measure(workload, contenders, found.effort, clock, rate, step)
+            except rg.GraphError as error:  # also a reference that verify rejects
+                session.notes.append(f"{workload.name}: nothing was measured: {error}")
+                continue
+            facts = {"table": "graph"} | workload.facts() | transfers(workload, clock)
+            session.rows += [facts, *rows]
+            session.save()
+    return session.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""The switch between CPU and GPU, and the checks in front of kernels."""
+
+import numpy as np
+import pytest
+
+import rapidsgraph as rg
+from rapidsgraph import device
+
+STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    problem = "the driver reports no GPU"
+    monkeypatch.setattr(device, "frame_library_problem", lambda: problem)
+    return problem
+
+
+def test_a_gpu_that_is_not_there_is_an_error_that_says_what_is_missing(no_gpu):
+    with pytest.raises(rg.NoGPU, match=f"device='gpu' was asked for, but {no_gpu}.*doctor"):
+        device.choose("gpu")
+    assert issubclass(rg.NoGPU, rg.GraphError) and issubclass(rg.NoGPU, RuntimeError)
+
+
+def test_auto_takes_the_cpu_where_there_is_no_gpu(no_gpu):
+    assert device.choose("auto") == device.choose("cpu") == "cpu"
+
+
+def test_the_gpu_is_chosen_where_one_works(monkeypatch):
+    monkeypatch.setattr(device, "frame_library_problem", lambda: None)
+    assert device.choose("auto") == device.choose("gpu") == "gpu"
+    assert device.choose("cpu") == "cpu"
+
+
+@pytest.mark.parametrize("word", ["cuda", "GPU", None, 0])
+def test_other_devices(word):
+    with pytest.raises(ValueError, match=f"device is {word!r}; it can be 'auto', 'cpu' or 'gpu'"):
+        device.choose(word)
+
+
+def fresh(function, monkeypatch):
+    """A function that remembers its answer, with nothing remembered, before or after."""
+    monkeypatch.setattr(device, function.__name__, function.__wrapped__)
+    return function.__wrapped__
+
+
+def test_without_cupy_the_problem_names_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    problem = fresh(device.gpu_problem, monkeypatch)()
+    assert problem.startswith("CuPy cannot be imported (")
+    assert problem.endswith("install rapidsgraph[cu13] or rapidsgraph[cu12]")
+    with pytest.raises(rg.NoGPU, match="CuPy cannot be imported"):
+        fresh(device.frame_library_problem, monkeypatch)
+        device.choose("gpu")
+
+
+class FakeCuPy:
+    """As much of CuPy as finding out takes; `devices` is a number or what is raised instead."""
+
+    __version__ = "0"
+
+    def __init__(self, devices, total=6):
+        self.devices, self.total, self.cuda = devices, total, self
+
+    @property
+    def runtime(self):
+        return self
+
+    def getDeviceCount(self):
+        if isinstance(self.devices, Exception):
+            raise self.devices
+        return self.devices
+
+    def arange(self, count):
+        return np.arange(count) + (self.total - 6)
+
+
+@pytest.mark.parametrize(
+    "cupy, problem",
+    [
+        (FakeCuPy(0), "the driver reports no GPU"),
+        (FakeCuPy(1, total=7), "a test kernel gave a wrong sum"),
+        (FakeCuPy(RuntimeError("driver too old")), "CuPy 0 cannot use the GPU: driver too old"),
+        (FakeCuPy(1), None),
+    ],
+)
+def test_what_keeps_a_gpu_from_working(monkeypatch, cupy, problem):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", cupy)
+    assert fresh(device.gpu_problem, monkeypatch)() == problem
+
+
+def test_without_cudf_the_problem_names_it(monkeypatch):
+    monkeypatch.setattr(device, "gpu_problem", lambda: None)
+    monkeypatch.setitem(__import__("sys").modules, "cudf", None)
+    problem = fresh(device.frame_library_problem, monkeypatch)()
+    assert problem.startswith("cuDF cannot be imported (")
+
+
+def test_arrays_of_numpy_are_on_the_cpu():
+    array = np.arange(3)
+    assert not device.is_on_gpu(array)
+    assert device.array_module(array) is np
+    assert device.name_of(np) == "cpu"
+
+
+@pytest.mark.gpu
+def test_arrays_of_cupy_are_on_the_gpu():
+    import cupy
+
+    array = cupy.arange(3)
+    assert device.is_on_gpu(array)
+    assert device.array_module(array) is cupy
+    assert device.name_of(cupy) == "gpu"
+    assert device.gpu_problem() is None and device.frame_library_problem() is None
+    assert device.choose("auto") == "gpu"
+
+
+# Launching
+
+
+def test_signatures_are_read_from_the_text_of_kernels():
+    assert device.signatures("build")["translate"] == [
+        ("long long", "count"),
+        ("name_t*", "names"),
+        ("long long", "low"),
+        ("int*", "table"),
+        ("int*", "ids"),
+    ]
+    assert device.signatures("rank")["settle"] == [
+        ("long long", "parts"),
+        ("double", "tolerance"),
+        ("double*", "partials"),
+        ("double*", "state"),
+    ]
+    assert "iterate" in device.signatures("rank")  # behind launch bounds
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_sources_name_their_file(stem):
+    first, text = device.cuda_source(stem).split("\n", 1)
+    path = device.KERNELS / f"{stem}.cu"
+    assert first == f'#line 1 "{path.as_posix()}"'
+    assert text == path.read_text()
+
+
+def ids(dtype=np.int64):
+    return np.zeros(3, dtype), 0, np.zeros(3, np.int32), np.zeros(3, np.int32)
+
+
+@pytest.mark.parametrize(
+    "dtype, bound",
+    [(np.int32, "int"), (np.int64, "long long"), (np.uint64, "unsigned long long")],
+)
+def test_element_types_are_bound_from_arrays(dtype, bound):
+    converted, types = device._bind("build", "translate", (3, *ids(dtype)))
+    assert types == (("name_t", bound),)
+    assert [type(value) for value in converted] == [np.int64, np.ndarray, np.int64] + [
+        np.ndarray
+    ] * 2
+
+
+def test_scalars_are_converted_as_the_kernel_has_them():
+    converted, types = device._bind("rank", "settle", (4, 1, np.zeros(8), np.zeros(4)))
+    assert [type(value) for value in converted[:2]] == [np.int64, np.float64]
+    assert types == ()
+
+
+def test_arguments_that_the_kernel_does_not_take():
+    names, low, table, place = ids()
+    with pytest.raises(TypeError, match="build.translate takes 5 arguments, not 4"):
+        device._bind("build", "translate", (3, names, low, table))
+    with pytest.raises(TypeError, match="build.translate: table is long long, not contiguous int"):
+        device._bind("build", "translate", (3, names, low, table.astype(np.int64), place))
+    with pytest.raises(TypeError, match="build.translate: ids is int, not contiguous int"):
+        device._bind("build", "translate", (3, names, low, table, np.zeros(6, np.int32)[::2]))
+    floats, doubles = np.zeros(3, np.float32), np.zeros(3)
+    with pytest.raises(TypeError, match="new_weights is float, not contiguous double"):
+        arguments = [0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
+        arguments += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
+        device._bind("rank", "arrange", arguments)
+
+
+def test_a_launch_on_numpy_runs_the_numba_twin():
+    present = np.zeros(5, bool)
+    device.launch("build", "mark", 3, np.array([7, 9, 7]), 6, present, size=3)
+    assert present.tolist() == [False, True, False, True, False]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("geometry", [None, (1, 32), (200, 1024)])
+def test_a_launch_on_cupy_runs_the_cuda_twin(geometry):
+    import cupy
+
+    names = np.random.default_rng(0).integers(6, 5006, 20_000)
+    present = cupy.zeros(5000, bool)
+    device.launch(
+        "build", "mark", names.size, cupy.asarray(names), 6, present, size=1, geometry=geometry
+    )
+    assert np.array_equal(np.flatnonzero(present.get()) + 6, np.unique(names))

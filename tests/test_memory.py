@@ -1,0 +1,202 @@
+"""Estimates of memory: what they say, that they hold, and that what does not fit is not begun."""
+
+import gc
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas
+import pytest
+from conftest import FrameMaker, columns_of, random_edges
+
+import rapidsgraph as rg
+from rapidsgraph import device
+from rapidsgraph.memory import build_bytes
+
+ROWS = 1_000_000
+SLACK = 200_000  # for Python's own objects, in bytes
+
+
+def peak_of(work):
+    """What `work` returns, and the most bytes that it held at once."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        result = work()
+        return result, tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def frame_of(names, dtype="int64"):
+    random = np.random.default_rng(0)
+    places = random.integers(0, len(names), (2, ROWS))
+    columns = {"source": names[places[0]], "destination": names[places[1]]}
+    return pandas.DataFrame(columns).astype(dtype)
+
+
+KINDS = {
+    "from 0, few": lambda: frame_of(np.arange(1_000)),
+    "from 0, many": lambda: frame_of(np.arange(100_000)),
+    "from 0, int32": lambda: frame_of(np.arange(100_000), "int32"),
+    "gaps, few": lambda: frame_of(np.arange(1_000) * 4_000),
+    "gaps, many": lambda: frame_of(np.arange(100_000) * 79),
+    "gaps, int32": lambda: frame_of(np.arange(100_000) * 79, "int32"),
+    "far apart, few": lambda: frame_of(np.arange(1_000) * 10**15),
+    "far apart, many": lambda: frame_of(np.arange(100_000) * 10**13),
+    "far apart, two a row": lambda: pandas.DataFrame(
+        np.random.default_rng(1).integers(0, 2**62, (ROWS, 2)), columns=["source", "destination"]
+    ),
+}
+POLICIES = {
+    "directed": {},
+    "keep": {"multi_edges": "keep"},
+    "drop": {"self_loops": "drop"},
+    "undirected": {"directed": False},
+    "weighted": {"weight": "weight"},
+    "weighted, undirected": {"weight": "weight", "directed": False},
+    "weighted, sum": {"weight": "weight", "multi_edges": "sum"},
+    "counted": {"multi_edges": "sum"},
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def frame(request):
+    return KINDS[request.param]()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_building_keeps_to_its_bound(frame, policy):
+    """Unweighted and directed 24 bytes a row above the frame, besides what vertices take."""
+    options = POLICIES[policy]
+    weighted, directed = "weight" in options, options.get("directed", True)
+    if weighted:
+        frame = frame.assign(weight=np.random.default_rng(2).random(ROWS))
+    rg.Graph(frame.head(100), **options)  # compiles
+    graph, peak = peak_of(lambda: rg.Graph(frame, **options))
+    assert graph.report.rows == ROWS
+    weighted = weighted or policy == "counted"
+    bound = build_bytes(ROWS, graph.num_vertices, weighted=weighted, directed=directed)
+    if policy == "directed":
+        assert bound <= 24 * ROWS + 64 * graph.num_vertices
+    assert peak <= bound + SLACK, f"{peak / ROWS:.1f} bytes a row, bound {bound / ROWS:.1f}"
+
+
+@pytest.mark.parametrize("policy", ["directed", "undirected", "weighted"])
+def test_ranking_keeps_to_its_estimate(frame, policy):
+    options = POLICIES[policy]
+    if "weight" in options:
+        frame = frame.assign(weight=np.random.default_rng(2).random(ROWS))
+    rg.pagerank(rg.Graph(frame.head(100), **options))  # compiles
+    graph = rg.Graph(frame, **options)
+    needed = rg.estimate_memory(graph, "pagerank").needed
+    _, peak = peak_of(lambda: rg.pagerank(graph))
+    assert peak <= needed + SLACK, f"{peak / ROWS:.1f} bytes a row, estimate {needed / ROWS:.1f}"
+
+
+def test_ranking_a_frame_keeps_to_its_estimate(frame):
+    rg.pagerank(frame.head(100))
+    needed = rg.estimate_memory(frame, "pagerank").needed
+    _, peak = peak_of(lambda: rg.pagerank(frame))
+    assert peak <= needed + SLACK, f"{peak / ROWS:.1f} bytes a row, estimate {needed / ROWS:.1f}"
+
+
+# What estimates say
+
+
+def test_estimates_of_frames_and_graphs(make_frame):
+    frame = make_frame(columns_of(random_edges(50, 60, 1000)))
+    of_frame = rg.estimate_memory(frame, "pagerank")
+    graph = rg.Graph(frame)
+    of_graph = rg.estimate_memory(graph, "pagerank")
+    assert of_frame.needed > of_graph.needed > 0
+    assert of_frame.needed >= build_bytes(1000, 0)
+    # What never leaves memory: a few values a vertex; of a frame there may be two vertices a row.
+    assert of_graph.streamed * 2000 == of_frame.streamed * graph.num_vertices
+    assert 16 * 60 <= of_graph.streamed < of_graph.needed
+    weighted = rg.estimate_memory(frame, "pagerank", weight="weight")
+    undirected = rg.estimate_memory(frame, "pagerank", directed=False)
+    assert min(weighted.needed, undirected.needed) > of_frame.needed
+
+
+def test_estimates_of_parquet_files_need_no_reading(tmp_path, monkeypatch):
+    path = tmp_path / "edges.parquet"
+    columns = {"source": np.arange(10_000) % 700, "destination": np.arange(10_000) % 500}
+    pandas.DataFrame(columns).to_parquet(path)
+    monkeypatch.setattr("rapidsgraph.formats.Parquet.read", None)
+    of_file = rg.estimate_memory(path, "pagerank")
+    assert of_file == rg.estimate_memory(str(path), "pagerank")
+    graph = rg.estimate_memory(rg.Graph(pandas.DataFrame(columns)), "pagerank")
+    assert of_file.streamed == graph.streamed  # ids are below 700, says the file
+    assert of_file.needed >= graph.needed
+    other = tmp_path / "other.parquet"
+    pandas.DataFrame(columns).set_axis(["a", "b"], axis=1).to_parquet(other)
+    assert rg.estimate_memory(other, "pagerank", source="a", destination="b") == of_file
+
+
+def test_unknown_algorithm_and_missing_file(tmp_path):
+    with pytest.raises(rg.GraphError, match="no estimate for algorithm 'bfs'; there is one for"):
+        rg.estimate_memory({"source": [0], "destination": [1]}, "bfs")
+    with pytest.raises(rg.GraphError, match="nothing.parquet"):
+        rg.estimate_memory(tmp_path / "nothing.parquet", "pagerank")
+
+
+# What does not fit
+
+
+def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
+    frame = make_arrays({"source": np.arange(100_000), "destination": np.arange(100_000)})
+    needed = build_bytes(100_000, 0)
+    monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
+    monkeypatch.setattr("rapidsgraph.graph.name_vertices", None)  # is not reached
+    where = "on the GPU" if make_arrays.on_gpu else "in memory"
+    message = f"building a graph of 100,000 rows needs about 0.00 GB and 0.00 GB are free {where}"
+    with pytest.raises(rg.NotEnoughMemory, match=message) as caught:
+        rg.Graph(frame)
+    assert (caught.value.needed, caught.value.free) == (needed, needed - 1)
+    assert isinstance(caught.value, MemoryError) and isinstance(caught.value, rg.GraphError)
+
+
+def test_a_run_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
+    graph = rg.Graph(make_arrays(columns_of(random_edges(51))))
+    needed = rg.estimate_memory(graph, "pagerank").needed
+    monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
+    with pytest.raises(rg.NotEnoughMemory, match="PageRank of 60 vertices and .* arcs needs") as it:
+        rg.pagerank(graph)
+    assert (it.value.needed, it.value.free) == (needed, needed - 1)
+    monkeypatch.setattr(device, "free_memory", lambda xp: needed)
+    assert rg.pagerank(graph) is not None
+
+
+def test_both_numbers_stand_in_the_message():
+    error = rg.NotEnoughMemory("this", 12_340_000_000, 5_600_000_000, "in memory")
+    text = "this needs about 12.34 GB and 5.60 GB are free in memory; use a machine or device with"
+    assert str(error).startswith(text)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.needed, copy.free) == (str(error), error.needed, error.free)
+
+
+def test_free_memory_is_what_this_machine_has():
+    psutil = pytest.importorskip("psutil")
+    assert 0 < device.free_memory(np) <= psutil.virtual_memory().total
+
+
+def test_free_memory_heeds_the_limit_of_a_container(monkeypatch):
+    texts = {"memory.max": "5000\n", "memory.current": "2000\n"}
+    monkeypatch.setattr("pathlib.Path.read_text", lambda path: texts[path.name])
+    assert device.free_memory(np) == 3000
+    texts["memory.current"] = "6000\n"
+    assert device.free_memory(np) == 0
+    texts["memory.max"] = "max\n"
+    assert device.free_memory(np) > 10**6
+
+
+@pytest.mark.gpu
+def test_free_memory_of_a_gpu():
+    import cupy
+
+    free, total = cupy.cuda.runtime.memGetInfo()
+    assert 0 < device.free_memory(cupy) <= total
+    frame = FrameMaker("cupy")({"source": np.arange(10**6), "destination": np.arange(10**6)})
+    assert rg.Graph(frame).num_edges == 10**6
