@@ -245,6 +245,12 @@ def launch(
     """
     if not any(is_on_gpu(argument) for argument in arguments):
         twin = getattr(importlib.import_module(f".kernels.{stem}", __package__), entry)
+        # Numba compiles anew for every type; a tolerance of 0 is no reason to.
+        scalars = {"long long": int, "double": float}
+        arguments = [
+            scalars.get(kind, lambda array: array)(argument)
+            for (kind, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
+        ]
         with one_parallel_kernel:
             twin(*arguments)
         return

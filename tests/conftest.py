@@ -110,11 +110,17 @@ def to_pandas(result):
     if isinstance(result, pandas.DataFrame):
         return result
     if isinstance(result, dict):
-        on_host = {k: v.get() if hasattr(v, "get") else v for k, v in result.items()}
-        return pandas.DataFrame(on_host)
+        return pandas.DataFrame({name: on_host(values) for name, values in result.items()})
     if hasattr(result, "to_pandas"):  # Arrow, Polars, cuDF
         return result.to_pandas()
     return result.df()  # DuckDB
+
+
+def on_host(values):
+    """A NumPy array of a NumPy or CuPy array or, with text, of a cuDF Series."""
+    if hasattr(values, "to_pandas"):
+        return values.to_pandas().to_numpy()
+    return values.get() if hasattr(values, "get") else values
 
 
 def ranks_of(result):

@@ -106,7 +106,7 @@ def test_the_number_of_threads_does_not_matter():
 def lists_of(xp, rows, bound, weighted=True, seed=1):
     major, minor = pairs(rows, bound, seed)
     weights = xp.asarray(np.random.default_rng(seed).random(rows)) if weighted else None
-    lists = adjacency.from_pairs(xp.asarray(major), xp.asarray(minor), weights, bound, "keep")
+    lists = adjacency.from_pairs([xp.asarray(major), xp.asarray(minor), weights], bound, "keep")
     return lists, major, minor, weights
 
 
@@ -147,7 +147,7 @@ def test_both_ways(xp, rows, bound, weighted, loops):
     if not loops:
         major, minor = major[major < minor], minor[major < minor]
     weights = xp.asarray(np.arange(1.0, major.size + 1)) if weighted else None
-    upper = adjacency.from_pairs(xp.asarray(major), xp.asarray(minor), weights, bound, "keep")
+    upper = adjacency.from_pairs([xp.asarray(major), xp.asarray(minor), weights], bound, "keep")
     both = adjacency.both_ways(upper)
     assert_ascending(both)
     for matrix, upper_matrix in zip(dense(both, bound), dense(upper, bound)):
@@ -183,17 +183,10 @@ def test_parallel_pairs_merge(rows, multi_edges):
         for weight in (weights if multi_edges == "keep" else [combine[multi_edges](weights)])
     ]
     major, minor, weights = np.array(rows, np.int32).reshape(-1, 3).T
-    lists = adjacency.from_pairs(
-        np.ascontiguousarray(major),
-        np.ascontiguousarray(minor),
-        weights.astype(np.int64),
-        6,
-        multi_edges,
-    )
+    ends = [np.ascontiguousarray(major), np.ascontiguousarray(minor)]
+    lists = adjacency.from_pairs([*ends, weights.astype(np.int64)], 6, multi_edges)
     found = zip(adjacency.rows_of(lists), lists.neighbors, lists.weights)
     assert [tuple(map(int, arc)) for arc in found] == expected
-    plain = adjacency.from_pairs(
-        np.ascontiguousarray(major), np.ascontiguousarray(minor), None, 6, multi_edges
-    )
+    plain = adjacency.from_pairs([*ends, None], 6, multi_edges)
     assert plain.neighbors.tolist() == [arc[1] for arc in expected]
     assert plain.weights.size == 0

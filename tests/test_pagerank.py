@@ -12,7 +12,7 @@ import rapidsgraph as rg
 from rapidsgraph.algorithms import pagerank as module
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
-EXACT = {"tolerance": 1e-14, "max_iterations": 2000}
+EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 D = 0.85
 
 by_method = pytest.mark.parametrize("method", METHODS)

@@ -193,7 +193,7 @@ def test_new_names_in_the_same_order_change_nothing(make_arrays, method):
 def test_new_names_in_another_order(make_arrays, method):
     edges, names = random_edges(22), np.random.default_rng(2).permutation(60).tolist()
     renamed = [(names[a], names[b], weight) for a, b, weight in edges]
-    options = {"method": method, "tolerance": 1e-14, "max_iterations": 1000}
+    options = {"method": method, "tolerance": 1e-14, "max_iterations": 300}
     expected = ranks(columns_of(edges), make_arrays, **options)
     found = ranks(columns_of(renamed), make_arrays, **options)
     assert [found[name] for name in names] == pytest.approx(expected, abs=1e-14)
@@ -239,7 +239,7 @@ def test_small_graphs(
     graph = rg.Graph(frame, weight="weight", vertices=extra, **policies)
     names = {*extra.tolist(), *(end for edge in edges for end in edge[:2])}
     options = {"damping": damping, "dangling": dangling, "personalization": personalization}
-    found = rg.pagerank(graph, method=method, tolerance=1e-13, max_iterations=2000, **options)
+    found = rg.pagerank(graph, method=method, tolerance=1e-13, max_iterations=300, **options)
     left = naive.merged(edges, **policies)
     assert graph.num_edges == len(left)
     assert_close(ranks_of(found), naive.pagerank(left, names, directed=directed, **options), 1e-11)

@@ -68,6 +68,7 @@ def make_case(workload, name):
 class Builder:
     library, implementation, note = "", "", ""
     cases = CASES
+    by = "source"  # whose lists it makes; ratios compare with ours of the same
 
     def __str__(self):
         return f"{self.library}, {self.implementation}"
@@ -81,12 +82,12 @@ class Ours(Builder):
 
     def problem(self, case, graph):
         names, keys, first = case.expected
-        if case.named and not bool((case.xp.asarray(graph.vertices["vertex"]) == names).all()):
+        if case.named and not same(case.xp.asarray(graph.vertices["vertex"]), names):
             return "wrong: other vertex names"
         lists = graph.outgoing
         if wrong := other_pairs(case.xp, rows_of(lists), lists.neighbors, keys):
             return wrong
-        if case.weight is not None and not bool((lists.weights == case.weight[first]).all()):
+        if case.weight is not None and not same(lists.weights, case.weight[first]):
             return "wrong: other weights"
         return None
 
@@ -94,24 +95,23 @@ class Ours(Builder):
 class OursByDestination(Ours):
     """What rg.pagerank(frame) builds; the lists that Graph(frame) makes on first use."""
 
-    implementation, cases = "by destination", ("in order", "shuffled", "gaps", "far apart")
+    implementation, by = "by destination", "destination"
+    cases = ("in order", "shuffled", "gaps", "far apart")
 
     def build(self, case):
         return rg.Graph.for_sweep(case.frame, "incoming")
 
     def problem(self, case, graph):
         # No vertices were named that have no edge, so ids are places among the others.
-        if not case.named:
-            everyone = case.xp.unique(case.xp.concatenate([case.source, case.destination]))
-            ids = case.xp.asarray(graph.vertices["vertex"])
-            if ids.shape != everyone.shape or not bool((ids == everyone).all()):
-                return "wrong: other vertex names"
-            lists = graph.incoming
-            keys = case.expected[1]
-            return other_pairs(case.xp, ids[lists.neighbors], ids[rows_of(lists)], keys, sort=True)
-        lists = graph.incoming
+        xp, lists = case.xp, graph.incoming
+        everyone = xp.unique(xp.concatenate([case.source, case.destination]))
+        names = xp.asarray(graph.vertices["vertex"])
+        if not same(names, everyone):
+            return "wrong: other vertex names"
         pairs = lists.neighbors, rows_of(lists)
-        return other_pairs(case.xp, *pairs, case.expected[1], sort=True)
+        if not case.named:
+            pairs = [names[ids] for ids in pairs]
+        return other_pairs(xp, *pairs, case.expected[1], sort=True)
 
 
 class Matrix(Builder):
@@ -170,8 +170,8 @@ class CuGraph(Builder):
     def __init__(self, pylibcugraph, transposed, renumber):
         self.pylibcugraph, self.handle = pylibcugraph, pylibcugraph.ResourceHandle()
         self.transposed, self.renumber = transposed, renumber
-        by = "destination" if transposed else "source"
-        self.implementation = f"by {by}, {'' if renumber else 'not '}renumbered"
+        self.by = "destination" if transposed else "source"
+        self.implementation = f"by {self.by}, {'' if renumber else 'not '}renumbered"
         self.note = "through pylibcugraph"
         named = ("gaps", "far apart")
         self.cases = [name for name in CASES if renumber or name not in named]
@@ -198,7 +198,11 @@ def other_pairs(xp, rows, neighbors, keys, sort=False):
     given = xp.sort(given) if sort else given
     if given.shape != keys.shape:
         return f"wrong: {given.size} arcs instead of {keys.size}"
-    return None if bool((given == keys).all()) else "wrong: other arcs"
+    return None if same(given, keys) else "wrong: other arcs"
+
+
+def same(values, others):
+    return values.shape == others.shape and bool((values == others).all())
 
 
 def builders(on_gpu, notes):

@@ -19,14 +19,17 @@ class Effort:
     """How long to measure. Budgets are seconds for one contender on one graph."""
 
     rounds: int = 7
-    target: float = 0.15  # of iterations in one timing
-    solve: float = 0.6
-    build: float = 2.0
+    target: float = 0.1  # of the iterations in one timing
+    most: int = 1000  # of those iterations
+    whole: float = 0.4  # for repeating a whole run
+    build: float = 1.5
     copy_bytes: int = 1 << 28
     memory_scale: int = 18
 
 
-QUICK = Effort(rounds=2, target=0.002, solve=0.01, build=0.01, copy_bytes=1 << 22, memory_scale=8)
+QUICK = Effort(
+    rounds=2, target=0.002, most=20, whole=0.01, build=0.01, copy_bytes=1 << 22, memory_scale=8
+)
 
 
 def options(description, arguments):
@@ -59,7 +62,8 @@ class Session:
         self.allocator, self.clock, self.data = allocator, Clock(self.xp), found.data
         if found.quick:
             settings["quick"] = "tiny graphs and few repeats: no figures to go by"
-        self.benchmark, self.settings, self.rows = benchmark, settings, []
+        self.start = records.run_record(benchmark, **settings)
+        self.rows = []
 
     def graphs(self, names):
         """Workloads by name; those that are missing become notes."""
@@ -71,9 +75,10 @@ class Session:
 
     @property
     def records(self):
-        """Everything known now; versions are those of what has been imported."""
+        """Everything known now; versions are those of what has been imported by now."""
+        start = self.start | {"versions": records.versions()}
         notes = [{"table": "note", "note": text} for text in dict.fromkeys(self.notes)]
-        return [records.run_record(self.benchmark, **self.settings), *self.rows, *notes]
+        return [start, *self.rows, *notes]
 
     def save(self):
         if self.path:
@@ -82,7 +87,9 @@ class Session:
     def finish(self):
         """Save, print the tables, and return the records."""
         self.save()
-        print(tables.markdown(self.records, self.path.name if self.path else self.benchmark))
+        print(
+            tables.markdown(self.records, self.path.name if self.path else self.start["benchmark"])
+        )
         return self.records
 
 

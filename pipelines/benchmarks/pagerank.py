@@ -77,7 +77,7 @@ def measure(workload, contenders, effort, clock, rate=None, step=lambda text: No
         if job:
             jobs[contender] = job
     step(f"{workload.name}: taking turns")
-    times = timing.rounds(jobs, effort.rounds, 4 * effort.build)
+    times = timing.rounds(jobs, effort.rounds, 2 * effort.build)
     for contender, row in found.items():
         if contender in times:
             row["iteration_ms"] = timing.summary(times[contender])
@@ -90,25 +90,29 @@ def measure(workload, contenders, effort, clock, rate=None, step=lambda text: No
 def prepared(contender, workload, truth, row, effort, clock):
     """Check a contender, time what is not an iteration; the job that times one, or None."""
     state = contender.state(workload)
-    wrong = problem(contender, contender.solve(state), truth, workload.xp)
+    if contender.counts:
+        contender.iterate(state, 1)  # makes a layout, where there is one
+    solving, answer = clock.timed(lambda: contender.solve(state))
+    wrong = problem(contender, answer, truth, workload.xp)
     row["check"] = wrong or "ok"
     if wrong:
         return None
-    solve = clock.repeated(lambda: contender.solve(state), 3, effort.solve)
+    solve = clock.repeated(lambda: contender.solve(state), 3, effort.whole, first=solving)
     row["solve_ms"] = timing.summary(solve)
     is_ours = isinstance(contender, Ours)
     if not is_ours or contender.implementation == "auto":
-        build = clock.repeated(lambda: contender.prepare(workload), 5, effort.build)
+        build = clock.repeated(lambda: contender.prepare(workload), 5, effort.whole)
         row["build_ms"] = timing.summary(build)
     if not contender.counts:
         return None
     if is_ours:
         add_whole_runs(contender, workload, row, effort, clock)
-    if workload.vertices <= SMALL and contender.most >= 1000:
-        thousand = clock.repeated(lambda: contender.iterate(state, 1000), 5, effort.build)
+    most = min(contender.most, effort.most)
+    if workload.vertices <= SMALL and most >= 1000:
+        thousand = clock.repeated(lambda: contender.iterate(state, 1000), 5, effort.whole)
         row["thousand_ms"] = timing.summary(thousand)
     iterate = partial(contender.iterate, state)
-    few, many = timing.plan(clock, iterate, effort.target, contender.most)
+    few, many = timing.plan(clock, iterate, effort.target, most)
     row["iterations"] = [few, many]
     return partial(timing.per_iteration, clock, iterate, few, many)
 
@@ -128,10 +132,10 @@ def add_whole_runs(contender, workload, row, effort, clock):
         return on_host(contender.iterate(contender.prepare(moved), 10))
 
     if contender.precision == "single":
-        row["ten_ms"] = timing.summary(clock.repeated(ten, 3, effort.build))
-    if workload.vertices <= SMALL:
+        row["ten_ms"] = timing.summary(clock.repeated(ten, 3, effort.whole))
+    if workload.vertices <= SMALL and effort.most >= 1000:
         whole = clock.repeated(
-            lambda: contender.iterate(contender.prepare(workload), 1000), 5, effort.build
+            lambda: contender.iterate(contender.prepare(workload), 1000), 5, effort.whole
         )
         row["thousand_frame_ms"] = timing.summary(whole)
 
@@ -205,7 +209,7 @@ def main(arguments=None):
         step("warming up")
         warm_up(contenders, xp)
         rate = timing.copy_rate(clock, found.effort.copy_bytes)
-        session.settings["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
+        session.start["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
         for workload in session.graphs(names):
             try:
                 rows = measure(workload, contenders, found.effort, clock, rate, step)

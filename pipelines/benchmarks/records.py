@@ -38,18 +38,24 @@ LIBRARIES = {  # module: the distributions that hold it
 
 def run_record(benchmark, **settings):
     """The first record: what ran, on which machine, with which versions."""
-    import rapidsgraph
-
     record = {
         "table": "run",
         "benchmark": benchmark,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": commit(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "machine": machine(),
-        "versions": {"python": platform.python_version(), "rapidsgraph": rapidsgraph.__version__},
+        "versions": versions(),
     }
-    record["versions"] |= {name: version(name) for name in LIBRARIES if name in sys.modules}
     return record | settings
+
+
+def versions():
+    """Of Python, ours, and whichever LIBRARIES have been imported."""
+    import rapidsgraph
+
+    found = {"python": platform.python_version(), "rapidsgraph": rapidsgraph.__version__}
+    return found | {name: version(name) for name in LIBRARIES if name in sys.modules}
 
 
 def machine():

@@ -69,6 +69,11 @@ def work():
     cupy.cuda.Device().synchronize()
 
 
+def gpu_name():
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, text=True).stdout.strip()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path)
@@ -80,6 +85,7 @@ def main():
     records = []
     for tool in TOOLS:
         command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
+        command += ["--kernel-name-exclude", "kernel_substring=cupy"]  # CuPy's own are not ours
         command += [sys.executable, __file__, "--work"]
         done = subprocess.run(command, capture_output=True, text=True)
         said = done.stdout + done.stderr
@@ -87,6 +93,7 @@ def main():
         record = {
             "benchmark": "sanitizer",
             "tool": tool,
+            "gpu": gpu_name(),
             "date": datetime.date.today().isoformat(),
             "exit_code": done.returncode,
             "summary": found[-1] if found else said[-500:],

@@ -23,24 +23,25 @@ class Clock:
         if self.xp is not np:
             self.xp.cuda.Device().synchronize()
 
-    def ms(self, work):
-        """Milliseconds that `work` takes; what it returns is dropped outside of them."""
+    def timed(self, work):
+        """(milliseconds that `work` takes, what it returns)."""
         self.synchronize()
         start = time.perf_counter()
         result = work()
         self.synchronize()
-        elapsed = time.perf_counter() - start
-        del result
-        return elapsed * 1e3
+        return (time.perf_counter() - start) * 1e3, result
 
-    def repeated(self, work, most, budget):
+    def ms(self, work):
+        """Milliseconds that `work` takes; what it returns is dropped outside of them."""
+        return self.timed(work)[0]
+
+    def repeated(self, work, most, budget, first=None):
         """Times until there are `most`, or until they took `budget` seconds in all; at least one.
 
-        Where the budget allows it, a first run that is not counted goes ahead.
+        Where the budget allows it, the first run (`first` ms, if it has been made) does not count.
         """
-        times = [self.ms(work)]
-        if times[0] < budget * 1e3 and most > 1:
-            times = []
+        first = self.ms(work) if first is None else first
+        times = [first] if first >= budget * 1e3 else []
         while not times or (len(times) < most and sum(times) < budget * 1e3):
             times.append(self.ms(work))
         return times

@@ -236,7 +236,8 @@ def _sweep(run, method, report):
     # The formula alone needs neither the change nor what sinks hold, unless someone asks.
     feeding = bool(run.share.any()) and bool(sinks.any())
     measured = method == "edge" or run.tolerance > 0 or feeding
-    batch = min(run.batch, 32) if run.tolerance else run.batch  # a queued launch has its price
+    # Launches queued past convergence do nothing and still cost; so does a look at the state.
+    batch = min(run.batch, 1 if xp is np else 32) if run.tolerance else run.batch
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(batch, run.max_iterations - iterations)

@@ -1,0 +1,254 @@
+"""The benchmarks run, check what they time and say what is missing; no speed is asserted."""
+
+import dataclasses
+import json
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+import rapidsgraph as rg
+from pipelines.benchmarks import build, builds, pagerank, peak, records, tables, timing
+from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks.contenders import Contender, Ours, cpu_peers
+from pipelines.benchmarks.workloads import Missing, load
+
+TIME = {"median": 1.5, "low": 1.0, "high": 2.0, "repeats": 3}
+ROW = {
+    "table": "pagerank", "graph": "rmat8", "library": "rapidsgraph", "implementation": "auto",
+    "precision": "double", "iteration_ms": TIME, "ratio": 1.0, "check": "ok",
+}  # fmt: skip
+
+
+class Fake(Contender):
+    """A library that gives every vertex the same rank."""
+
+    library = "fake"
+
+    def prepare(self, workload):
+        return workload.vertices
+
+    def iterate(self, vertices, iterations):
+        return np.full(vertices, 1 / vertices)
+
+    def solve(self, vertices):
+        return self.iterate(vertices, 1)
+
+
+def fake_clock(*seconds):
+    """A Clock that reads the times of `seconds`, one after another."""
+    clock, left = timing.Clock(), iter(seconds)
+    clock.timed = lambda work: (next(left) * 1e3, work())
+    return clock
+
+
+# Records
+
+
+def test_records_come_back_as_written(tmp_path):
+    written = [records.run_record("pagerank", seed=1), ROW, {"table": "note", "note": "x is out"}]
+    records.write(tmp_path / "deep" / "a.jsonl", written)
+    assert records.read(tmp_path / "deep" / "a.jsonl") == written
+    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["a.jsonl", "a.md"]
+
+
+def test_run_record_names_machine_versions_and_commit():
+    record = records.run_record("pagerank", seed=1)
+    assert record["benchmark"] == "pagerank" and record["seed"] == 1
+    assert record["machine"]["cores"] >= 1 and record["machine"]["cpu"]
+    assert {"python", "rapidsgraph", "numpy"} <= set(record["versions"])
+    assert record["commit"] == "unknown" or len(record["commit"]) >= 7
+
+
+def test_commit_is_unknown_without_git(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert records.commit() == "unknown"
+
+
+def test_records_command_prints_and_writes_markdown(tmp_path, capsys):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(ROW) + "\n")
+    records.main([str(path)])
+    printed = capsys.readouterr().out
+    assert "| rapidsgraph | auto | double | 1.5 | 1 to 2 | 1 | ok |" in printed
+    assert path.with_suffix(".md").read_text() in printed
+
+
+def test_methods_stand_in_one_table():
+    other = ROW | {"graph": "NY", "iteration_ms": TIME | {"median": 4.0}}
+    text = tables.markdown([ROW, other], "a.jsonl")
+    assert "| method | precision | rmat8 | NY |\n| --- | --- | --- | --- |\n" in text
+    assert "| auto | double | 1.5 | 4 |" in text
+
+
+def test_wrong_answer_reads_wrong_instead_of_a_time():
+    wrong = {name: value for name, value in ROW.items() if name not in ("iteration_ms", "ratio")}
+    text = tables.markdown([ROW, wrong | {"check": "wrong: by 1"}], "a.jsonl")
+    assert "| rapidsgraph | auto | double | wrong |  |  | wrong: by 1 |" in text
+
+
+def test_unknown_tables_show_every_column():
+    text = tables.markdown([{"tool": "memcheck", "exit_code": 0}], "sanitizer.jsonl")
+    assert "| tool | exit_code |\n| --- | --- |\n| memcheck | 0 |" in text
+
+
+@pytest.mark.parametrize(
+    "value, text", [(0.0, "0"), (1234.5, "1,234"), (99.94, "99.9"), (0.00123456, "0.00123")]
+)
+def test_numbers_have_three_digits(value, text):
+    assert tables.number(value) == text
+
+
+# Times
+
+
+def test_iteration_is_many_less_few_shared_out():
+    clock = fake_clock(0.5, 1.3)
+    assert timing.per_iteration(clock, lambda count: None, 2, 10) == pytest.approx(100)
+
+
+def test_rounds_take_turns_and_the_slow_stand_back():
+    order = []
+
+    def job(name, seconds):
+        order.append(name)
+        timing.time.sleep(seconds)
+
+    jobs = {"slow": partial(job, "slow", 0.02), "quick": partial(job, "quick", 0)}
+    results = timing.rounds(jobs, 3, budget=0.01)
+    assert order == ["slow", "quick", "quick", "quick"]
+    assert {name: len(values) for name, values in results.items()} == {"slow": 1, "quick": 3}
+
+
+def test_summary_and_ratio_of_the_same_rounds():
+    assert timing.summary([3.0, 1.0, 2.0]) == {"median": 2, "low": 1, "high": 3, "repeats": 3}
+    assert timing.paired_ratio([2.0, 30.0, 4.0], [1.0, 10.0, 2.0]) == 2
+    assert timing.paired_ratio([1.0], []) is None
+
+
+def test_first_run_counts_only_where_it_used_up_the_budget():
+    assert fake_clock(0.5, 0.1, 0.2).repeated(lambda: None, 2, budget=1) == [100, 200]
+    assert fake_clock(2).repeated(lambda: None, 5, budget=1) == [2000]
+
+
+# Checks
+
+
+def test_wrong_ranks_are_flagged_and_not_timed():
+    workload, clock = load("rmat6"), timing.Clock()
+    rows = pagerank.measure(workload, [Ours("auto", "double"), Fake("even")], QUICK, clock)
+    right, wrong = rows
+    assert right["check"] == "ok" and right["iteration_ms"]["repeats"] >= 1
+    assert wrong["check"].startswith("wrong: ")
+    assert not [name for name in wrong if name.endswith("_ms")]
+
+
+def test_small_graphs_are_also_ranked_with_1000_iterations():
+    contenders = [Ours("auto", "single"), *cpu_peers()[0][:1]]
+    effort = dataclasses.replace(QUICK, most=1000)
+    rows = pagerank.measure(load("rmat6"), contenders, effort, timing.Clock())
+    assert all(row["thousand_ms"]["median"] > 0 for row in rows)
+    assert rows[0]["thousand_frame_ms"]["median"] > 0 and rows[0]["ten_ms"]["median"] > 0
+
+
+def test_trouble_of_one_library_does_not_end_the_run():
+    broken = Fake("even")
+    broken.solve = lambda state: 1 / 0
+    (row,) = pagerank.measure(load("rmat6"), [broken], QUICK, timing.Clock())
+    assert row["check"] == "failed: ZeroDivisionError: division by zero"
+
+
+def test_reference_is_verified(monkeypatch):
+    honest = rg.pagerank
+    monkeypatch.setattr(rg, "pagerank", lambda *a, **k: honest(*a, **k) * [1, 0.9])
+    with pytest.raises(rg.VerificationError):
+        pagerank.reference(load("rmat6"))
+
+
+@pytest.mark.parametrize("name", builds.CASES)
+def test_builders_are_checked(name):
+    case = builds.make_case(load("rmat6"), name)
+    for builder in builds.builders(False, []):
+        if name in builder.cases:
+            assert builder.problem(case, builder.build(case)) is None, builder
+            if case.directed:
+                other = builds.make_case(load("rmat6", edge_factor=3), name)
+                assert builder.problem(case, builder.build(other)).startswith("wrong: "), builder
+
+
+def test_wrong_build_is_flagged_and_not_timed():
+    wrong = builds.Lists("fake", lambda *edges: None, lambda graph: 7, "")
+    case = builds.make_case(load("rmat6"), "in order")
+    rows = build.measure_case(case, [builds.Ours(), wrong], QUICK, timing.Clock())
+    assert [row["check"] for row in rows] == ["ok", f"wrong: 7 edges of {case.rows} rows"]
+    assert "build_ms" in rows[0] and "build_ms" not in rows[1]
+
+
+# What is missing
+
+
+def test_missing_peers_are_named(monkeypatch):
+    for name in ("scipy.sparse", "networkit", "igraph"):
+        monkeypatch.setitem(sys.modules, name, None)
+    peers, notes = cpu_peers()
+    assert peers == []
+    assert [note.split()[0] for note in notes] == ["scipy.sparse", "networkit", "igraph"]
+    assert all("pip install" in note for note in notes)
+
+
+def test_missing_graphs_are_named(tmp_path, capsys):
+    with pytest.raises(Missing, match="NY: skipped, USA-road-d.NY.parquet is not in the folder"):
+        load("NY", folder=tmp_path)
+    with pytest.raises(Missing, match="petersen: there is no such graph; there are rmat<scale>"):
+        load("petersen")
+    found = pagerank.main(["--device", "cpu", "--quick", "--graphs", "NY", "--data", str(tmp_path)])
+    assert found[-1]["note"].startswith("NY: skipped")
+    assert "- NY: skipped" in capsys.readouterr().out
+
+
+def test_gpu_that_is_not_there_is_an_error(monkeypatch, capsys):
+    monkeypatch.setattr(rg.device, "gpu_problem", lambda: "the driver reports no GPU")
+    with pytest.raises(SystemExit):
+        pagerank.main(["--device", "gpu"])
+    assert "--device gpu: the driver reports no GPU" in capsys.readouterr().err
+
+
+# End to end
+
+
+def test_pagerank_quick(tmp_path, capsys):
+    found = pagerank.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "p.jsonl")])
+    assert found == records.read(tmp_path / "p.jsonl")
+    rows = [row for row in found if row["table"] == "pagerank"]
+    ours = [row for row in rows if row["library"] == "rapidsgraph"]
+    assert len(ours) == 2 * 5 * 2  # graphs, methods, precisions
+    assert {row["check"] for row in rows} == {"ok"}
+    assert all(row["iteration_ms"]["repeats"] >= 1 for row in ours)
+    assert capsys.readouterr().out.strip() == (tmp_path / "p.md").read_text().strip()
+
+
+def test_build_quick(tmp_path):
+    found = build.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "b.jsonl")])
+    rows = [row for row in found if row["table"] == "build"]
+    assert {row["case"] for row in rows} == set(builds.CASES)
+    assert {row["check"] for row in rows} == {"ok"}
+    memory = [row for row in found if row["table"] == "memory"]
+    if sys.platform == "linux":
+        assert [row["rows"] for row in memory] == [load("rmat8", edge_factor=20).rows]
+        assert memory[0]["estimate_per_row"] > 24
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_peak_counts_what_is_given_back():
+    peak_bytes, size = peak.peak_of(lambda: np.ones(4_000_000).size)
+    assert size == 4_000_000
+    assert 31e6 < peak_bytes < 48e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_failed_process_says_why():
+    assert (
+        "there is no such graph"
+        in peak.in_a_process("petersen", 1, "shuffled", builds.Ours())["failed"]
+    )
