@@ -10,7 +10,7 @@ ARGS ?=
 VENV := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test gpu-test lint format clean
+.PHONY: help demo test gpu-test benchmark lint format clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -24,6 +24,10 @@ test: $(VENV)/.installed-test  ## the tests that need no GPU (ARGS="-k pagerank"
 
 gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 	@$(VENV)/bin/python -m pytest -q --gpu $(ARGS)
+
+benchmark: $(VENV)/.installed-benchmark  ## time PageRank and builds on the CPU, beside other libraries
+	@$(VENV)/bin/python pipelines/benchmarks/pagerank.py --device cpu $(ARGS)
+	@$(VENV)/bin/python pipelines/benchmarks/build.py --device cpu $(ARGS)
 
 lint: $(VENV)/.installed-dev  ## check style and formatting, change nothing
 	@$(VENV)/bin/ruff check .
@@ -41,6 +45,7 @@ clean:  ## remove the virtual environment and everything built
 $(VENV)/.installed-run: extras :=
 $(VENV)/.installed-test: extras := [test]
 $(VENV)/.installed-dev: extras := [dev]
+$(VENV)/.installed-benchmark: extras := [benchmark]
 $(VENV)/.installed-cu12: extras := [test,cu12]
 $(VENV)/.installed-cu13: extras := [test,cu13]
 

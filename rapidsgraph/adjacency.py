@@ -44,19 +44,15 @@ def from_pairs(pairs, count, multi_edges):
 
 def transposed(lists):
     """The lists with rows and neighbors exchanged."""
-    return _transposed_pairs(lists, rows_of(lists), lists.neighbors)
+    return _transposed(lists)
 
 
 def both_ways(upper):
     """From each edge once, as neighbor >= row, to both its directions; a self-loop stays one."""
     xp, count = device.array_module(upper.neighbors), upper.offsets.size - 1
-    rows = rows_of(upper)
-    proper = upper.neighbors != rows
-    if bool(proper.all()):
-        lower = _transposed_pairs(upper, rows, upper.neighbors)
-    else:
-        lower = _transposed_pairs(upper, rows[proper], upper.neighbors[proper], proper)
-    del rows, proper
+    proper = upper.neighbors != rows_of(upper)
+    lower = _transposed(upper, None if bool(proper.all()) else proper)
+    del proper
     # Rows are split between the two with the smaller neighbors in one, so joining keeps order.
     weighted = upper.weights.size > 0
     joined = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
@@ -76,21 +72,20 @@ def rows_of(lists):
     return rows
 
 
-def _transposed_pairs(lists, rows, neighbors, kept=None):
+def _transposed(lists, kept=None):
+    """With rows and neighbors exchanged; of the `kept` arcs alone, where that is given."""
     weights = lists.weights if lists.weights.size else None
-    if weights is not None and kept is not None:
-        weights = weights[kept]
-    return _sorted([neighbors, rows, weights], lists.offsets.size - 1, minor_sorted=True)
+    pairs = [lists.neighbors, rows_of(lists), weights]
+    if kept is not None:
+        pairs = [values if values is None else values[kept] for values in pairs]
+    return _sorted(pairs, lists.offsets.size - 1, minor_sorted=True)
 
 
 def _sorted(pairs, count, minor_sorted=False):
-    major, minor, weights = pairs
-    pairs.clear()
-    xp = device.array_module(major)
+    xp, weights = device.array_module(pairs[0]), pairs.pop()
     offsets, neighbors, order = sort_pairs(
-        major, minor, count, with_order=weights is not None, minor_sorted=minor_sorted
+        pairs, count, with_order=weights is not None, minor_sorted=minor_sorted
     )
-    del major, minor
     moved = xp.empty(0)
     if weights is not None:
         moved = xp.empty_like(weights)

@@ -13,12 +13,13 @@ import numpy as np
 from . import device
 
 
-def sort_pairs(major, minor, bound, *, with_order=False, minor_sorted=False):
+def sort_pairs(pairs, bound, *, with_order=False, minor_sorted=False):
     """Sort rows by (major, minor).
 
     Parameters
     ----------
-    major, minor : int32 arrays of shape (rows,)
+    pairs : list of two int32 arrays of shape (rows,)
+        [major, minor]; emptied, so that their memory is free once they are packed or moved.
     bound : int
         Both keys are below it.
     with_order : bool
@@ -32,55 +33,60 @@ def sort_pairs(major, minor, bound, *, with_order=False, minor_sorted=False):
     minor : int32, shape (rows,)
     order : integers, shape (rows,), or None
     """
-    sort = _sort_on_gpu if device.is_on_gpu(major) else _sort_on_cpu
-    return sort(major, minor, bound, with_order, minor_sorted)
+    if not device.is_on_gpu(pairs[0]):
+        return _sort_on_cpu(pairs, bound, with_order, minor_sorted)
+    return (_order_on_gpu if with_order else _sort_on_gpu)(pairs, bound, minor_sorted)
 
 
-def _sort_on_gpu(major, minor, bound, with_order, minor_sorted):
+def _sort_on_gpu(pairs, bound, _):
+    cupy = device.array_module(pairs[0])
+    keys = pairs.pop(0).astype(cupy.int64)
+    keys <<= 32
+    keys |= pairs.pop()
+    keys.sort()
+    return _offsets_of_sorted(keys, bound, cupy), keys.view(cupy.int32)[::2].copy(), None
+
+
+def _order_on_gpu(pairs, bound, minor_sorted):
+    major, minor = pairs
+    pairs.clear()
     cupy = device.array_module(major)
-    low_word = slice(None, None, 2)  # of a little-endian 64-bit key
+    if major.size >= 2**32:
+        raise ValueError(f"{major.size} weighted rows on one GPU; 2^32 is the most")
     order = None
-    if with_order:
-        if major.size >= 2**32:
-            raise ValueError(f"{major.size} weighted rows on one GPU; 2^32 is the most")
-        if not minor_sorted:
-            order = _positions_by(minor, cupy)
-            major = major[order]
-        by_major = _positions_by(major, cupy)
-        order = by_major if order is None else order[by_major]
-        counts = cupy.bincount(major, minlength=bound)
-        minor = minor[order]
-    else:
-        keys = major.astype(cupy.int64)
-        keys <<= 32
-        keys |= minor
-        keys.sort()
-        counts = _counts_of_sorted(keys, bound, cupy)
-        minor = keys.view(cupy.int32)[low_word].copy()
-    offsets = cupy.zeros(bound + 1, cupy.int64)
-    cupy.cumsum(counts, out=offsets[1:])
-    return offsets, minor, order
+    if not minor_sorted:
+        order, _ = _positions_by(minor, bound, cupy)
+        major = major[order]
+    by_major, offsets = _positions_by(major, bound, cupy)
+    del major
+    order = by_major if order is None else order[by_major]
+    return offsets, minor[order], order
 
 
-def _positions_by(key, cupy):
-    """The stable order by `key`, as uint32."""
+def _positions_by(key, bound, cupy):
+    """The stable order by `key`, as uint32, and offsets by key."""
     keys = key.astype(cupy.int64)
     keys <<= 32
     keys |= cupy.arange(key.size, dtype=cupy.uint32)
     keys.sort()
-    return keys.view(cupy.uint32)[::2].copy()
+    return keys.view(cupy.uint32)[::2].copy(), _offsets_of_sorted(keys, bound, cupy)
 
 
-def _counts_of_sorted(keys, bound, cupy):
-    """How many sorted packed keys have each major; a search a vertex beats an atomic an edge."""
-    edges = cupy.arange(bound + 1, dtype=cupy.int64)
-    edges <<= 32
-    return cupy.diff(cupy.searchsorted(keys, edges))
+def _offsets_of_sorted(keys, bound, cupy):
+    """Where each major begins among sorted packed keys; a search a vertex beats an atomic an edge.
+
+    (CuPy's bincount takes gigabytes for millions of bins: a histogram a block.)
+    """
+    majors = cupy.arange(bound + 1, dtype=cupy.int64)
+    majors <<= 32
+    return cupy.searchsorted(keys, majors)
 
 
-def _sort_on_cpu(major, minor, bound, with_order, minor_sorted):
+def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     from .kernels import counting
 
+    major, minor = pairs
+    pairs.clear()
     rows = major.size
     index = np.int32 if rows < 2**31 else np.int64
     # A counter for each part and key: parts are worth their counters only while keys repeat.

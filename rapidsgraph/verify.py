@@ -86,8 +86,10 @@ def _by_vertex(graph, result, column):
         raise VerificationError(str(error)) from None
     if values.dtype.kind not in "iuf" or not bool(xp.isfinite(values).all()):
         raise VerificationError(f"column {column!r} must hold a finite number in every row")
-    counts = xp.bincount(ids, minlength=graph.num_vertices)
-    if graph.num_vertices and not bool((counts == 1).all()):
+    in_order, everyone = xp.sort(ids), xp.arange(graph.num_vertices)
+    if ids.size != everyone.size or not bool((in_order == everyone).all()):
+        ends = xp.searchsorted(in_order, xp.arange(graph.num_vertices + 1))
+        counts = ends[1:] - ends[:-1]
         wrong = int((counts != 1).argmax())
         raise VerificationError(
             f"the result has {int(counts[wrong])} rows for {_name(graph, wrong)}; it needs one"

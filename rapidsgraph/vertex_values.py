@@ -48,9 +48,10 @@ def values_by_id(graph, given, what):
             f"{what}: the value in row {row} is {float(values[row])}; it must be finite and not "
             "negative"
         )
-    counts = xp.bincount(ids, minlength=graph.num_vertices)
-    if ids.size and int(counts.max()) > 1:
-        twice = int(xp.flatnonzero(counts[ids] > 1)[0])
+    in_order = xp.sort(ids)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    if repeated.size:
+        twice = int((ids == repeated[0]).argmax())
         raise GraphError(f"{what}: the vertex in row {twice} is given more than once")
     total = float(values.sum())
     if not 0 < total < np.inf:

@@ -3,13 +3,15 @@
 import dataclasses
 import json
 import sys
+import types
 from functools import partial
 
+import numba
 import numpy as np
 import pytest
 
 import rapidsgraph as rg
-from pipelines.benchmarks import build, builds, pagerank, peak, records, tables, timing
+from pipelines.benchmarks import build, builds, gpu, pagerank, peak, records, tables, timing
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.contenders import Contender, Ours, cpu_peers
 from pipelines.benchmarks.workloads import Missing, load
@@ -19,6 +21,15 @@ ROW = {
     "table": "pagerank", "graph": "rmat8", "library": "rapidsgraph", "implementation": "auto",
     "precision": "double", "iteration_ms": TIME, "ratio": 1.0, "check": "ok",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Threads wait for each other at every iteration, which takes long where cores are busy."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
 
 
 class Fake(Contender):
@@ -212,6 +223,67 @@ def test_gpu_that_is_not_there_is_an_error(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         pagerank.main(["--device", "gpu"])
     assert "--device gpu: the driver reports no GPU" in capsys.readouterr().err
+
+
+# cuGraph, where there is none
+
+
+class FakeCuGraph(types.ModuleType):
+    """What the benchmarks call of pylibcugraph, on NumPy, and with vertices in another order."""
+
+    ResourceHandle = object
+
+    def GraphProperties(self, is_symmetric, is_multigraph):
+        return is_symmetric
+
+    def SGGraph(self, handle, symmetric, sources, destinations, *, symmetrize, **options):
+        assert symmetrize == symmetric and not options["do_expensive_check"]
+        columns = {"source": sources, "destination": destinations}
+        everyone = options["vertices_array"]
+        return rg.Graph(columns, directed=not symmetric, vertices=everyone)
+
+    def pagerank(self, handle, graph, *nothing_and_numbers, fail_on_nonconvergence):
+        assert nothing_and_numbers[:4] == (None,) * 4 and not fail_on_nonconvergence
+        damping, epsilon, iterations, _ = nothing_and_numbers[4:]
+        tolerance = epsilon if epsilon > 1e-20 else 0
+        ranks = rg.pagerank(
+            graph, damping=damping, tolerance=tolerance, max_iterations=iterations,
+            precision="single",
+        )  # fmt: skip
+        return ranks["vertex"][::-1], ranks["pagerank"][::-1], tolerance > 0
+
+    def out_degrees(self, handle, graph, vertices, check):
+        return None, graph.out_degrees
+
+
+@pytest.fixture
+def cugraph(monkeypatch):
+    fake = FakeCuGraph("pylibcugraph")
+    monkeypatch.setitem(sys.modules, "pylibcugraph", fake)
+    monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(arange=np.arange))
+    monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", sys.modules["scipy.sparse"])
+    monkeypatch.setattr(rg.device, "is_on_gpu", lambda array: False)
+    monkeypatch.setattr(rg.device, "array_module", lambda array: np)
+    return fake
+
+
+def test_cugraph_is_asked_and_its_answer_put_in_order(cugraph):
+    peers, notes = gpu.gpu_peers()
+    assert notes == [] and [peer.library for peer in peers] == ["cuSPARSE"] * 4 + ["cuGraph"] * 5
+    single = [peer for peer in peers if peer.precision == "single"]
+    rows = pagerank.measure(load("rmat6"), [Ours("auto", "single"), *single], QUICK, timing.Clock())
+    assert [row["check"] for row in rows] == ["ok"] * 7
+    assert all(row["iteration_ms"]["repeats"] >= 1 for row in rows)
+
+
+def test_cugraph_builds_are_checked(cugraph):
+    everyone = [one for one in builds.builders(True, []) if one.library != "rapidsgraph"]
+    assert [one.library for one in everyone] == ["cuSPARSE"] * 2 + ["cuGraph"] * 4
+    for name in builds.CASES:
+        case = builds.make_case(load("rmat6"), name)
+        for builder in everyone:
+            if name in builder.cases:
+                assert builder.problem(case, builder.build(case)) is None, builder
 
 
 # End to end

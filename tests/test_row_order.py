@@ -24,7 +24,7 @@ def hubs():
     """
     lengths = [
         *(3 * row_order.CHUNK + 77, 2 * row_order.CHUNK, row_order.CHUNK + 1, row_order.CHUNK),
-        *(row_order.CHUNK - 1, 1000, row_order.WHOLE + 1, row_order.WHOLE, 255, 31, 32, 33),
+        *(row_order.CHUNK - 1, 1000, row_order.WHOLE[-1] + 1, row_order.WHOLE[-1], 255, 31, 32, 33),
         *[40] * 40,
         *[7] * 100,
         *[row_order.NARROW + 1] * 50,
@@ -70,9 +70,9 @@ def expected(edges):
 # Thresholds as they are, and so low that small lists take the ways of large ones.
 SETTINGS = [
     {},
-    {"WHOLE": 3, "NARROW": 1},
-    {"WHOLE": 0, "NARROW": 0},
-    {"WHOLE": row_order.CHUNK, "NARROW": 40},
+    {"WHOLE": (3,), "NARROW": 1},
+    {"WHOLE": (0,), "NARROW": 0},
+    {"WHOLE": (row_order.CHUNK,), "NARROW": 40},
 ]
 SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
 by_setting = pytest.mark.parametrize(

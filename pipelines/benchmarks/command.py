@@ -28,7 +28,7 @@ class Effort:
 
 
 QUICK = Effort(
-    rounds=2, target=0.002, most=20, whole=0.01, build=0.01, copy_bytes=1 << 22, memory_scale=8
+    rounds=2, target=0.0, most=20, whole=0.01, build=0.01, copy_bytes=1 << 22, memory_scale=8
 )
 
 
@@ -63,7 +63,7 @@ class Session:
         if found.quick:
             settings["quick"] = "tiny graphs and few repeats: no figures to go by"
         self.start = records.run_record(benchmark, **settings)
-        self.rows = []
+        self.rows, self.busy = [], busy_seconds()
 
     def graphs(self, names):
         """Workloads by name; those that are missing become notes."""
@@ -76,9 +76,14 @@ class Session:
     @property
     def records(self):
         """Everything known now; versions are those of what has been imported by now."""
-        start = self.start | {"versions": records.versions()}
+        start = self.start | {"versions": records.versions(), "others": self.others()}
         notes = [{"table": "note", "note": text} for text in dict.fromkeys(self.notes)]
         return [start, *self.rows, *notes]
+
+    def others(self):
+        """Share of the machine's CPU time that went to other processes meanwhile."""
+        whole, own, idle = (now - then for now, then in zip(busy_seconds(), self.busy))
+        return round(max(0.0, whole - own) / max(whole + idle, 1e-9), 3)
 
     def save(self):
         if self.path:
@@ -91,6 +96,17 @@ class Session:
             tables.markdown(self.records, self.path.name if self.path else self.start["benchmark"])
         )
         return self.records
+
+
+def busy_seconds():
+    """CPU time so far: of all processes, of this one and its children, and spent idle."""
+    import psutil
+
+    machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    idle = machine.idle + getattr(machine, "iowait", 0.0)
+    # Guests' time is in user time already.
+    guests = getattr(machine, "guest", 0.0) + getattr(machine, "guest_nice", 0.0)
+    return sum(machine) - idle - guests, sum(own[:4]), idle
 
 
 @contextmanager

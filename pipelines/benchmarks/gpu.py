@@ -45,11 +45,11 @@ def peak_bytes(clock, work, allocator):
     if allocator == "RMM pool":
         from rmm import statistics
 
-        statistics.enable_statistics()
-        statistics.push_statistics()
-        result = work()
-        clock.synchronize()
-        peak = statistics.pop_statistics().peak_bytes
+        with statistics.statistics():
+            result = work()
+            clock.synchronize()
+            peak = statistics.get_statistics().peak_bytes
+            del result
     else:
         pool = clock.xp.get_default_memory_pool()
         pool.free_all_blocks()
@@ -57,7 +57,7 @@ def peak_bytes(clock, work, allocator):
         result = work()
         clock.synchronize()
         peak = pool.total_bytes() - before
-    del result
+        del result
     return int(peak)
 
 

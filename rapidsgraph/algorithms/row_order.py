@@ -18,7 +18,8 @@ from .. import device
 
 WARP = 32
 CHUNK = 2048  # as in rank.cu
-WHOLE = 256  # a longer list is a row of its own
+WHOLE = (16, 64, 256)  # a longer list is a row of its own: the first that makes at most
+MOST_WHOLE = 16_384  # of them, a few a warp, or the last
 NARROW = 4  # a list up to this long is narrow
 WINDOW = 1024  # narrow rows that are sorted by length among themselves
 ROUNDS = 3  # of spreading labels
@@ -73,10 +74,13 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     lengths = degrees[order]
     # Counts by threshold of a descending array: where its negative passes the threshold.
     on_gpu = xp is not np
-    long_rows, whole_rows = (
-        int(count) for count in xp.searchsorted(-lengths, xp.asarray([-CHUNK, -WHOLE]))
+    long_rows, *choices = (
+        int(count) for count in xp.searchsorted(-lengths, -xp.asarray([CHUNK, *WHOLE]))
     )
-    # A core takes a list of any length, and only rows of their own are cut.
+    # A core takes a list of any length, and slices whenever it can.
+    whole_rows, few = choices[-1], [count for count in choices if count <= MOST_WHOLE]
+    if on_gpu and few:
+        whole_rows = few[0]
     long_rows = min(long_rows, whole_rows) if on_gpu else 0
     row_offsets = _offsets(lengths[:whole_rows], 0, xp)
     slices = -(-(vertices - whole_rows) // WARP)
