@@ -12,7 +12,7 @@
 #endif
 
 #ifndef order_t
-#define order_t unsigned int
+#define order_t int
 #endif
 
 #define WARP 32
