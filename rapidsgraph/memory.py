@@ -39,7 +39,7 @@ def build_bytes(rows, vertices, *, weighted=False, directed=True):
     is two arcs in the end.
     """
     a_row = {(False, True): 24, (False, False): 28, (True, True): 42, (True, False): 52}
-    return rows * a_row[bool(weighted), bool(directed)] + vertices * 48
+    return rows * a_row[bool(weighted), bool(directed)] + vertices * 64
 
 
 def estimate_memory(

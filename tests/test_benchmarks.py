@@ -127,7 +127,7 @@ def test_rounds_take_turns_and_the_slow_stand_back():
         timing.time.sleep(seconds)
 
     jobs = {"slow": partial(job, "slow", 0.02), "quick": partial(job, "quick", 0)}
-    results = timing.rounds(jobs, 3, budget=0.01)
+    results = timing.rounds(jobs, 3, 0.01, timing.Clock())
     assert order == ["slow", "quick", "quick", "quick"]
     assert {name: len(values) for name, values in results.items()} == {"slow": 1, "quick": 3}
 

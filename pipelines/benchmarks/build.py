@@ -49,7 +49,7 @@ def measure_case(case, everyone, effort, clock):
             row["check"] = f"failed: {type(error).__name__}: {error}"[:300]
         if row["check"] == "ok":
             jobs[builder] = partial(clock.ms, partial(builder.build, case))
-    times = timing.rounds(jobs, effort.rounds, effort.build)
+    times = timing.rounds(jobs, effort.rounds, effort.build, clock)
     own = {one.by: one for one in found if one.library == "rapidsgraph"}
     for builder, row in found.items():
         if builder in times:

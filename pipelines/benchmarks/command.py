@@ -1,14 +1,14 @@
 """What the commands share: options, the device, progress, and where records go."""
 
 import argparse
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from pipelines.benchmarks import records, tables
-from pipelines.benchmarks.timing import Clock
+from pipelines.benchmarks import records, tables, timing
 from pipelines.benchmarks.workloads import Missing, load
 from rapidsgraph import device
 from rapidsgraph.progress import reporter
@@ -39,6 +39,10 @@ def options(description, arguments):
     parser.add_argument("--quick", action="store_true", help="tiny graphs, no real figures")
     parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="where the real graphs are")
+    parser.add_argument(
+        "--patience", type=float, default=0.0, metavar="SECONDS",
+        help="how long in all to repeat runs that other processes disturbed (default: none)",
+    )  # fmt: skip
     found = parser.parse_args(arguments)
     problem = None if found.device == "cpu" else device.gpu_problem()
     if found.device == "gpu" and problem:
@@ -59,11 +63,16 @@ class Session:
 
             self.xp, allocator = device.import_cupy(), gpu.use_pool(self.notes)
             settings["allocator"] = allocator
-        self.allocator, self.clock, self.data = allocator, Clock(self.xp), found.data
+        self.allocator, self.clock, self.data = (
+            allocator,
+            timing.Clock(self.xp, found.patience),
+            found.data,
+        )
         if found.quick:
             settings["quick"] = "tiny graphs and few repeats: no figures to go by"
         self.start = records.run_record(benchmark, **settings)
-        self.rows, self.busy = [], busy_seconds()
+        self.patient = found.patience > 0
+        self.rows, self.busy, self.began = [], timing.busy_seconds(), time.perf_counter()
 
     def graphs(self, names):
         """Workloads by name; those that are missing become notes."""
@@ -77,13 +86,15 @@ class Session:
     def records(self):
         """Everything known now; versions are those of what has been imported by now."""
         start = self.start | {"versions": records.versions(), "others": self.others()}
+        if self.patient:
+            start["patience_left"] = round(self.clock.patience, 1)
         notes = [{"table": "note", "note": text} for text in dict.fromkeys(self.notes)]
         return [start, *self.rows, *notes]
 
     def others(self):
         """Share of the machine's CPU time that went to other processes meanwhile."""
-        whole, own, idle = (now - then for now, then in zip(busy_seconds(), self.busy))
-        return round(max(0.0, whole - own) / max(whole + idle, 1e-9), 3)
+        elapsed = time.perf_counter() - self.began
+        return round(timing.taken(self.busy) / (elapsed * timing.cores()), 3)
 
     def save(self):
         if self.path:
@@ -96,17 +107,6 @@ class Session:
             tables.markdown(self.records, self.path.name if self.path else self.start["benchmark"])
         )
         return self.records
-
-
-def busy_seconds():
-    """CPU time so far: of all processes, of this one and its children, and spent idle."""
-    import psutil
-
-    machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
-    idle = machine.idle + getattr(machine, "iowait", 0.0)
-    # Guests' time is in user time already.
-    guests = getattr(machine, "guest", 0.0) + getattr(machine, "guest_nice", 0.0)
-    return sum(machine) - idle - guests, sum(own[:4]), idle
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def measure(workload, contenders, effort, clock, rate=None, step=lambda text: No
         if job:
             jobs[contender] = job
     step(f"{workload.name}: taking turns")
-    times = timing.rounds(jobs, effort.rounds, 2 * effort.build)
+    times = timing.rounds(jobs, effort.rounds, 2 * effort.build, clock)
     for contender, row in found.items():
         if contender in times:
             row["iteration_ms"] = timing.summary(times[contender])

@@ -77,13 +77,14 @@ def gpu_name():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--tools", default=",".join(TOOLS), help="which, with commas between")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.work:
         work()
         return 0
     records = []
-    for tool in TOOLS:
+    for tool in arguments.tools.split(","):
         command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
         command += ["--kernel-name-exclude", "kernel_substring=cupy"]  # CuPy's own are not ours
         command += [sys.executable, __file__, "--work"]

@@ -12,12 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+TICK = 0.01  # seconds; what the system counts CPU time in
+PAUSE = 0.3  # seconds, before a disturbed run is repeated
+CALM = 0.1  # share of the cores that other processes may have
+
 
 class Clock:
-    """Times work on the device of `xp`, NumPy or CuPy."""
+    """Times work on the device of `xp`, NumPy or CuPy.
 
-    def __init__(self, xp=np):
-        self.xp = xp
+    A run that other processes disturbed is repeated, until the clock has waited for `patience`
+    seconds in all.
+    """
+
+    def __init__(self, xp=np, patience=0.0):
+        self.xp, self.patience = xp, patience
 
     def synchronize(self):
         if self.xp is not np:
@@ -25,11 +33,18 @@ class Clock:
 
     def timed(self, work):
         """(milliseconds that `work` takes, what it returns)."""
-        self.synchronize()
-        start = time.perf_counter()
-        result = work()
-        self.synchronize()
-        return (time.perf_counter() - start) * 1e3, result
+        while True:
+            before = busy_seconds() if self.patience > 0 else None
+            self.synchronize()
+            start = time.perf_counter()
+            result = work()
+            self.synchronize()
+            elapsed = time.perf_counter() - start
+            if before is None or taken(before) <= max(CALM * elapsed * cores(), 2 * TICK):
+                return elapsed * 1e3, result
+            del result
+            time.sleep(PAUSE)
+            self.patience -= elapsed + PAUSE
 
     def ms(self, work):
         """Milliseconds that `work` takes; what it returns is dropped outside of them."""
@@ -47,18 +62,35 @@ class Clock:
         return times
 
 
-def rounds(jobs, count, budget):
+def busy_seconds():
+    """CPU time so far: of all processes, and of this one with its children."""
+    import psutil
+
+    machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    idle = ("idle", "iowait", "guest", "guest_nice")  # guests' time is in user time already
+    busy = sum(value for name, value in machine._asdict().items() if name not in idle)
+    return busy, sum(own[:4])
+
+
+def taken(before):
+    """Seconds of CPU time that other processes had since `before`."""
+    busy, own = (now - then for now, then in zip(busy_seconds(), before))
+    return max(0.0, busy - own)
+
+
+def rounds(jobs, count, budget, clock):
     """{name: results} of calling every job in turn, `count` times over.
 
-    A job that has taken `budget` seconds in all stands back from the rounds that are left.
+    A job that has taken `budget` seconds in all, repeated runs aside, stands back from the rounds
+    that are left.
     """
     spent, results = Counter(), {name: [] for name in jobs}
     for _ in range(count):
         for name, job in jobs.items():
             if spent[name] <= budget:
-                start = time.perf_counter()
+                start = time.perf_counter() + clock.patience
                 results[name].append(job())
-                spent[name] += time.perf_counter() - start
+                spent[name] += time.perf_counter() + clock.patience - start
     return results
 
 
