@@ -12,6 +12,7 @@ In a `.cu` file scalars are `long long` or `double`; the element types that vary
 import contextlib
 import functools
 import importlib
+import os
 import re
 import sys
 import threading
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import NoGPU
+from .errors import GraphError, NoGPU
 
 KERNELS = Path(__file__).with_name("kernels")
 C_TYPES = {
@@ -34,6 +35,30 @@ C_TYPES = {
 }
 # Numba's workqueue layer aborts the process when two threads enter parallel kernels at once.
 one_parallel_kernel = threading.Lock()
+_ran_parallel = _forked_after = False
+
+
+def _after_fork():
+    """A child has the lock as it was, held perhaps by a thread that it does not have."""
+    global one_parallel_kernel, _forked_after
+    one_parallel_kernel = threading.Lock()
+    _forked_after = _ran_parallel
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def check_forked():
+    """Raise where a parallel kernel would kill the process: GNU OpenMP does not survive a fork."""
+    global _ran_parallel
+    if _forked_after and sys.modules["numba"].threading_layer() == "omp":
+        raise GraphError(
+            "this process was forked from one that had already run parallel kernels, which GNU "
+            "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
+            "NUMBA_THREADING_LAYER=workqueue before the first call"
+        )
+    _ran_parallel = True
 
 
 def is_on_gpu(array):
@@ -251,6 +276,7 @@ def launch(
             scalars.get(kind, lambda array: array)(argument)
             for (kind, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
         ]
+        check_forked()
         with one_parallel_kernel:
             twin(*arguments)
         return

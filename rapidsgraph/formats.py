@@ -15,6 +15,8 @@ from pathlib import Path
 from .errors import GraphError
 from .textfiles import DELIMITERS, Matrix, Text, is_number
 
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"  # of Arrow's streaming format
+
 ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -156,6 +158,12 @@ class Arrow:
 
         with pyarrow.memory_map(str(self.path)) as file:
             is_file = file.read(6) == b"ARROW1"
+            if not is_file and file.size() > 8:
+                file.seek(file.size() - 8)
+                if file.read(8) != END_OF_STREAM:  # a stream cut between messages reads as shorter
+                    raise GraphError(
+                        f"{self.path}: truncated, damaged or no such format (its end is missing)"
+                    )
             file.seek(0)
             kept = [self.names.index(name) for name in columns] or None
             options = pyarrow.ipc.IpcReadOptions(included_fields=kept)

@@ -105,6 +105,8 @@ def column(frame, name, what, wanted=None):
     values = frame[name]
     fit = "numbers" if what in ("weight", "values") else "integers or text"
     library = library_of(values)
+    if library == "pandas" and not hasattr(values, "iloc"):  # an Index
+        values = importlib.import_module("pandas").Series(values)
     if library == "polars":
         values, library = values.to_arrow(), "pyarrow"
     if library == "pyarrow":
@@ -114,7 +116,7 @@ def column(frame, name, what, wanted=None):
     elif library == "pandas":
         values = _from_pandas(values, name, fit)
     elif not device.is_on_gpu(values):
-        values = np.asarray(values)
+        values = _from_sequence(values, name)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
@@ -129,6 +131,16 @@ def module_of(columns):
     """`cupy` where a column is a CuPy array or cuDF text, `numpy` elsewhere."""
     on_gpu = any(device.is_on_gpu(v) or library_of(v) == "cudf" for v in columns)
     return device.import_cupy() if on_gpu else np
+
+
+def _from_sequence(values, name):
+    """A NumPy array; text beside numbers stays what it is, and is refused later."""
+    if hasattr(values, "dtype") and np.ma.is_masked(values):
+        raise _no_value(name, int(np.ma.getmaskarray(values).argmax()))
+    if isinstance(values, (set, frozenset)):
+        values = sorted(values, key=str)
+    mixed = isinstance(values, (list, tuple)) and len({isinstance(v, str) for v in values}) > 1
+    return np.asarray(values, dtype=object if mixed else None)
 
 
 def moved(values, xp):

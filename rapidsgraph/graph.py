@@ -117,6 +117,8 @@ class Graph:
     ):
         check_choice("multi_edges", multi_edges, MULTI_EDGES)
         check_choice("self_loops", self_loops, ("keep", "drop"))
+        if directed not in (True, False):
+            raise GraphError(f"directed is {directed!r}; it can be True or False")
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
         self._kind, edges = frames.opened(edges)
         ends = [as_list(source), as_list(destination)]
@@ -138,11 +140,17 @@ class Graph:
         self._weights = None if weights is None else checked_weights(weights, weight, self.xp)
         if self._weights is not None and len(self._weights) != self._rows:
             raise GraphError(f"weights are {len(self._weights)}, rows {self._rows}")
-        needed = build_bytes(self._rows, 0, weighted=self._weights is not None, directed=directed)
-        check_fits(f"building a graph of {self._rows:,} rows", needed, self.xp)
         self._labels = labels_of(*ends)
         extra = vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
+        # How many vertices there are is known once they are named; until then, what is sure.
+        self._check_memory(len(extra) if isinstance(extra, range) else 0)
         self.names, *self._ends = name_vertices(*columns, extra, self._labels, self.xp)
+        self._check_memory(self.num_vertices)
+
+    def _check_memory(self, vertices):
+        weighted = self._weights is not None or self._multi_edges == "sum"
+        needed = build_bytes(self._rows, vertices, weighted=weighted, directed=self.directed)
+        check_fits(f"building a graph of {self._rows:,} rows", needed, self.xp)
 
     def _build(self, direction):
         (source, destination), weights = self._ends, self._weights
@@ -249,6 +257,14 @@ class Graph:
         """int32 ids of the vertices that the name columns of an opened frame list."""
         columns = [frames.column(named, label, "vertex", what) for label in self._labels]
         return self.names.ids([frames.moved(v, self.xp) for v in columns], self.xp, what)
+
+    def __getstate__(self):
+        """For pickle and copy: everything but the array module, which the device names."""
+        return {**self.__dict__, "xp": self.device}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.xp = np if state["xp"] == "cpu" else device.import_cupy()
 
     def __repr__(self):
         arrow = "directed" if self.directed else "undirected"

@@ -29,6 +29,9 @@ def labels_of(sources, destinations):
     for position, (is_own, name) in enumerate(zip(own, sources)):
         place = sum(own[:position])
         labels.append((f"vertex_{place}" if several else "vertex") if is_own else str(name))
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice:
+        raise GraphError(f"two name columns of results would be called {twice!r}; rename one")
     return labels
 
 

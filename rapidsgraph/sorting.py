@@ -85,6 +85,7 @@ def _offsets_of_sorted(keys, bound, cupy):
 def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     from .kernels import counting
 
+    device.check_forked()
     major, minor = pairs
     pairs.clear()
     rows = major.size

@@ -4,9 +4,8 @@ Each check recomputes what the definition says from the graph's edges with plain
 double precision, and raises VerificationError where a result does not satisfy it.
 """
 
-import numpy as np
-
 from . import frames
+from .adjacency import rows_of
 from .algorithms.pagerank import sink_shares, vertex_shares
 from .errors import GraphError, VerificationError
 from .graph import as_graph
@@ -52,8 +51,7 @@ def pagerank(
     given = _by_vertex(graph, ranks, "pagerank")
     if not graph.num_vertices:
         return 0.0
-    degrees = xp.diff(lists.offsets)
-    sources = xp.repeat(xp.arange(graph.num_vertices), _as_repeats(degrees))
+    sources = rows_of(lists)
     weights = lists.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)
     leaving = xp.bincount(sources, weights=weights, minlength=graph.num_vertices)
     share = given / xp.where(leaving > 0, leaving, 1)
@@ -84,6 +82,8 @@ def _by_vertex(graph, result, column):
         ids = graph.ids(table, "the result")
     except GraphError as error:
         raise VerificationError(str(error)) from None
+    if len(values) != len(ids):
+        raise VerificationError(f"the result has {len(ids)} vertices and {len(values)} values")
     if values.dtype.kind not in "iuf" or not bool(xp.isfinite(values).all()):
         raise VerificationError(f"column {column!r} must hold a finite number in every row")
     in_order, everyone = xp.sort(ids), xp.arange(graph.num_vertices)
@@ -97,11 +97,6 @@ def _by_vertex(graph, result, column):
     by_id = xp.empty(graph.num_vertices)
     by_id[ids] = values
     return by_id
-
-
-def _as_repeats(counts):
-    """CuPy takes repeats from the host alone."""
-    return counts if isinstance(counts, np.ndarray) else counts.get().tolist()
 
 
 def _name(graph, vertex):

@@ -27,7 +27,7 @@ def values_by_id(graph, given, what):
         its row), or nothing above 0.
     """
     xp, labels = graph.xp, graph.names.labels
-    if isinstance(given, Mapping) and not set(labels) <= set(given):
+    if isinstance(given, Mapping) and all(np.ndim(value) == 0 for value in given.values()):
         given = _from_dict(given, labels, what)
     _, table = frames.opened(given)
     others = [name for name in frames.column_names(table) if name not in labels]
@@ -40,6 +40,8 @@ def values_by_id(graph, given, what):
     values = frames.moved(frames.column(table, others[0], "values", what), xp)
     if not isinstance(values, (np.ndarray, xp.ndarray)) or values.dtype.kind not in "iuf":
         raise GraphError(f"{what}: column {others[0]!r} holds text; it must hold numbers")
+    if len(values) != len(ids):
+        raise GraphError(f"{what} has {len(ids)} vertices and {len(values)} values")
     values = xp.asarray(values, dtype=xp.float64)
     bad = ~(values >= 0) | (values == np.inf)
     if bool(bad.any()):
@@ -73,4 +75,4 @@ def _from_dict(given, labels, what):
             f"{what} must be a frame with the column {labels[0]!r} and one of values, or a dict "
             "from vertex to number"
         ) from None
-    return {labels[0]: np.array(list(given)), "value": values}
+    return {labels[0]: list(given), "value": values}

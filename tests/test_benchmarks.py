@@ -138,6 +138,17 @@ def test_summary_and_ratio_of_the_same_rounds():
     assert timing.paired_ratio([1.0], []) is None
 
 
+def test_disturbed_runs_are_repeated_while_patience_lasts(monkeypatch):
+    disturbances = iter([1.0, 0.0, 1.0])
+    monkeypatch.setattr(timing, "taken", lambda before: next(disturbances))
+    monkeypatch.setattr(timing, "PAUSE", 0.01)
+    runs, clock = [], timing.Clock(patience=0.015)
+    clock.ms(lambda: runs.append(1))
+    assert len(runs) == 2 and 0 < clock.patience <= 0.005
+    clock.ms(lambda: runs.append(1))
+    assert len(runs) == 4 and clock.patience <= 0
+
+
 def test_first_run_counts_only_where_it_used_up_the_budget():
     assert fake_clock(0.5, 0.1, 0.2).repeated(lambda: None, 2, budget=1) == [100, 200]
     assert fake_clock(2).repeated(lambda: None, 5, budget=1) == [2000]

@@ -96,7 +96,7 @@ class OursByDestination(Ours):
     """What rg.pagerank(frame) builds; the lists that Graph(frame) makes on first use."""
 
     implementation, by = "by destination", "destination"
-    note = "finds out the vertices, too; others are told"
+    note = "is not told the vertices"
     cases = ("in order", "shuffled", "gaps", "far apart")
 
     def build(self, case):

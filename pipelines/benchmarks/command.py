@@ -85,7 +85,8 @@ class Session:
     @property
     def records(self):
         """Everything known now; versions are those of what has been imported by now."""
-        start = self.start | {"versions": records.versions(), "others": self.others()}
+        start = self.start | {"machine": records.machine(), "versions": records.versions()}
+        start["others"] = self.others()
         if self.patient:
             start["patience_left"] = round(self.clock.patience, 1)
         notes = [{"table": "note", "note": text} for text in dict.fromkeys(self.notes)]
@@ -102,11 +103,11 @@ class Session:
 
     def finish(self):
         """Save, print the tables, and return the records."""
-        self.save()
-        print(
-            tables.markdown(self.records, self.path.name if self.path else self.start["benchmark"])
-        )
-        return self.records
+        found = self.records
+        if self.path:
+            records.write(self.path, found)
+        print(tables.markdown(found, self.path.name if self.path else found[0]["benchmark"]))
+        return found
 
 
 @contextmanager

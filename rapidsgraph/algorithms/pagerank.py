@@ -105,6 +105,8 @@ def pagerank(
     graph = as_graph(edges=graph, direction="incoming")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
+    if "pagerank" in graph.names.labels:
+        raise GraphError("a name column called 'pagerank' has no room beside the ranks; rename it")
     if not vertices:
         return graph.label({"pagerank": xp.empty(0, value_type)})
     needed = estimate_memory(graph, "pagerank").needed
@@ -362,7 +364,7 @@ def sink_shares(graph, dangling):
 
 def _check(damping, tolerance, max_iterations, method, precision, launch):
     for name, value, most in (("damping", damping, 1), ("tolerance", tolerance, math.inf)):
-        if not isinstance(value, (int, float, np.number)) or not 0 <= value <= most:
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= most:
             raise GraphError(f"{name} is {value!r}; it must be a number from 0 to {most}")
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
         raise GraphError(f"max_iterations is {max_iterations!r}; it must be an integer")

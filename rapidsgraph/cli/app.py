@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import re
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -51,8 +52,14 @@ def command(group):
 def fail(reason, code=1):
     """End with one line on standard error."""
     typer.secho("error: ", fg="red", nl=False, err=True)
-    typer.echo(" ".join(str(reason).split()), err=True)
+    typer.echo(as_options(" ".join(str(reason).split())), err=True)
     raise typer.Exit(code)
+
+
+def as_options(text):
+    """A message of the library in the words of the command: its parameters are options here."""
+    text = re.sub(r"\b(source|destination|weight|tolerance|dangling)=", r"--\1 ", text)
+    return text.replace("max_iterations", "--max-iterations")
 
 
 def print_highest(frame, column, count):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import GraphError
 from .app import ColumnOption, Device, DeviceOption, app, command, print_highest
 
 Method = StrEnum("Method", "auto edge node contribution warp")
@@ -71,8 +72,8 @@ def pagerank(
     from .. import Graph, files
     from .. import pagerank as rank
 
-    if output:
-        files.check_writable(output)
+    if output and files.check_writable(output) == "mtx":
+        raise GraphError(f"{output}: Matrix Market holds edges, not ranks; try .parquet or .csv")
     if plot:
         from .. import plot as pictures
 

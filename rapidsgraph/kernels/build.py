@@ -4,10 +4,9 @@ The meaning of every entry and parameter is said there.
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-parallel = njit(parallel=True, cache=True, nogil=True)
-serial = njit(cache=True, nogil=True)
+from . import parallel, serial
 
 
 @parallel

@@ -10,14 +10,16 @@ Reference: counting sort, Knuth, The Art of Computer Programming 3, 5.2.
 
 import numba
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from . import parallel, serial
 
 
 def threads():
     return numba.get_num_threads()
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@parallel
 def count(keys, cursors):
     parts, rows = len(cursors), len(keys)
     for part_ in prange(parts):
@@ -26,7 +28,7 @@ def count(keys, cursors):
             cursors[part, np.uint32(keys[i])] += 1
 
 
-@njit(cache=True, nogil=True)
+@serial
 def accumulate_parts(cursors, offsets):
     parts, bound = cursors.shape
     total = 0
@@ -39,7 +41,7 @@ def accumulate_parts(cursors, offsets):
     offsets[bound] = total
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@parallel
 def move(keys, values, order, cursors, new_values, new_order):
     """Move `values`, and `order` where it is not empty, to the places of their keys."""
     parts, rows, ordered = len(cursors), len(keys), len(order) > 0
@@ -54,7 +56,7 @@ def move(keys, values, order, cursors, new_values, new_order):
                 new_order[np.uint64(place)] = order[i]
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@parallel
 def move_rows(keys, offsets, order, cursors, new_rows, new_order):
     """As move, where the value of an item is the row whose offsets it lies between."""
     parts, rows, ordered = len(cursors), len(keys), len(order) > 0
@@ -79,7 +81,7 @@ def move_rows(keys, offsets, order, cursors, new_rows, new_order):
                 new_order[np.uint64(place)] = order[i]
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@parallel
 def sorted_offsets(keys, values, offsets, disorder):
     """Offsets by key, if rows ascend by (key, value); else disorder[part] is set somewhere."""
     parts, rows = len(disorder), len(keys)

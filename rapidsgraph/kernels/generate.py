@@ -7,8 +7,9 @@ into a float.
 import numba
 import numpy as np
 
-parallel = numba.njit(parallel=True, cache=True, nogil=True)
-inline = numba.njit(cache=True, nogil=True, inline="always")
+from . import compiled, parallel
+
+inline = compiled(inline="always")
 
 LOW_WORD = 0xFFFFFFFF
 UNIT = 2.0**-53

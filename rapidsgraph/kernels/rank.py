@@ -9,9 +9,11 @@ makes float64, hence the casts.
 import numpy as np
 from numba import njit, prange
 
-WARP = 32
+from . import parallel, serial
 
-parallel = njit(parallel=True, cache=True, nogil=True)
+WARP = 32
+BLOCK = 4096  # terms of a sum that are added one after another
+
 inline = njit(inline="always")
 
 
@@ -30,7 +32,7 @@ def start_ranks(vertices, restart, restarts, share, shares, state, sums):
         sums[vertex] = _finish(0.0, 0.0, restart, restarts, state[2], share, shares, vertex)
 
 
-@njit(cache=True, nogil=True)  # additions to one vertex from two threads would get lost
+@serial  # additions to one vertex from two threads would get lost
 def scatter_edges(
     edges,
     both_ways,
@@ -93,6 +95,16 @@ def _at(values, place):
 
 @inline
 def _sum_list(begin, end, neighbors, weights, weighted, contributions):
+    """In blocks, since the error of a sum grows with the number of its terms."""
+    total = 0.0
+    while end - begin > BLOCK:
+        total += _sum_block(begin, begin + BLOCK, neighbors, weights, weighted, contributions)
+        begin += BLOCK
+    return total + _sum_block(begin, end, neighbors, weights, weighted, contributions)
+
+
+@serial
+def _sum_block(begin, end, neighbors, weights, weighted, contributions):
     """Four sums at once: additions to one would wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     near = neighbors[begin:end]
@@ -205,7 +217,7 @@ def measure(vertices, keep, new_ranks, sinks, state, ranks, partials):
         partials[2 * part + 1] = mass
 
 
-@njit(cache=True, nogil=True)
+@serial
 def settle(parts, tolerance, partials, state):
     if state[3] != 0.0:
         return
