@@ -27,7 +27,9 @@ def values_by_id(graph, given, what):
         its row), or nothing above 0.
     """
     xp, labels = graph.xp, graph.names.labels
-    if isinstance(given, Mapping) and all(np.ndim(value) == 0 for value in given.values()):
+    if isinstance(given, Mapping) and not any(
+        hasattr(value, "__len__") for value in given.values()
+    ):
         given = _from_dict(given, labels, what)
     _, table = frames.opened(given)
     others = [name for name in frames.column_names(table) if name not in labels]
