@@ -27,9 +27,7 @@ def values_by_id(graph, given, what):
         its row), or nothing above 0.
     """
     xp, labels = graph.xp, graph.names.labels
-    if isinstance(given, Mapping) and not any(
-        hasattr(value, "__len__") for value in given.values()
-    ):
+    if isinstance(given, Mapping) and not any(_is_column(values) for values in given.values()):
         given = _from_dict(given, labels, what)
     _, table = frames.opened(given)
     others = [name for name in frames.column_names(table) if name not in labels]
@@ -63,6 +61,10 @@ def values_by_id(graph, given, what):
     by_id = xp.zeros(graph.num_vertices)
     by_id[ids] = values / total
     return by_id
+
+
+def _is_column(values):
+    return hasattr(values, "__len__") and not isinstance(values, str)
 
 
 def _from_dict(given, labels, what):

@@ -1,5 +1,7 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import signal
+
 import hypothesis
 import numpy as np
 import pandas
@@ -13,6 +15,12 @@ hypothesis.settings.load_profile("repeatable")
 
 gpu = pytest.mark.gpu
 deselected = pytest.StashKey[int]()
+
+
+def pytest_configure():
+    # A shell's background jobs ignore Ctrl-C, and so would the processes that tests interrupt.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
