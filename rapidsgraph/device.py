@@ -189,9 +189,19 @@ def signatures(stem):
 
 
 def cuda_source(stem):
-    """The text of `kernels/stem.cu` under a `#line`, so that compilers name the real file."""
-    path = KERNELS / f"{stem}.cu"
-    return f'#line 1 "{path.as_posix()}"\n{path.read_text()}'
+    """The text of `kernels/stem.cu` and what it includes, so that compilers name the real lines."""
+    return _with_lines(KERNELS / f"{stem}.cu")
+
+
+def _with_lines(path):
+    text = path.read_text()
+
+    def included(match):
+        line = text.count("\n", 0, match.end()) + 2
+        return f'{_with_lines(path.with_name(match[1]))}\n#line {line} "{path.as_posix()}"'
+
+    body = re.sub(r'^#include "(\w+\.cuh)"$', included, text, flags=re.M)
+    return f'#line 1 "{path.as_posix()}"\n{body}'
 
 
 @functools.cache

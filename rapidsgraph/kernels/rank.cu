@@ -12,6 +12,8 @@
 //   iterate is ours: degree-ordered rows, sliced lists (SELL), one launch for all iterations.
 // Sums accumulate in double; value_t is the precision of what is gathered.
 
+#include "grid.cuh"
+
 #ifndef value_t
 #define value_t double
 #endif
@@ -23,28 +25,7 @@
 #define DEPTH 8       // contributions in flight a thread, where a list is long
 #define SIDE 2        // narrow slices a warp takes at once
 
-#define WARP 32
 #define CHUNK 2048  // edges of a long list that one warp sums; rank.py and pagerank.py agree
-
-#define STRIDE(i, count)                                                                     \
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count);          \
-       i += gridDim.x * (long long)blockDim.x)
-
-__device__ __forceinline__ double warp_sum(double value) {
-  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
-  return value;
-}
-
-// The sum over a block, the same in every thread; every thread of the block must call it.
-__device__ double block_sum(double value) {
-  __shared__ double sums[WARP];
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-  value = warp_sum(value);
-  __syncthreads();
-  if (lane == 0) sums[warp] = value;
-  __syncthreads();
-  return warp_sum(lane < warps ? sums[lane] : 0.0);
-}
 
 __device__ __forceinline__ double finish(double sum, double damping, const double *restart,
                                          long long restarts, double mass, const double *share,
@@ -252,22 +233,6 @@ extern "C" __global__ void arrange(long long vertices, long long whole_rows, con
     }
   }
 }
-
-// All blocks wait for each other; round counts the barriers of this launch, from 1. Plain loads
-// after it see what other blocks stored before it: contributions must not be read through the
-// non-coherent path, so nothing here is __restrict__.
-__device__ void grid_barrier(unsigned long long *arrived, unsigned long long round) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(arrived, 1ull);
-    while (*(volatile unsigned long long *)arrived < round * gridDim.x) {
-    }
-    __threadfence();
-  }
-  __syncthreads();
-}
-
 
 // Three in four loads of an iteration wait for a contribution, so as many as registers allow are
 // in flight. A neighbor is read once an iteration and marked to leave the cache to contributions.

@@ -1,0 +1,40 @@
+// What kernels of several stems need: a thread's share of a loop, sums, a barrier for all blocks.
+
+#define WARP 32
+
+#define STRIDE(i, count)                                                                     \
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count);          \
+       i += gridDim.x * (long long)blockDim.x)
+
+__device__ __forceinline__ double warp_sum(double value) {
+  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+  return value;
+}
+
+// The sum over a block, the same in every thread; every thread of the block must call it.
+__device__ __forceinline__ double block_sum(double value) {
+  __shared__ double sums[WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  value = warp_sum(value);
+  __syncthreads();
+  if (lane == 0) sums[warp] = value;
+  __syncthreads();
+  return warp_sum(lane < warps ? sums[lane] : 0.0);
+}
+
+// All blocks wait for each other, in a cooperative launch; round counts the barriers of this
+// launch, from 1, and arrived is 0 before. Plain loads after it see what other blocks stored
+// before it: such arrays must not be read through the non-coherent path, so they are never
+// __restrict__.
+__device__ __forceinline__ void grid_barrier(unsigned long long *arrived,
+                                             unsigned long long round) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrived, 1ull);
+    while (*(volatile unsigned long long *)arrived < round * gridDim.x) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
