@@ -81,15 +81,14 @@ extern "C" __global__ void join_rows(long long count, const long long *first_off
 // One weight for each run of parallel edges, from starts[r] to starts[r + 1] or, for the last
 // run, to `count`: 0 the first, 1 the sum (in order), 2 the smallest, 3 the largest.
 extern "C" __global__ void reduce_runs(long long runs, long long count, const long long *starts,
-                                       const weight_t *weights, long long how,
-                                       weight_t *reduced) {
+                                       const weight_t *weights, long long how, weight_t *reduced) {
   STRIDE(run, runs) {
     const long long end = run + 1 < runs ? starts[run + 1] : count;
     weight_t value = weights[starts[run]];
     if (how > 0)
       for (long long i = starts[run] + 1; i < end; i++) {
         const weight_t weight = weights[i];
-        value = how == 1 ? value + weight
+        value = how == 1   ? value + weight
                 : how == 2 ? (weight < value ? weight : value)
                            : (weight > value ? weight : value);
       }

@@ -8,8 +8,8 @@
 // Reference: Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014;
 //   Chakrabarti, Zhan and Faloutsos, R-MAT: a recursive model for graph mining, 2004.
 
-#define STRIDE(i, count)                                                                     \
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count);          \
+#define STRIDE(i, count)                                                            \
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \
        i += gridDim.x * (long long)blockDim.x)
 
 __device__ __forceinline__ unsigned long long random_bits(long long key, long long draw) {

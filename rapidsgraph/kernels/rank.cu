@@ -30,8 +30,7 @@
 __device__ __forceinline__ double finish(double sum, double damping, const double *restart,
                                          long long restarts, double mass, const double *share,
                                          long long shares, long long vertex) {
-  return damping * sum + restart[restarts > 1 ? vertex : 0] +
-         mass * share[shares > 1 ? vertex : 0];
+  return damping * sum + restart[restarts > 1 ? vertex : 0] + mass * share[shares > 1 ? vertex : 0];
 }
 
 // Kim, algorithm 1: every rank starts from what needs no edge.
@@ -64,9 +63,8 @@ extern "C" __global__ void gather_nodes(long long vertices, const long long *off
                                         const int *neighbors, const value_t *weights,
                                         long long weighted, const value_t *out_weights,
                                         double damping, const double *restart, long long restarts,
-                                        const double *share, long long shares,
-                                        const double *state, const value_t *ranks,
-                                        value_t *new_ranks) {
+                                        const double *share, long long shares, const double *state,
+                                        const value_t *ranks, value_t *new_ranks) {
   if (state[3] != 0.0) return;
   STRIDE(vertex, vertices) {
     double sum = 0.0;
@@ -75,8 +73,7 @@ extern "C" __global__ void gather_nodes(long long vertices, const long long *off
       const double weight = weighted ? (double)weights[edge] : 1.0;
       sum += weight * ranks[neighbor] / out_weights[neighbor];
     }
-    new_ranks[vertex] =
-        finish(sum, damping, restart, restarts, state[2], share, shares, vertex);
+    new_ranks[vertex] = finish(sum, damping, restart, restarts, state[2], share, shares, vertex);
   }
 }
 
@@ -111,20 +108,21 @@ extern "C" __global__ void gather_contributions(
   STRIDE(vertex, vertices) {
     const double sum = partial_sum(offsets[vertex], offsets[vertex + 1], 1, neighbors, weights,
                                    weighted, contributions);
-    store_vertex(vertex,
-                 finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
+    store_vertex(vertex, finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
                  out_weights, new_ranks, new_contributions);
   }
 }
 
 // Reddy, implementation III: the vertices in `rows`, each summed by a group of threads: 1, a warp
 // of 32, or (group 0) a whole block, with warp-level sums.
-extern "C" __global__ void gather_groups(
-    long long count, const int *rows, long long group, const long long *offsets,
-    const int *neighbors, const value_t *weights, long long weighted, const value_t *out_weights,
-    double damping, const double *restart, long long restarts, const double *share,
-    long long shares, const double *state, const value_t *contributions,
-    value_t *new_contributions, value_t *new_ranks) {
+extern "C" __global__ void gather_groups(long long count, const int *rows, long long group,
+                                         const long long *offsets, const int *neighbors,
+                                         const value_t *weights, long long weighted,
+                                         const value_t *out_weights, double damping,
+                                         const double *restart, long long restarts,
+                                         const double *share, long long shares, const double *state,
+                                         const value_t *contributions, value_t *new_contributions,
+                                         value_t *new_ranks) {
   if (state[3] != 0.0) return;
   const int threads = group ? (int)group : blockDim.x;
   const int member = threadIdx.x % threads, groups = blockDim.x / threads;
@@ -136,8 +134,7 @@ extern "C" __global__ void gather_groups(
     if (group == 0) sum = block_sum(sum);
     if (group == WARP) sum = warp_sum(sum);
     if (member == 0)
-      store_vertex(vertex,
-                   finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
+      store_vertex(vertex, finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
                    out_weights, new_ranks, new_contributions);
   }
 }
@@ -203,11 +200,10 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
 
 // Copy lists from (offsets, neighbors) by destination into that layout.
 extern "C" __global__ void arrange(long long vertices, long long whole_rows, const int *order,
-                                   const int *slots, const long long *offsets,
-                                   const int *neighbors, const value_t *weights,
-                                   long long weighted, const long long *row_offsets,
-                                   const long long *slice_offsets, int *new_neighbors,
-                                   value_t *new_weights) {
+                                   const int *slots, const long long *offsets, const int *neighbors,
+                                   const value_t *weights, long long weighted,
+                                   const long long *row_offsets, const long long *slice_offsets,
+                                   int *new_neighbors, value_t *new_weights) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
   const long long units = whole_rows + (vertices - whole_rows + WARP - 1) / WARP;
@@ -269,10 +265,14 @@ __device__ __forceinline__ double gather(const int *neighbors, const value_t *we
 #pragma unroll
   for (int some = DEPTH / 2; some > 0; some /= 2) {
     if (!(count & some)) continue;
-    sum += some == 8 ? gather_some<WEIGHTED, 8>(neighbors, weights, contributions, hot_contributions, hot)
-           : some == 4   ? gather_some<WEIGHTED, 4>(neighbors, weights, contributions, hot_contributions, hot)
-           : some == 2 ? gather_some<WEIGHTED, 2>(neighbors, weights, contributions, hot_contributions, hot)
-                       : gather_some<WEIGHTED, 1>(neighbors, weights, contributions, hot_contributions, hot);
+    sum +=
+        some == 8
+            ? gather_some<WEIGHTED, 8>(neighbors, weights, contributions, hot_contributions, hot)
+        : some == 4
+            ? gather_some<WEIGHTED, 4>(neighbors, weights, contributions, hot_contributions, hot)
+        : some == 2
+            ? gather_some<WEIGHTED, 2>(neighbors, weights, contributions, hot_contributions, hot)
+            : gather_some<WEIGHTED, 1>(neighbors, weights, contributions, hot_contributions, hot);
     neighbors += some * WARP;
     if (WEIGHTED) weights += some * WARP;
   }
@@ -280,23 +280,26 @@ __device__ __forceinline__ double gather(const int *neighbors, const value_t *we
 }
 
 // How many of `length` list items fall to this lane when the warp takes turns.
-__device__ __forceinline__ int turns(int length, int lane) { return (length - lane + WARP - 1) / WARP; }
+__device__ __forceinline__ int turns(int length, int lane) {
+  return (length - lane + WARP - 1) / WARP;
+}
 
 template <bool WEIGHTED>
 __device__ __forceinline__ void iterate_rows(
     long long iterations, double tolerance, double damping, int vertices, int idle, int long_rows,
-    int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows, const int *chunk_offsets,
-    const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
-    const value_t *weights, const int *slots, bool slotted,
-    const value_t *inverse_weights, const double *restart, bool restarts, const double *share, bool shares,
-    value_t *contributions, value_t *ranks, double *chunk_sums, int *arrivals, double *partials,
-    unsigned long long *arrived, double *state) {
+    int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows,
+    const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
+    const int *neighbors, const value_t *weights, const int *slots, bool slotted,
+    const value_t *inverse_weights, const double *restart, bool restarts, const double *share,
+    bool shares, value_t *contributions, value_t *ranks, double *chunk_sums, int *arrivals,
+    double *partials, unsigned long long *arrived, double *state) {
   extern __shared__ __align__(8) unsigned char shared[];
   value_t *hot_contributions = (value_t *)shared;
   const int lane = threadIdx.x % WARP, warps = gridDim.x * (blockDim.x / WARP);
   const int warp = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
   const int rows = vertices - idle, slices = (rows - whole_rows + WARP - 1) / WARP;
-  const int after_chunks = narrow_slices + chunks, after_rows = after_chunks + whole_rows - long_rows;
+  const int after_chunks = narrow_slices + chunks,
+            after_rows = after_chunks + whole_rows - long_rows;
   const int units = after_rows + (slices - narrow_slices + SIDE - 1) / SIDE;
   // Units of one kind shrink, so warps take them in turn to and fro: 0 1 2 3 3 2 1 0 0 1 ...
   const auto first_round = [&](int begin) { return begin / warps * warps; };
@@ -331,8 +334,7 @@ __device__ __forceinline__ void iterate_rows(
         ranks[row] = rank;
       } else {
         const value_t contribution = rank * (double)inverse;
-        my_residual +=
-            fabs((double)contribution - (double)old) * (double)((value_t)1 / inverse);
+        my_residual += fabs((double)contribution - (double)old) * (double)((value_t)1 / inverse);
         new_contributions[slotted ? slots[row] : row] = contribution;
       }
     };
@@ -356,7 +358,8 @@ __device__ __forceinline__ void iterate_rows(
       const long long begin = row_offsets[row] + (chunk - first) * (long long)CHUNK;
       const int length = (int)min((long long)CHUNK, row_offsets[row + 1] - begin);
       double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
-                                             turns(length, lane), old_contributions, hot_contributions, hot));
+                                             turns(length, lane), old_contributions,
+                                             hot_contributions, hot));
       // The warp that comes last adds the row's chunks up, always in the same order.
       int before = 0;
       if (lane == 0) {
@@ -383,7 +386,8 @@ __device__ __forceinline__ void iterate_rows(
       const int length = (int)(row_offsets[row + 1] - begin);
       const value_t inverse = inverse_weights[row], old = old_value(row, inverse);
       const double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
-                                                   turns(length, lane), old_contributions, hot_contributions, hot));
+                                                   turns(length, lane), old_contributions,
+                                                   hot_contributions, hot));
       if (lane == 0) finish_row(row, sum, old, inverse);
     }
 
@@ -400,7 +404,8 @@ __device__ __forceinline__ void iterate_rows(
         const int slice = min(first + j, slices - 1);
         const int row = min(whole_rows + slice * WARP + lane, rows - 1);
         begin[j] = slice_offsets[slice] + lane;
-        width[j] = first + j < slices ? (int)((slice_offsets[slice + 1] - begin[j] + lane) / WARP) : 0;
+        width[j] =
+            first + j < slices ? (int)((slice_offsets[slice + 1] - begin[j] + lane) / WARP) : 0;
         inverse[j] = inverse_weights[row];
         old[j] = old_value(row, inverse[j]);
         sum[j] = 0.0;
@@ -470,21 +475,24 @@ __device__ __forceinline__ void iterate_rows(
 // a block. arrived (one) and arrivals (one a long row) are zero before. The last `idle` rows have
 // no edge, so all of them have one rank, state[4], and none is stored; that needs one restart and
 // one share for all.
-extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
-    long long iterations, double tolerance, double damping, long long vertices, long long idle,
-    long long long_rows, long long whole_rows, long long narrow_slices, long long chunks,
-    long long hot, const int *chunk_rows,
-    const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
-    const int *neighbors, const value_t *weights, long long weighted, const int *slots,
-    long long slotted, const value_t *inverse_weights, const double *restart, long long restarts,
-    const double *share, long long shares, value_t *contributions, value_t *ranks,
-    double *chunk_sums, int *arrivals, double *partials, unsigned long long *arrived,
-    double *state) {
-#define RUN(WEIGHTED)                                                                       \
-  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, idle, long_rows, whole_rows,  \
-                         narrow_slices, chunks, hot, chunk_rows, chunk_offsets, row_offsets, slice_offsets, neighbors,       \
-                         weights, slots, slotted, inverse_weights, restart, restarts > 1, share, \
-                         shares > 1, contributions, ranks, chunk_sums, arrivals, partials,       \
-                         arrived, state)
-  if (weighted) RUN(true); else RUN(false);
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    iterate(long long iterations, double tolerance, double damping, long long vertices,
+            long long idle, long long long_rows, long long whole_rows, long long narrow_slices,
+            long long chunks, long long hot, const int *chunk_rows, const int *chunk_offsets,
+            const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
+            const value_t *weights, long long weighted, const int *slots, long long slotted,
+            const value_t *inverse_weights, const double *restart, long long restarts,
+            const double *share, long long shares, value_t *contributions, value_t *ranks,
+            double *chunk_sums, int *arrivals, double *partials, unsigned long long *arrived,
+            double *state) {
+#define RUN(WEIGHTED)                                                                           \
+  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, idle, long_rows, whole_rows, \
+                         narrow_slices, chunks, hot, chunk_rows, chunk_offsets, row_offsets,    \
+                         slice_offsets, neighbors, weights, slots, slotted, inverse_weights,    \
+                         restart, restarts > 1, share, shares > 1, contributions, ranks,        \
+                         chunk_sums, arrivals, partials, arrived, state)
+  if (weighted)
+    RUN(true);
+  else
+    RUN(false);
 }
