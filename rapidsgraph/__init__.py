@@ -1,7 +1,9 @@
 """Graph analytics on dataframes: on a CPU, on a GPU, the same call."""
 
 from . import datasets, generate, verify
+from .algorithms.components import connected_components
 from .algorithms.pagerank import pagerank
+from .algorithms.traversal import bfs, sssp
 from .errors import GraphError, NoGPU, NotConverged, NotEnoughMemory, VerificationError
 from .files import read_edges
 from .graph import Graph
@@ -16,10 +18,13 @@ __all__ = [
     "NotConverged",
     "NotEnoughMemory",
     "VerificationError",
+    "bfs",
+    "connected_components",
     "datasets",
     "estimate_memory",
     "generate",
     "pagerank",
     "read_edges",
+    "sssp",
     "verify",
 ]

@@ -22,6 +22,7 @@ import numpy as np
 
 from .errors import GraphError, NoGPU
 
+FEW = 2**15  # work items that one CPU thread does alone
 KERNELS = Path(__file__).with_name("kernels")
 C_TYPES = {
     "bool": "bool",
@@ -254,6 +255,19 @@ def most_blocks():
     return 32 * cupy.cuda.Device().attributes["MultiProcessorCount"]
 
 
+@contextlib.contextmanager
+def _threads_for(size):
+    """One thread for little work: others would take longer to come than it takes."""
+    import numba
+
+    most = numba.get_num_threads()
+    numba.set_num_threads(1 if size < FEW else most)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(most)
+
+
 def launch(
     stem,
     entry,
@@ -270,7 +284,7 @@ def launch(
     ----------
     size : int
         Work items; on the GPU there are enough threads for one each, up to 64 blocks a
-        multiprocessor (kernels stride over the rest). The CPU twin ignores it.
+        multiprocessor (kernels stride over the rest). On a CPU little work is for one thread.
     geometry : (blocks, threads), optional
         Overrides both.
     cooperative : bool
@@ -287,7 +301,7 @@ def launch(
             for (kind, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
         ]
         check_forked()
-        with one_parallel_kernel:
+        with one_parallel_kernel, _threads_for(size):
             twin(*arguments)
         return
     import cupy
@@ -295,7 +309,7 @@ def launch(
     converted, types = _bind(stem, entry, arguments)
     device = cupy.cuda.Device()
     function = _cuda_function(stem, entry, types, cooperative, device.id)
-    if shared_bytes > 48 * 1024:  # more than that has to be asked for
+    if shared_bytes + function.shared_size_bytes > 48 * 1024:  # more has to be asked for
         function.max_dynamic_shared_size_bytes = shared_bytes
     if geometry is None:
         most = (

@@ -234,7 +234,15 @@ def _from_arrow(chunked, name, fit):
 
 
 def make(kind, columns):
-    """A frame of library `kind` from {name: array or Series}, in that order."""
+    """A frame of library `kind` from {name: array or Series}, in that order.
+
+    Where values are missing, a pair (values, whether there is one); the missing are null, or -1 in
+    arrays, which have no null (None where they hold text).
+    """
+    columns = {
+        name: _with_nulls(kind, *values) if isinstance(values, tuple) else values
+        for name, values in columns.items()
+    }
     if kind == "arrays":
         return {
             name: values.to_numpy() if library_of(values) == "pandas" else values
@@ -252,9 +260,31 @@ def make(kind, columns):
     return table
 
 
+def _with_nulls(kind, values, known):
+    """What `make` puts into a frame for a pair."""
+    library = library_of(values)
+    if library in ("pandas", "cudf"):  # text
+        if library == "cudf":
+            return values.where(importlib.import_module("cudf").Series(known))
+        return (values.astype(object) if kind == "arrays" else values).where(known, None)
+    if kind == "arrays":
+        xp = device.array_module(values)
+        return xp.where(known, values, xp.asarray([-1]).astype(values.dtype))
+    if kind == "cudf":
+        cudf = importlib.import_module(kind)
+        return cudf.Series(values).where(cudf.Series(known))
+    if kind == "pandas":
+        return importlib.import_module(kind).arrays.IntegerArray(values, ~known)
+    import pyarrow
+
+    return pyarrow.array(values, mask=~known)
+
+
 def _to_arrow(values):
     import pyarrow
 
+    if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
+        return values
     if isinstance(values, np.ndarray):
         return pyarrow.array(values)
     return pyarrow.Array.from_pandas(values, type=pyarrow.string())

@@ -140,7 +140,7 @@ class Graph:
         self._weights = None if weights is None else checked_weights(weights, weight, self.xp)
         if self._weights is not None and len(self._weights) != self._rows:
             raise GraphError(f"weights are {len(self._weights)}, rows {self._rows}")
-        self._labels = labels_of(*ends)
+        self._labels, self._own = labels_of(*ends), [a != b for a, b in zip(*ends)]
         extra = vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
         # How many vertices there are is known once they are named; until then, what is sure.
         self._check_memory(len(extra) if isinstance(extra, range) else 0)
@@ -219,7 +219,8 @@ class Graph:
         return self._kept[key]
 
     @property
-    def _built(self):
+    def built(self):
+        """The Adjacency of each direction that has been built so far."""
         return [self.__dict__[name] for name in ("outgoing", "incoming") if name in self.__dict__]
 
     @property
@@ -236,11 +237,11 @@ class Graph:
 
     @property
     def nbytes(self):
-        return sum({id(lists): lists.nbytes for lists in self._built}.values())
+        return sum({id(lists): lists.nbytes for lists in self.built}.values())
 
     @cached_property
     def report(self):
-        lists = self._built[0]
+        lists = self.built[0]
         seen = lists.offsets[1:] > lists.offsets[:-1]
         seen[lists.neighbors] = True
         isolates = int(self.num_vertices - seen.sum())
@@ -250,8 +251,30 @@ class Graph:
         )  # fmt: skip
 
     def label(self, columns):
-        """A frame of the caller's library: vertex names and `columns` ({name: array by id})."""
+        """A frame of the caller's library: vertex names and `columns` ({name: values by id}).
+
+        Values are an array, or a pair (values, whether there is one) where some are missing.
+        """
         return frames.make(self._kind, {**self.names.columns(self.xp), **columns})
+
+    def check_room(self, *columns):
+        """Raise GraphError where a name column has the name of a result's column."""
+        taken = next((label for label in self._labels if label in columns), None)
+        if taken:
+            raise GraphError(f"a name column {taken!r} has no room beside results; rename it")
+
+    def named(self, ids, known, end):
+        """Columns of vertex names, as `label` takes them, of int32 ids where `known`.
+
+        They are called `end` instead of `vertex`; columns that both ends of an edge share are
+        left out.
+        """
+        columns = self.names.columns(self.xp, self.xp.where(known, ids, 0))
+        return {
+            end + label.removeprefix("vertex"): (values, known)
+            for (label, values), is_own in zip(columns.items(), self._own, strict=True)
+            if is_own
+        }
 
     def ids(self, named, what):
         """int32 ids of the vertices that the name columns of an opened frame list."""

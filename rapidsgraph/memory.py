@@ -12,7 +12,12 @@ from .errors import GraphError, NotEnoughMemory
 from .inputs import as_list
 
 # Bytes beyond the graph itself: (a vertex, an arc, an arc with weights).
-ALGORITHMS = {"pagerank": (96, 16, 56)}
+ALGORITHMS = {
+    "bfs": (64, 4, 12),
+    "connected_components": (48, 4, 4),
+    "pagerank": (96, 16, 56),
+    "sssp": (96, 16, 24),
+}
 
 
 class MemoryEstimate(NamedTuple):
@@ -53,7 +58,7 @@ def estimate_memory(
         A file's rows come from its metadata (Parquet) or its size; vertices are bounded by the
         range of integer ids where the file says it, and by two a row elsewhere.
     algorithm : str
-        ``"pagerank"``.
+        ``"pagerank"``, ``"bfs"``, ``"sssp"`` or ``"connected_components"``.
     source, destination : str or list of str, optional
         Columns of a file, where they are not called so.
     weight : str, optional

@@ -37,11 +37,12 @@ class VertexNames:
         self.labels, self.parts, self.count = labels, parts, count
         self.pairs, self.dtype = list(pairs), dtype
 
-    def columns(self, xp):
-        """{label: values} with one value a vertex, by id."""
+    def columns(self, xp, ids=None):
+        """{label: values} with one value a vertex, by id; or one for each of `ids`."""
         if self.parts[0] is None:
-            return {self.labels[0]: xp.arange(self.count, dtype=self.dtype)}
-        place, columns = xp.arange(self.count), []
+            names = xp.arange(self.count, dtype=self.dtype) if ids is None else ids
+            return {self.labels[0]: names.astype(self.dtype, copy=False)}
+        place, columns = xp.arange(self.count) if ids is None else ids, []
         for part, packed in zip(self.parts[:0:-1], self.pairs[::-1]):
             place, within = packed[place] // len(part), packed[place] % len(part)
             columns.append(_taken(part, within, xp))

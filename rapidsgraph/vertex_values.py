@@ -1,11 +1,69 @@
-"""Values given for some vertices, as an array by id: personalization, start, sinks' shares."""
+"""Vertices that callers name: sources; and with values: personalization, start, sinks' shares."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set, ValuesView
 
 import numpy as np
 
 from . import frames
 from .errors import GraphError
+
+
+def source_ids(graph, source, what="source"):
+    """Ids of the vertices a caller names, ascending, each once: int32.
+
+    Parameters
+    ----------
+    graph : Graph
+    source : vertex, or several
+        A name, or a list, tuple, set, range, array or Series of names. Where several columns name
+        a vertex: a frame of them, a tuple of one vertex's names, or a list of such tuples.
+    what : str
+        For messages.
+
+    Raises
+    ------
+    GraphError
+        A vertex that is not in the graph, no vertex at all, or something that names none.
+    """
+    labels = graph.names.labels
+    try:
+        _, table = frames.opened(source)
+    except GraphError:
+        table = _table_of(source, labels, what)
+    ids = graph.ids(table, what)
+    if not ids.size:
+        raise GraphError(f"{what} is empty; name at least one vertex")
+    return graph.xp.unique(ids)
+
+
+def _table_of(source, labels, what):
+    """{label: names} of what is no frame."""
+    if source is None or isinstance(source, (bool, np.bool_)):
+        raise GraphError(f"{what} is {source!r}; name a vertex, or several in a list")
+    if isinstance(source, (Set, ValuesView, Iterator, range)):
+        source = list(source)
+    is_one = isinstance(source, (str, bytes)) or not hasattr(source, "__len__")
+    if is_one or getattr(source, "ndim", 1) == 0:
+        source = [source]
+    if len(labels) == 1:
+        table = {labels[0]: list(source) if isinstance(source, tuple) else source}
+        if isinstance(source, list) and any(isinstance(name, bool) for name in source):
+            raise GraphError(f"{what} is {source!r}; True and False are no vertices")
+    else:
+        vertices = [source] if isinstance(source, tuple) else list(source)
+        are_tuples = [isinstance(v, (tuple, list)) and len(v) == len(labels) for v in vertices]
+        if not all(are_tuples):
+            raise GraphError(
+                f"{what}: a vertex is named by {', '.join(labels)}; give a tuple of {len(labels)}, "
+                "a list of such tuples, or a frame of these columns"
+            )
+        table = {label: [names[i] for names in vertices] for i, label in enumerate(labels)}
+    for label in labels:
+        try:
+            table[label] = frames.column(table, label, "vertex")
+        except GraphError as error:  # which speaks of a column that nobody gave
+            raise GraphError(str(error).replace(f"column {label!r}", what)) from None
+    return table
 
 
 def values_by_id(graph, given, what):

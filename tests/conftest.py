@@ -140,6 +140,56 @@ def ranks_of(result):
     return dict(zip(names, frame["pagerank"].tolist()))
 
 
+def listed(result):
+    """{column: list} of any result; None where there is nothing, which in arrays is -1."""
+    if isinstance(result, pandas.DataFrame):
+        return {
+            name: [None if value is pandas.NA or value != value else value for value in values]
+            for name, values in ((name, result[name].tolist()) for name in result)
+        }
+    if not isinstance(result, dict):
+        table = result.to_arrow() if hasattr(result, "to_arrow") else pyarrow.table(result)
+        return table.to_pydict()
+    columns = {name: on_host(values) for name, values in result.items()}
+    for name in columns:
+        values = columns[name]
+        columns[name] = values.tolist()
+        if name.startswith(("distance", "predecessor")) and values.dtype.kind in "iu":
+            none = values == np.array(-1).astype(values.dtype)
+            columns[name] = [None if n else value for n, value in zip(none, values.tolist())]
+        if values.dtype.kind == "O":
+            columns[name] = [value if value == value else None for value in values.tolist()]
+    return columns
+
+
+def paths_of(result, names=("vertex",)):
+    """{vertex: distance} and {vertex: predecessor} of any result of bfs and sssp.
+
+    The second is None where the result has no predecessors. Vertices of several name columns are
+    tuples, and so are their predecessors.
+    """
+    columns = listed(result)
+    vertices = list(zip(*(columns.pop(name) for name in names)))
+    assert vertices == sorted(set(vertices))
+    one = len(names) == 1
+    vertices = [name[0] for name in vertices] if one else vertices
+    distances = dict(zip(vertices, columns.pop("distance")))
+    if not columns:
+        return distances, None
+    assert list(columns) == [
+        name.replace("vertex", "predecessor") for name in names if name.startswith("vertex")
+    ]
+    if one:
+        return distances, dict(zip(vertices, columns.pop("predecessor")))
+    shared = [None if name.startswith("vertex") else place for place, name in enumerate(names)]
+    predecessors = []
+    for vertex, *parts in zip(vertices, *columns.values()):
+        parts = iter(parts)
+        whole = tuple(next(parts) if place is None else vertex[place] for place in shared)
+        predecessors.append(None if None in whole else whole)
+    return distances, dict(zip(vertices, predecessors))
+
+
 def columns_of(edges):
     """{source, destination, weight} of a list of triples, as FrameMaker takes them."""
     source, destination, weight = zip(*edges) if edges else ((), (), ())

@@ -70,3 +70,76 @@ def pagerank(
 def _shares(values, names):
     total = math.fsum(values.values())
     return {name: values.get(name, 0.0) / total for name in names}
+
+
+def bfs(edges, sources, vertices=(), *, depth_limit=None, directed=True):
+    """{vertex: distance or None} and {vertex: predecessor or None}, sorted by vertex."""
+    edges = [(a, b, 1) for a, b, _ in edges]
+    limit = math.inf if depth_limit is None else depth_limit
+    distance, predecessor = sssp(edges, sources, vertices, cutoff=limit, directed=directed)
+    levels = {name: None if d == math.inf else int(d) for name, d in distance.items()}
+    return levels, predecessor
+
+
+def sssp(edges, sources, vertices=(), *, cutoff=math.inf, directed=True):
+    """{vertex: distance} and {vertex: predecessor or None}, sorted by vertex."""
+    names = sorted({*vertices, *(end for edge in edges for end in edge[:2])})
+    arcs = {name: [] for name in names}
+    for a, b, weight in edges:
+        arcs[a].append((b, float(weight)))
+        if not directed:
+            arcs[b].append((a, float(weight)))
+    distance = dict.fromkeys(names, math.inf)
+    distance.update(dict.fromkeys(sources, 0.0))
+    changed = sorted(set(sources))
+    while changed:
+        again = set()
+        for a in changed:
+            for b, weight in arcs[a]:
+                if distance[a] + weight < distance[b] and distance[a] + weight <= cutoff:
+                    distance[b] = distance[a] + weight
+                    again.add(b)
+        changed = sorted(again, key=distance.get)
+    return distance, _predecessors(arcs, distance, set(sources))
+
+
+def _predecessors(arcs, distance, sources):
+    """The smallest of those nearer to a source; else of the equals fewest steps from such."""
+    valid = {name: [] for name in distance}
+    equals = {name: [] for name in distance}
+    for a, ends in arcs.items():
+        for b, weight in ends:
+            if distance[a] < math.inf and distance[a] + weight == distance[b] < math.inf:
+                (valid if distance[a] < distance[b] else equals)[b].append(a)
+    best = {b: min(a) for b, a in valid.items() if a and b not in sources}
+    rooted = {*best, *sources}
+    while True:
+        # Only those that were rooted before this round count in it.
+        new = {b: [a for a in equals[b] if a in rooted] for b in distance if b not in rooted}
+        new = {b: min(a) for b, a in new.items() if a}
+        if not new:
+            return {name: best.get(name) for name in distance}
+        best.update(new)
+        rooted.update(new)
+
+
+def components(edges, vertices=()):
+    """{vertex: component}, sorted by vertex; 0 is the largest, then by smallest vertex."""
+    names = sorted({*vertices, *(end for edge in edges for end in edge[:2])})
+    near = {name: [] for name in names}
+    for a, b, _ in edges:
+        near[a].append(b)
+        near[b].append(a)
+    groups, seen = [], set()
+    for name in names:
+        group, new = [], [name] if name not in seen else []
+        seen.update(new)
+        while new:
+            group += new
+            new = list(dict.fromkeys(b for a in new for b in near[a] if b not in seen))
+            seen.update(new)
+        if group:
+            groups.append(group)
+    groups.sort(key=lambda group: (-len(group), group[0]))
+    number = {name: place for place, group in enumerate(groups) for name in group}
+    return {name: number[name] for name in names}

@@ -248,10 +248,15 @@ class FakeCuGraph(types.ModuleType):
         return is_symmetric
 
     def SGGraph(self, handle, symmetric, sources, destinations, *, symmetrize, **options):
-        assert symmetrize == symmetric and not options["do_expensive_check"]
+        assert symmetrize in (symmetric, False) and not options["do_expensive_check"]
         columns = {"source": sources, "destination": destinations}
-        everyone = options["vertices_array"]
-        return rg.Graph(columns, directed=not symmetric, vertices=everyone)
+        everyone, weights = options["vertices_array"], options["weight_array"]
+        if weights is not None:
+            columns["weight"] = weights
+        weight = None if weights is None else "weight"
+        graph = rg.Graph(columns, weight=weight, directed=not symmetrize, vertices=everyone)
+        graph.symmetric = symmetric
+        return graph
 
     def pagerank(self, handle, graph, *nothing_and_numbers, fail_on_nonconvergence):
         assert nothing_and_numbers[:4] == (None,) * 4 and not fail_on_nonconvergence
@@ -262,6 +267,24 @@ class FakeCuGraph(types.ModuleType):
             precision="single",
         )  # fmt: skip
         return ranks["vertex"][::-1], ranks["pagerank"][::-1], tolerance > 0
+
+    def bfs(self, handle, graph, sources, both_ways, limit, predecessors, check):
+        assert limit < 0 and not check and graph.symmetric >= both_ways
+        found = rg.bfs(graph, sources, predecessors=predecessors)
+        distances = np.where(found["distance"] < 0, 2**31 - 1, found["distance"])
+        return distances[::-1], None, found["vertex"][::-1]
+
+    def sssp(self, handle, graph, source, cutoff, predecessors, check):
+        assert cutoff == np.inf and predecessors and not check
+        found = rg.sssp(graph, source)
+        kind = graph.outgoing.weights.dtype
+        distances = np.minimum(found["distance"], np.finfo(kind).max).astype(kind)
+        return found["vertex"][::-1], distances[::-1], None
+
+    def weakly_connected_components(self, handle, graph, *arrays_and_check):
+        assert graph.symmetric and arrays_and_check == (None,) * 4 + (False,)
+        found = rg.connected_components(graph)
+        return found["vertex"][::-1], found["component"][::-1] + 7
 
     def out_degrees(self, handle, graph, vertices, check):
         return None, graph.out_degrees

@@ -1,4 +1,4 @@
-"""The command's results, mistakes and exit codes; test_cli_process.py runs it as a process."""
+"""Results, mistakes and exit codes of `pagerank` and commands that read no graph."""
 
 import os
 import re
@@ -249,7 +249,7 @@ def test_errors_of_the_machine_are_one_line(edges, monkeypatch, error):
 def test_version_and_help():
     assert run("--version").stdout == f"rapidsgraph {rg.__version__}\n"
     assert "pagerank" in run("--help").stdout
-    for name in ("pagerank", "doctor", "demo", "generate"):
+    for name in ("pagerank", "bfs", "sssp", "components", "doctor", "demo", "generate"):
         assert "Usage" in run(name, "-h").stdout
 
 

@@ -53,9 +53,10 @@ def test_a_closed_pipe_is_quiet(tmp_path):
     assert process.returncode in (1, -signal.SIGPIPE)
 
 
-def test_a_terminal_gets_a_table(edges):
+def shown_on_a_terminal(*arguments):
+    """Both streams, without colours."""
     master, slave = pty.openpty()
-    process = start("pagerank", edges, stdout=slave, stderr=slave, stdin=slave)
+    process = start(*arguments, stdout=slave, stderr=slave, stdin=slave)
     os.close(slave)
     shown = b""
     while True:
@@ -67,11 +68,38 @@ def test_a_terminal_gets_a_table(edges):
             break
         shown += block
     os.close(master)
-    shown = re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
     assert process.wait(60) == 0
+    return re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
+
+
+def test_a_terminal_gets_a_table(edges):
+    shown = shown_on_a_terminal("pagerank", edges)
     assert re.search(r"┃\s*rank\s*┃\s*vertex\s*┃\s*pagerank\s*┃", shown)
     assert re.search(r"│\s*1\s*│\s*a\s*│\s*0\.48\d+\s*│", shown)
     assert "3 vertices, 3 edges on the CPU" in shown
+
+
+def test_a_terminal_gets_tables_and_what_they_leave_out(edges):
+    shown = shown_on_a_terminal("bfs", edges, "--from", "a")
+    assert re.search(r"┃\s*distance\s*┃\s*vertices\s*┃", shown)
+    assert re.search(r"│\s*1\s*│\s*1\s*│", shown)
+    assert "3 vertices, 3 edges on the CPU" in shown
+    assert "reached 2 of 3 vertices, the farthest at distance 1" in shown
+    shown = shown_on_a_terminal("sssp", edges, "--from", "c")
+    assert re.search(r"┃\s*vertex\s*┃\s*distance\s*┃\s*predecessor\s*┃", shown)
+    assert re.search(r"│\s*b\s*│\s*2\s*│\s*a\s*│", shown)
+    assert "there is no column 'weight', and no --weight names one: each row costs 1" in shown
+    assert "reached 3 of 3 vertices, the farthest at distance 2" in shown
+    shown = shown_on_a_terminal("components", edges)
+    assert re.search(r"┃\s*component\s*┃\s*vertices\s*┃", shown)
+    assert re.search(r"│\s*0\s*│\s*3\s*│", shown)
+    assert "components: 1, the largest of 3 vertices" in shown
+
+
+def test_a_weight_that_was_not_asked_for_is_said(edges):
+    write_frame(EDGES.assign(weight=0.5), edges)
+    shown = shown_on_a_terminal("sssp", edges, "--from", "a")
+    assert "an edge costs what column 'weight' says" in shown
 
 
 INTERRUPTED = "error: interrupted; no half-written file is left\n"
@@ -104,20 +132,24 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
+    ("command", "module", "name"),
     [
-        ("rapidsgraph.files", "read_edges"),
-        ("rapidsgraph", "Graph"),
-        ("rapidsgraph", "pagerank"),
-        ("rapidsgraph.formats", "write"),
-        ("rapidsgraph.formats", "_write_rows"),
+        ("pagerank", "rapidsgraph.files", "read_edges"),
+        ("pagerank", "rapidsgraph", "Graph"),
+        ("pagerank", "rapidsgraph", "pagerank"),
+        ("pagerank", "rapidsgraph.formats", "write"),
+        ("pagerank", "rapidsgraph.formats", "_write_rows"),
+        ("bfs --from a", "rapidsgraph", "bfs"),
+        ("sssp --from a", "rapidsgraph", "sssp"),
+        ("components", "rapidsgraph", "connected_components"),
     ],
 )
-def test_ctrl_c_at_any_time_leaves_the_old_result(edges, module, name):
+def test_ctrl_c_at_any_time_leaves_the_old_result(edges, command, module, name):
     result = edges.with_name("r.csv")
     result.write_text("old")
     program = INTERRUPTS_ITSELF.format(module=module, name=name)
-    process = start("pagerank", edges, "--output", result, program=program)
+    command, *options = command.split()
+    process = start(command, edges, *options, "--output", result, program=program)
     assert process.communicate(timeout=60) == ("", INTERRUPTED)
     assert process.returncode == 130
     assert sorted(os.listdir(edges.parent)) == ["edges.csv", "r.csv"]

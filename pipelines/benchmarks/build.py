@@ -42,12 +42,8 @@ def measure_case(case, everyone, effort, clock):
         if case.case not in builder.cases:
             continue
         row = found[builder] = {"table": "build"} | about(builder, case)
-        try:
-            wrong = builder.problem(case, builder.build(case))
-            row["check"] = wrong or "ok"
-        except Exception as error:  # one library's trouble must not end the run
-            row["check"] = f"failed: {type(error).__name__}: {error}"[:300]
-        if row["check"] == "ok":
+        wrong = command.attempted(row, lambda: builder.problem(case, builder.build(case)))  # noqa: B023
+        if row.setdefault("check", wrong or "ok") == "ok":
             jobs[builder] = partial(clock.ms, partial(builder.build, case))
     times = timing.rounds(jobs, effort.rounds, effort.build, clock)
     own = {one.by: one for one in found if one.library == "rapidsgraph"}
@@ -133,29 +129,22 @@ def gpu_memory(workload, everyone, clock, allocator):
     return rows
 
 
-def warm_up(everyone, xp):
-    """Compile whatever is compiled on first use."""
-    for name in CASES:
-        case = make_case(load("rmat6", xp), name)
-        for builder in everyone:
-            if name in builder.cases:
-                try:
-                    builder.build(case)
-                except Exception:  # measuring it will say so
-                    continue
+def build_where_taken(builder, case):
+    if case.case in builder.cases:
+        builder.build(case)
 
 
 def main(arguments=None):
-    found = command.options("Time graph builds, beside other libraries.", arguments)
+    graphs = CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS
+    found = command.options("Time graph builds, beside other libraries.", arguments, graphs)
     session = command.Session("build", found, seed=SEED)
     effort, clock, xp = found.effort, session.clock, session.xp
     everyone = builders(found.on_gpu, session.notes)
-    names = QUICK_GRAPHS if found.quick else GPU_GRAPHS if found.on_gpu else CPU_GRAPHS
-    names = found.graphs.split(",") if found.graphs else names
-    with command.progress("Builds", len(names) * len(CASES) + 4 * len(CASES) + 1) as step:
+    with command.progress("Builds", (len(found.names) + 4) * len(CASES) + 1) as step:
         step("warming up")
-        warm_up(everyone, xp)
-        for workload in session.graphs(names):
+        tiny = [make_case(load("rmat6", xp), name) for name in CASES]
+        command.warm_up(tiny, everyone, build_where_taken)
+        for workload in session.graphs(found.names):
             rows = measure(workload, everyone, effort, clock, step)
             session.rows += [{"table": "graph"} | workload.facts(), *rows]
             if found.on_gpu:

@@ -32,7 +32,11 @@ QUICK = Effort(
 )
 
 
-def options(description, arguments):
+def options(description, arguments, graphs, extend=None):
+    """Parsed arguments; `graphs` are the names that a run on a CPU, on a GPU, or a quick one takes.
+
+    `extend` adds options of one benchmark alone to the parser.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     parser.add_argument("--graphs", help="names with commas between them, such as rmat18,NY")
@@ -43,13 +47,34 @@ def options(description, arguments):
         "--patience", type=float, default=0.0, metavar="SECONDS",
         help="how long in all to repeat runs that other processes disturbed (default: none)",
     )  # fmt: skip
+    if extend:
+        extend(parser)
     found = parser.parse_args(arguments)
     problem = None if found.device == "cpu" else device.gpu_problem()
     if found.device == "gpu" and problem:
         parser.error(f"--device gpu: {problem}")
     found.on_gpu = found.device != "cpu" and not problem
     found.effort = QUICK if found.quick else Effort()
+    on_cpu, on_gpu, quick = graphs
+    found.names = quick if found.quick else on_gpu if found.on_gpu else on_cpu
+    if found.graphs:
+        found.names = found.graphs.split(",")
     return found
+
+
+def attempted(row, work):
+    """What `work` returns; where it fails None, and the row says why: it must not end the run."""
+    try:
+        return work()
+    except Exception as error:  # libraries raise whatever they like
+        row["check"] = f"failed: {type(error).__name__}: {error}"[:300]
+
+
+def warm_up(cases, contenders, work):
+    """Call `work(contender, case)` for all, to compile what compiles on first use."""
+    for case in cases:
+        for contender in contenders:
+            attempted({}, lambda: work(contender, case))  # noqa: B023
 
 
 class Session:
@@ -81,6 +106,16 @@ class Session:
                 yield load(name, self.xp, self.data)
             except Missing as missing:
                 self.notes.append(str(missing))
+
+    def peers(self, on_cpu, on_gpu):
+        """Contenders of other libraries, made by a function, or by one of gpu.py named `on_gpu`."""
+        if self.xp is not np:
+            from pipelines.benchmarks import gpu
+
+            on_cpu = getattr(gpu, on_gpu)
+        contenders, notes = on_cpu()
+        self.notes += notes
+        return contenders
 
     @property
     def records(self):

@@ -39,6 +39,11 @@ class Contender:
     def value_type(self):
         return PRECISIONS[self.precision]
 
+    def about(self):
+        """What records say of it."""
+        names = ("library", "implementation", "precision", "note")
+        return {name: getattr(self, name) for name in names}
+
     def state(self, workload):
         """What iterate and solve take."""
         return self.prepare(workload)

@@ -4,6 +4,8 @@ cuGraph is called through pylibcugraph, so that no dataframe layer is in the way
 shares one RMM pool where RMM is there, as cuDF's users have it.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from pipelines.benchmarks.contenders import (
@@ -16,6 +18,7 @@ from pipelines.benchmarks.contenders import (
     Product,
     found,
 )
+from pipelines.benchmarks.searchers import CLOSE, Searcher
 
 POOL_BYTES = 8 << 30
 RAPIDS = "it comes from NVIDIA's package index or PyPI, as pylibcugraph-cu12 or -cu13"
@@ -117,8 +120,12 @@ def cugraph_graph(
     renumber=True,
     transposed=True,
     symmetric=False,
+    symmetrize=None,
 ):
-    """A pylibcugraph.SGGraph of device arrays, with the isolated ones below `vertices` if given."""
+    """A pylibcugraph.SGGraph of device arrays, with the isolated ones below `vertices` if given.
+
+    A symmetric graph is given each edge once, unless `symmetrize` is False.
+    """
     import cupy
 
     everyone = None if vertices is None else cupy.arange(vertices, dtype=np.int32)
@@ -132,8 +139,74 @@ def cugraph_graph(
         renumber=renumber,
         do_expensive_check=False,
         vertices_array=everyone,
-        symmetrize=symmetric,
+        symmetrize=symmetric if symmetrize is None else symmetrize,
     )
+
+
+class CuGraphSearch(Searcher):
+    """pylibcugraph's bfs, sssp and weakly_connected_components, which needs a symmetric graph."""
+
+    library = "cuGraph"
+
+    def __init__(self, pylibcugraph, handle, *arguments, renumber=True, precision="single"):
+        super().__init__(*arguments, precision=precision)
+        self.pylibcugraph, self.handle, self.renumber = pylibcugraph, handle, renumber
+        self.symmetric_only = self.implementation == "direction-optimizing"
+        sides = "symmetric" if self.task == "components" else "as given"
+        self.form = (precision, renumber, sides)
+        self.note = "; ".join(filter(None, [self.note, "through pylibcugraph"]))
+
+    def prepare(self, workload):
+        arcs, weights = workload.arcs, workload.arc_weights.astype(self.value_type)
+        symmetric = workload.symmetric
+        if self.task == "components" and not symmetric:
+            arcs, weights, symmetric = replace(workload, directed=False).arcs, None, True
+        return cugraph_graph(
+            self.pylibcugraph,
+            self.handle,
+            *arcs,
+            workload.vertices,
+            weights,
+            renumber=self.renumber,
+            transposed=False,
+            symmetric=symmetric,
+            symmetrize=False,
+        )
+
+    def run(self, graph, workload):
+        library, handle = self.pylibcugraph, self.handle
+        if self.task == "components":
+            return library.weakly_connected_components(handle, graph, None, None, None, None, False)
+        if self.task == "sssp":
+            return library.sssp(handle, graph, workload.start, np.inf, self.predecessors, False)[:2]
+        start = workload.xp.asarray([workload.start], np.int32)
+        distances, _, vertices = library.bfs(
+            handle, graph, start, self.symmetric_only, -1, self.predecessors, False
+        )
+        return vertices, distances
+
+    def by_vertex(self, answer, workload):
+        vertices, values = answer
+        ordered = values.copy()
+        ordered[vertices] = values
+        return super().by_vertex(ordered, workload)
+
+
+def gpu_searchers():
+    """(searchers, notes on what is missing)."""
+    notes, peers = [], []
+    if pylibcugraph := found("pylibcugraph", notes, RAPIDS):
+        both = [pylibcugraph, pylibcugraph.ResourceHandle()]
+        for way in ("top-down", "direction-optimizing"):
+            peers += [CuGraphSearch(*both, "bfs", way, kept) for kept in (True, False)]
+        unordered = "top-down, not renumbered"
+        peers.append(CuGraphSearch(*both, "bfs", unordered, False, renumber=False))
+        for precision in PRECISIONS:
+            note = f"always with predecessors; distances may be off by {CLOSE[precision]:g} of them"
+            peers.append(CuGraphSearch(*both, "sssp", "sssp", True, note, precision=precision))
+        note = "the graph is made symmetric before"
+        peers.append(CuGraphSearch(*both, "components", "weak", None, note))
+    return peers, notes
 
 
 def gpu_peers():

@@ -60,21 +60,10 @@ def measure(workload, contenders, effort, clock, rate=None, step=lambda text: No
     found, jobs = {}, {}
     for contender in contenders:
         step(f"{workload.name}: {contender}")
-        row = {
-            "table": "pagerank",
-            "graph": workload.name,
-            "library": contender.library,
-            "implementation": contender.implementation,
-            "precision": contender.precision,
-            "note": contender.note,
-        }
+        row = {"table": "pagerank", "graph": workload.name} | contender.about()
         found[contender] = row
-        try:
-            job = prepared(contender, workload, truth, row, effort, clock)
-        except Exception as error:  # one library's trouble must not end the run
-            row["check"] = f"failed: {type(error).__name__}: {error}"[:300]
-            job = None
-        if job:
+        work = partial(prepared, contender, workload, truth, row, effort, clock)
+        if job := command.attempted(row, work):
             jobs[contender] = job
     step(f"{workload.name}: taking turns")
     times = timing.rounds(jobs, effort.rounds, 2 * effort.build, clock)
@@ -178,39 +167,27 @@ def on_host(values):
     return values.get() if hasattr(values, "get") else np.asarray(values)
 
 
-def warm_up(contenders, xp):
-    """Compile whatever is compiled on first use."""
-    tiny = load("rmat6", xp)
-    for workload in (tiny, replace(tiny, directed=False)):
-        for contender in contenders:
-            try:
-                state = contender.state(workload)
-                contender.solve(state)
-                if contender.counts:
-                    contender.iterate(state, 2)
-            except Exception:  # measuring it will say so
-                continue
+def once(contender, workload):
+    """Whatever is timed, once."""
+    state = contender.state(workload)
+    contender.solve(state)
+    if contender.counts:
+        contender.iterate(state, 2)
 
 
 def main(arguments=None):
-    found = command.options("Time PageRank, beside other libraries.", arguments)
+    graphs = CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS
+    found = command.options("Time PageRank, beside other libraries.", arguments, graphs)
     session = command.Session("pagerank", found, seed=SEED)
     clock, xp = session.clock, session.xp
-    if found.on_gpu:
-        from pipelines.benchmarks.gpu import gpu_peers as peers
-    else:
-        peers = cpu_peers
-    others, notes = peers()
-    session.notes += notes
-    contenders = ours(on_gpu=found.on_gpu) + others
-    names = QUICK_GRAPHS if found.quick else GPU_GRAPHS if found.on_gpu else CPU_GRAPHS
-    names = found.graphs.split(",") if found.graphs else names
-    with command.progress("PageRank", len(names) * (len(contenders) + 1) + 1) as step:
+    contenders = ours(on_gpu=found.on_gpu) + session.peers(cpu_peers, "gpu_peers")
+    with command.progress("PageRank", len(found.names) * (len(contenders) + 1) + 1) as step:
         step("warming up")
-        warm_up(contenders, xp)
+        tiny = load("rmat6", xp)
+        command.warm_up((tiny, replace(tiny, directed=False)), contenders, once)
         rate = timing.copy_rate(clock, found.effort.copy_bytes)
         session.start["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
-        for workload in session.graphs(names):
+        for workload in session.graphs(found.names):
             try:
                 rows = measure(workload, contenders, found.effort, clock, rate, step)
             except rg.GraphError as error:  # also a reference that verify rejects

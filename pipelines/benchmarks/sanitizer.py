@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +31,25 @@ def edges(hub=7000, vertices=9001):
     return np.concatenate(sources), np.concatenate(destinations), vertices
 
 
-def work():
-    """Build and rank on the GPU, a few iterations each; the ranks must be those of the CPU."""
+def on_both(columns, run):
+    """What `run` makes of the columns on a CPU and on the GPU, as NumPy arrays."""
+    import cupy
+
+    for xp in (np, cupy):
+        answer = run({name: xp.asarray(values) for name, values in columns.items()})
+        yield {name: cupy.asnumpy(values) for name, values in answer.items()}
+
+
+def same(columns, run):
+    """Run on both devices; the answers must be equal."""
+    on_cpu, on_gpu = on_both(columns, run)
+    assert on_cpu.keys() == on_gpu.keys()
+    for name, values in on_cpu.items():
+        np.testing.assert_array_equal(values, on_gpu[name], err_msg=name)
+
+
+def ranks():
+    """PageRank, a few iterations of each method; and the generators, of which it takes a grid."""
     import cupy
 
     import rapidsgraph as rg
@@ -44,11 +62,11 @@ def work():
     start = {"vertex": everyone[:50], "value": np.arange(1.0, 51.0)}
 
     def same_ranks(frame, graph_options, **options):
-        found = []
-        for xp in (np, cupy):
-            graph = rg.Graph({k: xp.asarray(v) for k, v in frame.items()}, **graph_options)
-            ranks = rg.pagerank(graph, tolerance=0, max_iterations=3, **options)["pagerank"]
-            found.append(cupy.asnumpy(ranks))
+        def run(columns):
+            graph = rg.Graph(columns, **graph_options)
+            return rg.pagerank(graph, tolerance=0, max_iterations=3, **options)
+
+        found = [answer["pagerank"] for answer in on_both(frame, run)]
         single = options.get("precision") == "single"
         np.testing.assert_allclose(*found, atol=1e-6 if single else 1e-13, rtol=0)
 
@@ -62,10 +80,81 @@ def work():
                 same_ranks(frame, graph_options, method=method)
     same_ranks(frame, graph_options, precision="single")
     same_ranks(frame, graph_options, personalization=start, start=start)
-    grid = generate.grid_arrays(cupy, 90, 90, keep=0.8, seed=3)  # narrow lists alone
-    same_ranks(dict(zip(("source", "destination"), map(cupy.asnumpy, grid[:2]))), {})
+    same_ranks(lattice(), {})  # narrow lists alone
     generate.rmat_arrays(cupy, 10, 8, seed=4, weights=(1, 2))
     generate.uniform_arrays(cupy, 1000, 5000, seed=5)
+
+
+def lattice():
+    """A grid's columns, with weights that differ by orders of magnitude."""
+    from rapidsgraph import generate
+
+    sources, destinations, weights = generate.grid_arrays(
+        np, 90, 90, keep=0.8, seed=3, weights=(0, 1)
+    )
+    return {"source": sources, "destination": destinations, "weight": weights**8}
+
+
+def searches():
+    """What traversals and components run on: {name: (columns, sources)}."""
+    sources, destinations, vertices = edges()
+    ends = {"source": sources, "destination": destinations}
+    hub = ends | {"weight": np.random.default_rng(2).random(sources.size)}
+    into, out_of = np.arange(300), np.arange(1, 301)
+    path = {"source": into, "destination": out_of, "weight": np.ones(300, np.int64)}
+    back = {"source": destinations, "destination": sources}
+    return {
+        "into the hub": (hub, [1]),
+        "hub": (hub | back, [0]),
+        "many sources": (hub | back, list(range(500, 4000))),
+        "equal weights": (hub | {"weight": np.ones(sources.size, np.int32)}, [3, 8]),
+        "no weight": (back | {"weight": np.where(hub["weight"] < 0.7, 0, hub["weight"])}, [0]),
+        "path": (path, [0]),
+        "path, no weight": (path | {"weight": np.zeros(300)}, [0]),
+        "lattice": (lattice(), [0, 5]),
+    }
+
+
+def traversals():
+    """BFS and SSSP of frames and of graphs, without direction and within limits."""
+    import rapidsgraph as rg
+
+    for columns, start in searches().values():
+        graph_of = {
+            "frame": lambda columns: columns,
+            "directed": partial(rg.Graph, weight="weight", multi_edges="min"),
+            "undirected": partial(rg.Graph, weight="weight", multi_edges="min", directed=False),
+        }
+        for make in graph_of.values():
+            same(columns, lambda given: rg.bfs(make(given), start))  # noqa: B023
+            same(columns, lambda given: rg.sssp(make(given), start))  # noqa: B023
+        same(columns, lambda given: rg.bfs(given, start, depth_limit=2, predecessors=False))  # noqa: B023
+        same(columns, lambda given: rg.sssp(given, start, cutoff=0.4, predecessors=False))  # noqa: B023
+
+
+def components():
+    """Components by lists of one direction, of both, and without direction."""
+    import rapidsgraph as rg
+
+    def with_both(columns):
+        graph = rg.Graph(columns)
+        _ = graph.incoming
+        return rg.connected_components(graph)
+
+    for columns, _ in searches().values():
+        same(columns, rg.connected_components)
+        same(columns, with_both)
+        same(columns, lambda given: rg.connected_components(rg.Graph(given, directed=False)))
+
+
+PARTS = {"ranks": ranks, "traversals": traversals, "components": components}
+
+
+def work(parts):
+    import cupy
+
+    for part in parts:
+        PARTS[part]()
     cupy.cuda.Device().synchronize()
 
 
@@ -78,22 +167,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path)
     parser.add_argument("--tools", default=",".join(TOOLS), help="which, with commas between")
+    parser.add_argument("--only", default=",".join(PARTS), help="which kernels, likewise")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.work:
-        work()
+        work(arguments.only.split(","))
         return 0
     records = []
     for tool in arguments.tools.split(","):
         command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
         command += ["--kernel-name-exclude", "kernel_substring=cupy"]  # CuPy's own are not ours
-        command += [sys.executable, __file__, "--work"]
+        command += [sys.executable, __file__, "--work", "--only", arguments.only]
         done = subprocess.run(command, capture_output=True, text=True)
         said = done.stdout + done.stderr
         found = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", said)
         record = {
             "benchmark": "sanitizer",
             "tool": tool,
+            "kernels": arguments.only,
             "gpu": gpu_name(),
             "date": datetime.date.today().isoformat(),
             "exit_code": done.returncode,

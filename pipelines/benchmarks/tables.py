@@ -4,11 +4,17 @@ HEADINGS = {
     "library": "library",
     "implementation": "implementation",
     "precision": "precision",
+    "predecessors": "predecessors",
     "case": "rows",
     "iteration_ms": "an iteration, ms",
+    "run_ms": "a run, ms",
     "ratio": "times ours",
+    "cost": "times without predecessors",
+    "level_us": "a level, µs",
+    "rounds": "iterations",
     "floor_ms": "floor, ms",
     "first_ms": "first call, ms",
+    "frame_ms": "from the frame, ms",
     "build_ms": "build, ms",
     "solve_ms": "to convergence, ms",
     "ten_ms": "10 iterations with transfers, ms",
@@ -24,15 +30,37 @@ COLUMNS = {
         "library", "implementation", "precision", "iteration_ms", "spread", "ratio", "floor_ms",
         "solve_ms", "build_ms", "first_ms", "check", "note",
     ],
+    "bfs": [
+        "library", "implementation", "predecessors", "run_ms", "spread", "ratio", "cost",
+        "level_us", "rounds", "build_ms", "first_ms", "frame_ms", "check", "note",
+    ],
+    "sssp": [
+        "library", "implementation", "precision", "predecessors", "run_ms", "spread", "ratio",
+        "cost", "rounds", "build_ms", "first_ms", "frame_ms", "check", "note",
+    ],
+    "components": [
+        "library", "implementation", "run_ms", "spread", "ratio", "build_ms", "first_ms",
+        "frame_ms", "check", "note",
+    ],
     "build": ["case", "library", "implementation", "build_ms", "spread", "ratio", "check", "note"],
     "memory": ["case", "library", "implementation", "bytes_per_row", "estimate_per_row", "note"],
 }  # fmt: skip
-TIMED = {"pagerank": "iteration_ms", "build": "build_ms"}  # whose spread a table shows
+TIMED = {  # whose spread a table shows
+    "pagerank": "iteration_ms",
+    "bfs": "run_ms",
+    "sssp": "run_ms",
+    "components": "run_ms",
+    "build": "build_ms",
+}
 TITLES = {
     "pagerank": "PageRank",
+    "bfs": "BFS",
+    "sssp": "SSSP",
+    "components": "Connected components",
     "build": "Graph build",
     "memory": "Peak memory of a build, above the frame",
 }
+FOUND = ("levels", "farthest", "components")  # what a search finds out about its graph
 # Rows are methods, columns graphs, as the papers print theirs.
 PIVOTS = {
     "iteration_ms": "The methods: one iteration, ms",
@@ -53,6 +81,8 @@ def markdown(records, name):
     facts = {record["graph"]: record for record in kinds.pop("graph", [])}
     if "pagerank" in kinds:
         parts += pivots(kinds["pagerank"])
+    for task in ("bfs", "sssp", "components"):
+        parts += systems(kinds.get(task, []), task)
     for kind, rows in kinds.items():
         if kind not in COLUMNS:
             parts.append(grid(rows, list(dict.fromkeys(key for row in rows for key in row))))
@@ -88,6 +118,8 @@ def graph_lines(facts):
         f"{facts['origin']}: {facts['vertices']:,} vertices, {facts['rows']:,} rows, {kind}, "
         f"{facts['arcs']:,} arcs without repetitions."
     )
+    if "start" in facts:
+        text += f" Searches start at vertex {facts['start']:,}, the {facts['start_rule']}."
     for key, what in (("upload_ms", "columns to the device"), ("download_ms", "ranks back")):
         if key in facts:
             text += f" Transfer of {what}: {cell(facts, key)} ms."
@@ -125,6 +157,23 @@ def pivots(rows):
     return parts
 
 
+def systems(rows, task):
+    """A row for each graph: iterations, and the fastest of each library, as WolfPath's table 5."""
+    lines, rows = {}, [row for row in rows if row.get("run_ms")]
+    for row in rows:
+        about = {key: row[key] for key in ("graph", *FOUND) if key in row}
+        line = lines.setdefault(row["graph"], about)
+        best = line.get(row["library"], row["run_ms"])
+        if row["run_ms"]["median"] <= best["median"]:
+            line[row["library"]] = row["run_ms"]
+            line["rounds"] = row.get("rounds") or line.get("rounds")
+    if not lines:
+        return []
+    columns = ["graph", *FOUND, "rounds", *dict.fromkeys(row["library"] for row in rows)]
+    title = f"## {TITLES[task]}: the fastest run of each library, ms (as WolfPath's table 5)"
+    return [title, grid(list(lines.values()), columns)]
+
+
 def table(lines):
     lines = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
@@ -139,6 +188,8 @@ def cell(row, name, timed=None):
         value = value.get("median", value)
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return number(value)
     return str(value).replace("|", "/").replace("\n", " ")

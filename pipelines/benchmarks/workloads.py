@@ -1,10 +1,11 @@
 """The graphs of the benchmarks, by name: generated ones, and real ones where their files are.
 
-Names are `rmat18` (R-MAT of that scale), `grid1000` (lattice of that side), or one of FILES.
+Names are `rmat18` (R-MAT of that scale), `rmat18u` (the same without direction), `grid1000`
+(lattice of that side), or one of FILES.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +24,7 @@ FILES = {  # name: (file, is directed)
     "cit-DBLP": ("cit-DBLP.parquet", True),
     "cnr-2000": ("cnr-2000.parquet", True),
 }
+WEIGHTED = ("NY",)  # files with a column `weight`
 
 
 class Missing(Exception):
@@ -41,6 +43,7 @@ class Workload:
     destination: object
     directed: bool = True
     weight: object = None
+    multi_edges: str = "first"
 
     @property
     def rows(self):
@@ -65,21 +68,60 @@ class Workload:
     @cached_property
     def arcs(self):
         """(sources, destinations) as peers take them: each arc once, both ways if undirected."""
+        keys = self.xp.unique(self._keys())
+        return (keys >> 32).astype(np.int32), (keys & 0x7FFFFFFF).astype(np.int32)
+
+    def _keys(self):
         source, destination = self.source.astype(np.int64), self.destination.astype(np.int64)
         keys = (source << 32) | destination
-        if not self.directed:
-            keys = self.xp.concatenate([keys, (destination << 32) | source])
-        keys = self.xp.unique(keys)
-        return (keys >> 32).astype(np.int32), (keys & 0x7FFFFFFF).astype(np.int32)
+        if self.directed:
+            return keys
+        return self.xp.concatenate([keys, (destination << 32) | source])
+
+    @cached_property
+    def arc_weights(self):
+        """The least weight of the rows of each of `arcs`, float64."""
+        keys, places = self.xp.unique(self._keys(), return_inverse=True)
+        least = self.xp.full(keys.size, np.inf)
+        weights = self.weight.astype(np.float64)
+        weights = weights if self.directed else self.xp.concatenate([weights, weights])
+        self.xp.minimum.at(least, places, weights)
+        return least
+
+    @cached_property
+    def symmetric(self):
+        """Does every arc go both ways?"""
+        sources, destinations = (ids.astype(np.int64) for ids in self.arcs)
+        backwards = self.xp.sort((destinations << 32) | sources)
+        return bool((backwards == (sources << 32) | destinations).all())
+
+    @property
+    def is_road(self):
+        return self.name == "NY" or self.name.startswith("grid")
+
+    @cached_property
+    def start(self):
+        """The vertex where a search begins."""
+        if self.is_road:
+            component = self.xp.asarray(rg.connected_components(self.graph)["component"])
+            return int((component == 0).argmax())
+        return int(self.xp.bincount(self.arcs[0]).argmax())
+
+    def start_facts(self):
+        rule = "first of the largest component" if self.is_road else "first of greatest out-degree"
+        return {"start": self.start, "start_rule": rule}
 
     @cached_property
     def graph(self):
         return self.build()
 
     def build(self):
-        weight = None if self.weight is None else "weight"
         return rg.Graph(
-            self.frame, weight=weight, directed=self.directed, vertices=range(self.vertices)
+            self.frame,
+            weight=None if self.weight is None else "weight",
+            directed=self.directed,
+            multi_edges=self.multi_edges,
+            vertices=range(self.vertices),
         )
 
     def facts(self):
@@ -96,21 +138,45 @@ class Workload:
 
 def load(name, xp=np, folder=None, edge_factor=16):
     """A Workload; raises Missing where a file is not there, or nobody knows the name."""
-    if match := re.fullmatch(r"rmat(\d+)", name):
+    if match := re.fullmatch(r"rmat(\d+)(u?)", name):
         scale = int(match[1])
         arrays = generate.rmat_arrays(xp, scale, edge_factor, seed=SEED)
         factor = "" if edge_factor == 16 else f", {edge_factor}"
-        return Workload(name, f"rmat({scale}{factor}, seed={SEED})", xp, 1 << scale, *arrays[:2])
+        origin = f"rmat({scale}{factor}, seed={SEED})"
+        return Workload(name, origin, xp, 1 << scale, *arrays[:2], directed=not match[2])
     if match := re.fullmatch(r"grid(\d+)", name):
         side = int(match[1])
         arrays = generate.grid_arrays(xp, side, side, keep=KEEP, seed=SEED)
         return Workload(
             name, f"grid({side}, keep={KEEP}, seed={SEED})", xp, side * side, *arrays[:2]
         )
-    if name not in FILES:
-        known = ", ".join(["rmat<scale>", "grid<side>", *FILES])
-        raise Missing(f"{name}: there is no such graph; there are {known}")
+    source, destination = map(xp.asarray, columns_of(name, folder, ["source", "destination"]))
     file, directed = FILES[name]
+    vertices = 1 + max(int(values.max()) for values in (source, destination))
+    return Workload(name, file, xp, vertices, source, destination, directed=directed)
+
+
+def with_weights(workload, folder=None):
+    """The same graph with the weights of its file, or else uniform ones in (0, 1].
+
+    Those are float32 and drawn by the two ends of an edge, so they are the same both ways.
+    """
+    xp, ends = workload.xp, (workload.source, workload.destination)
+    if workload.name in WEIGHTED:
+        weight = xp.asarray(*columns_of(workload.name, folder, ["weight"]))
+    else:
+        unit = generate._check_weights((0.0, 1.0))
+        drawn = generate._weigh(xp, SEED, unit, True, *ends)
+        weight = (1 - drawn).astype(np.float32)
+    return replace(workload, weight=weight, multi_edges="min")
+
+
+def columns_of(name, folder, wanted):
+    """int32 arrays of a graph's file."""
+    if name not in FILES:
+        known = ", ".join(["rmat<scale>", "rmat<scale>u", "grid<side>", *FILES])
+        raise Missing(f"{name}: there is no such graph; there are {known}")
+    file = FILES[name][0]
     paths = [Path(folder or at) / file for at in FOLDERS]
     path = next((path for path in paths if path.exists()), None)
     if path is None:
@@ -118,7 +184,5 @@ def load(name, xp=np, folder=None, edge_factor=16):
         raise Missing(f"{name}: skipped, {file} is not in {where}; name another with --data")
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(path, columns=["source", "destination"])
-    columns = [table[column].to_numpy().astype(np.int32) for column in table.column_names]
-    vertices = int(max(values.max() for values in columns)) + 1
-    return Workload(name, file, xp, vertices, *map(xp.asarray, columns), directed=directed)
+    table = pyarrow.parquet.read_table(path, columns=wanted)
+    return [table[column].to_numpy().astype(np.int32) for column in wanted]

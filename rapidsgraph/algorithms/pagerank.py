@@ -105,8 +105,7 @@ def pagerank(
     graph = as_graph(edges=graph, direction="incoming")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
-    if "pagerank" in graph.names.labels:
-        raise GraphError("a name column called 'pagerank' has no room beside the ranks; rename it")
+    graph.check_room("pagerank")
     if not vertices:
         return graph.label({"pagerank": xp.empty(0, value_type)})
     needed = estimate_memory(graph, "pagerank").needed

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from . import generate, machine, pagerank  # noqa: F401  they add their commands
+from . import components, generate, machine, pagerank, traversal  # noqa: F401  they add commands
 from .app import app
 
 __all__ = ["app", "main"]

@@ -59,25 +59,45 @@ def fail(reason, code=1):
 def as_options(text):
     """A message of the library in the words of the command: its parameters are options here."""
     text = re.sub(r"\b(source|destination|weight|tolerance|dangling)=", r"--\1 ", text)
+    text = re.sub(r"^source(?= is\b|:)", "--from", text)
+    text = re.sub(r"^(?=(cutoff|depth_limit) is\b)", "--", text).replace("--depth_", "--depth-")
     return text.replace("max_iterations", "--max-iterations")
 
 
 def print_highest(frame, column, count):
-    """The `count` rows with most in `column`: a table on a terminal, else tabs and all digits."""
+    """The `count` rows with most in `column`, beside their places."""
     rows = frame.nlargest(count, column)
-    rows = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
-    names = [name for name in rows.columns if name != column]
-    rows = enumerate(zip(*(rows[name].to_numpy() for name in (*names, column))), 1)
+    print_rows([("rank", range(1, len(rows) + 1)), *columns_of(rows)], ("rank", column))
+
+
+def columns_of(frame):
+    """(name, values) of each column of a pandas or cuDF frame; what is missing is empty."""
+    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    for name in frame.columns:
+        values, there = frame[name], frame[name].notna()
+        yield name, (values if there.all() else values.astype(object).where(there, "")).to_numpy()
+
+
+def print_rows(columns, numbers):
+    """Rows of (name, values) columns: a table on a terminal, else tabs and all digits.
+
+    `numbers` are the names of columns that a table aligns to the right.
+    """
+    names, values = zip(*columns)
     if not sys.stdout.isatty():
-        for place, row in rows:
-            typer.echo("\t".join(map(str, (place, *row))))
+        for row in zip(*values):
+            typer.echo("\t".join(map(str, row)))
         return
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text  # a name may look like Rich's markup
 
-    places, values = Column("rank", justify="right"), Column(column, justify="right")
-    table = Table(places, *(Column(Text(name), overflow="fold") for name in names), values)
-    for place, (*vertex, value) in rows:
-        table.add_row(str(place), *(Text(str(name)) for name in vertex), f"{value:.6g}")
+    right, left = {"justify": "right"}, {"overflow": "fold"}
+    table = Table(*(Column(Text(name), **(right if name in numbers else left)) for name in names))
+    for row in zip(*values):
+        table.add_row(*(Text(f"{v:.6g}" if _is_float(v) else str(v)) for v in row))
     Console().print(table)
+
+
+def _is_float(value):
+    return getattr(getattr(value, "dtype", None), "kind", "") == "f" or isinstance(value, float)

@@ -2,8 +2,8 @@
 
 #define WARP 32
 
-#define STRIDE(i, count)                                                                     \
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count);          \
+#define STRIDE(i, count)                                                            \
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \
        i += gridDim.x * (long long)blockDim.x)
 
 __device__ __forceinline__ double warp_sum(double value) {

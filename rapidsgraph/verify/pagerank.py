@@ -1,14 +1,10 @@
-"""Is this answer right? Checks by definition, without a second solver and without our kernels.
+"""One more application of PageRank's formula must change next to nothing."""
 
-Each check recomputes what the definition says from the graph's edges with plain array sums, in
-double precision, and raises VerificationError where a result does not satisfy it.
-"""
-
-from . import frames
-from .adjacency import rows_of
-from .algorithms.pagerank import sink_shares, vertex_shares
-from .errors import GraphError, VerificationError
-from .graph import as_graph
+from ..adjacency import rows_of
+from ..algorithms.pagerank import sink_shares, vertex_shares
+from ..errors import VerificationError
+from ..graph import as_graph
+from .results import Result, vertex_name
 
 
 def pagerank(
@@ -48,7 +44,7 @@ def pagerank(
     """
     graph = as_graph(graph)
     xp, lists = graph.xp, graph.outgoing
-    given = _by_vertex(graph, ranks, "pagerank")
+    given = Result(graph, ranks).numbers("pagerank")
     if not graph.num_vertices:
         return 0.0
     sources = rows_of(lists)
@@ -67,39 +63,7 @@ def pagerank(
         worst = int(change.argmax())
         raise VerificationError(
             f"these are not the ranks: applying the formula once changes them by {total:.3g} in "
-            f"total, more than {tolerance:g}; most at {_name(graph, worst)}, from "
+            f"total, more than {tolerance:g}; most at {vertex_name(graph, worst)}, from "
             f"{float(given[worst]):.6g} to {float(expected[worst]):.6g}"
         )
     return total
-
-
-def _by_vertex(graph, result, column):
-    """A result's column by id, in float64; every vertex exactly once."""
-    xp = graph.xp
-    _, table = frames.opened(result)
-    values = frames.column(table, column, column)
-    try:
-        ids = graph.ids(table, "the result")
-    except GraphError as error:
-        raise VerificationError(str(error)) from None
-    if len(values) != len(ids):
-        raise VerificationError(f"the result has {len(ids)} vertices and {len(values)} values")
-    if values.dtype.kind not in "iuf" or not bool(xp.isfinite(values).all()):
-        raise VerificationError(f"column {column!r} must hold a finite number in every row")
-    in_order, everyone = xp.sort(ids), xp.arange(graph.num_vertices)
-    if ids.size != everyone.size or not bool((in_order == everyone).all()):
-        ends = xp.searchsorted(in_order, xp.arange(graph.num_vertices + 1))
-        counts = ends[1:] - ends[:-1]
-        wrong = int((counts != 1).argmax())
-        raise VerificationError(
-            f"the result has {int(counts[wrong])} rows for {_name(graph, wrong)}; it needs one"
-        )
-    by_id = xp.empty(graph.num_vertices)
-    by_id[ids] = values
-    return by_id
-
-
-def _name(graph, vertex):
-    names = [values[vertex : vertex + 1] for values in graph.names.columns(graph.xp).values()]
-    shown = [str(n.tolist()[0] if hasattr(n, "tolist") else n.to_arrow()[0]) for n in names]
-    return "vertex " + ", ".join(shown)

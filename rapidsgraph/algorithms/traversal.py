@@ -1,0 +1,316 @@
+"""BFS and SSSP: how far every vertex is from the sources, and by way of which vertex.
+
+Means: distance[v] = the fewest edges (BFS) or the least sum of weights (SSSP) of a way from a
+  source to v; predecessor[v] = the smallest vertex u with an edge (u, v) that ends such a way.
+Requires: weights that are finite and not negative (checked by Graph).
+Reference: Zhu et al. 2017 (WolfPath: no host round trip per level); Beamer, Asanovic, Patterson
+  2012 (push, then pull); Davidson, Baxter, Garland, Owens 2014 (near and far queue).
+
+The kernels run all levels in one launch. Distances of SSSP are sums in double precision from the
+source on; every order of work ends at the same ones, because adding a weight keeps order, so they
+are Dijkstra's, bit for bit.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import device, frames
+from ..adjacency import Adjacency, rows_of
+from ..errors import GraphError
+from ..graph import Graph, as_graph
+from ..memory import check_fits, estimate_memory
+from ..vertex_values import source_ids
+
+NO_VERTEX = 2**31 - 1
+LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in traverse.cu
+PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
+SAMPLE = 2**16  # weights that are looked at for the first step
+
+
+def bfs(graph, source, *, depth_limit=None, predecessors=True):
+    """Breadth-first search: distances in edges.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        A frame is taken as directed, with columns `source` and `destination`. A directed `Graph`
+        also gets lists by destination, once, which make this and later searches faster.
+    source : vertex, or several
+        Name of the vertex to start from. Several (list, array, Series, ...) are searched from
+        together: a distance is that to the nearest. With names of several columns: a tuple, a
+        list of tuples, or a frame.
+    depth_limit : int, optional
+        Vertices farther away count as unreached.
+    predecessors : bool
+        Whether to give them.
+
+    Returns
+    -------
+    frame
+        `vertex`, `distance` (int32), `predecessor`: one row a vertex, sorted by vertex, in the
+        caller's library. The predecessor is the smallest vertex among those from which an edge
+        leads here on a shortest way. Unreached vertices have neither, sources no predecessor:
+        null, or -1 in a mapping of arrays (None where names are text).
+
+    Raises
+    ------
+    GraphError
+        A source that is not in the graph, a limit that is no number of edges.
+    NotEnoughMemory
+        The run would not fit; raised before it starts.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 3, 3]})
+    >>> rg.bfs(edges, 0)
+       vertex  distance  predecessor
+    0       0         0         <NA>
+    1       1         1            0
+    2       2         1            0
+    3       3         2            1
+    """
+    limit = _depth_limit(depth_limit)
+    shared = isinstance(graph, Graph)
+    graph = as_graph(graph)
+    ids = _prepared(graph, source, "bfs", "BFS")
+    found = search(graph, ids, limit, predecessors, pulls=shared or not graph.directed)
+    return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
+
+
+def sssp(graph, source, *, cutoff=None, predecessors=True):
+    """Single-source shortest paths: distances in weight.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        Without weights an edge costs 1. A frame is taken as directed, with columns `source`,
+        `destination` and, if it has one, `weight`; of parallel edges the cheapest counts.
+    source : vertex, or several
+        As in `bfs`.
+    cutoff : float, optional
+        Vertices farther away count as unreached.
+    predecessors : bool
+        Whether to give them.
+
+    Returns
+    -------
+    frame
+        `vertex`, `distance` (float64, infinite where unreached), `predecessor`: one row a vertex,
+        sorted by vertex, in the caller's library. Distances are sums in double precision, from the
+        source on. The predecessor is the smallest vertex among those that are nearer to a source
+        and from which an edge leads here on a shortest way; where only edges of weight 0 do, from
+        vertices as near, among those that are the fewest such edges away from any other. None
+        (null, or -1 in a mapping of arrays) for sources and what is unreached.
+
+    Raises
+    ------
+    GraphError
+        A source that is not in the graph; a cutoff that is no number; in a frame a weight that
+        is negative, NaN or infinite (names the row).
+    NotEnoughMemory
+        The run would not fit; raised before it starts.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame(
+    ...     {"source": [0, 0, 1], "destination": [1, 2, 2], "weight": [0.5, 2.0, 1.0]}
+    ... )
+    >>> rg.sssp(edges, 0)
+       vertex  distance  predecessor
+    0       0       0.0         <NA>
+    1       1       0.5            0
+    2       2       1.5            1
+    """
+    if cutoff is not None:
+        is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
+        if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
+            raise GraphError(f"cutoff is {cutoff!r}; it must be a number, 0 or more")
+    shared = isinstance(graph, Graph)
+    graph = weighted_graph(graph)
+    ids = _prepared(graph, source, "sssp", "SSSP")
+    pulls = shared or not graph.directed
+    if graph.weighted:
+        found = paths(graph, ids, cutoff, predecessors, pulls)
+        distances = found.distances
+    else:
+        limit = NO_VERTEX if cutoff is None or cutoff >= NO_VERTEX else int(cutoff)
+        found = search(graph, ids, limit, predecessors, pulls)
+        distances = found.distances.astype(np.float64)
+        distances[found.distances < 0] = math.inf
+    return _result(graph, found, distances, predecessors)
+
+
+def weighted_graph(edges):
+    """A Graph as it is; of a frame the cheapest of parallel edges by `weight`, if it has one."""
+    if isinstance(edges, Graph):
+        return edges
+    _, frame = frames.opened(edges)
+    if "weight" not in frames.column_names(frame):
+        return as_graph(edges)
+    return Graph(edges, weight="weight", multi_edges="min")
+
+
+@dataclass
+class Found:
+    """What a traversal found, by vertex id.
+
+    Attributes
+    ----------
+    distances : int32 (-1: unreached) or float64 (infinite: unreached), shape (vertices,)
+    predecessors : int32, shape (vertices,); NO_VERTEX where there is none
+    rounds : int
+        Levels, or frontiers that were expanded and split; on a CPU of `paths`, steps.
+    """
+
+    distances: object
+    predecessors: object
+    rounds: int
+
+
+def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
+    """BFS from int32 `ids`; with `pulls` also by lists of in-neighbors, which it may have made."""
+    xp, vertices = graph.xp, graph.num_vertices
+    lists = graph.outgoing
+    towards = graph.incoming if pulls else lists
+    distances = xp.full(vertices, -1, xp.int32)
+    before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    counts, arrived, state = _meeting(xp)
+    words = (vertices + 31) // 32
+    device.launch(
+        "traverse", "levels", vertices, graph.num_arcs, depth_limit, pulls, predecessors, ids.size,
+        ids, lists.offsets, lists.neighbors, towards.offsets, towards.neighbors, distances, before,
+        xp.empty(2 * vertices + 2, xp.int32), _pieces(graph), xp.empty(2 * words, xp.uint32),
+        counts, arrived, state,
+        size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
+        shared_bytes=LOCAL * 24,
+    )  # fmt: skip
+    return Found(distances, before, _rounds(state))
+
+
+def paths(graph, ids, cutoff=None, predecessors=True, pulls=True):
+    """Weighted shortest paths from int32 `ids`; with `pulls` predecessors by in-neighbors."""
+    xp, vertices, lists = graph.xp, graph.num_vertices, graph.outgoing
+    distances = xp.full(vertices, math.inf)
+    counts, arrived, state = _meeting(xp)
+    step = graph.kept("step", lambda: _first_step(lists, xp))
+    device.launch(
+        "paths", "paths", vertices, graph.num_arcs, math.inf if cutoff is None else cutoff, step,
+        ids.size, ids, lists.offsets, lists.neighbors, lists.weights, distances,
+        xp.zeros(4 * vertices + 2, xp.int32), xp.zeros(2 * vertices, xp.int32), _pieces(graph),
+        counts, arrived, xp.full(3, math.inf), state,
+        size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
+    )  # fmt: skip
+    found = Found(distances, xp.empty(0, xp.int32), _rounds(state))
+    if predecessors:
+        found.predecessors = _predecessors(graph, ids, distances, pulls)
+    return found
+
+
+def _predecessors(graph, ids, distances, pulls):
+    """The smallest valid predecessor of every vertex that is reached and no source."""
+    xp, vertices = graph.xp, graph.num_vertices
+    found = xp.full(vertices, NO_VERTEX, xp.int32)
+    lists = graph.incoming if pulls else graph.outgoing
+    device.launch(
+        "paths", "pull_predecessors" if pulls else "push_predecessors", vertices, lists.offsets,
+        lists.neighbors, lists.weights, distances, found, size=32 * vertices,
+    )  # fmt: skip
+    rooted = found < NO_VERTEX
+    rooted[ids] = True
+    open_ends = ~rooted & (distances < math.inf)
+    if bool(open_ends.any()):
+        # Only edges that add nothing lead there: the fewest of them, from what has a predecessor.
+        level = _ties(graph.outgoing, distances, open_ends, xp)
+        near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
+        found = xp.where(open_ends, near.predecessors, found)
+    return found
+
+
+@dataclass
+class _Ties:
+    """As much of a Graph as `search` needs."""
+
+    xp: object
+    outgoing: Adjacency
+
+    @property
+    def num_vertices(self):
+        return self.outgoing.offsets.size - 1
+
+    @property
+    def num_arcs(self):
+        return self.outgoing.neighbors.size
+
+
+def _ties(lists, distances, open_ends, xp):
+    """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
+    rows = rows_of(lists)
+    keep = open_ends[lists.neighbors]
+    keep &= distances[rows] == distances[lists.neighbors]
+    keep &= distances[rows] + lists.weights == distances[rows]
+    keep = xp.flatnonzero(keep)
+    offsets = xp.searchsorted(rows[keep], xp.arange(distances.size + 1, dtype=xp.int32))
+    return _Ties(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
+
+
+def _first_step(lists, xp):
+    """By how much `paths` goes on at first, by the mean of the weights in the middle of a sample.
+
+    A GPU wants many vertices at a time, a CPU none twice: the more arcs a vertex has, the more of
+    them are shorter than others' sums.
+    """
+    weights = lists.weights[:: max(lists.weights.size // SAMPLE, 1)]
+    if xp is not np:
+        weights = weights.get()
+    weights = np.sort(weights[weights > 0].astype(np.float64))
+    middle = weights[weights.size // 4 : weights.size - weights.size // 4]
+    mean = float((middle / middle.size).sum()) if middle.size else 1.0
+    if xp is not np:
+        return mean / 2
+    leaving = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
+    return 4 * mean / max(lists.neighbors.size / max(leaving, 1), 2) ** 2
+
+
+def _meeting(xp):
+    """(counts, arrived, state): where blocks leave word for each other."""
+    return xp.zeros(24, xp.int64), xp.zeros(1, xp.uint64), xp.zeros(1, xp.int64)
+
+
+def _pieces(graph):
+    """Room for the pieces of long lists in two frontiers."""
+    size = 0 if graph.xp is np else 4 * (graph.num_arcs // PIECE + 2)
+    return graph.xp.empty(size, np.int64)
+
+
+def _rounds(state):
+    return int(state[0])
+
+
+def _prepared(graph, source, algorithm, title):
+    """Ids of the sources, after all checks."""
+    graph.check_room("distance", "predecessor")
+    ids = source_ids(graph, source)
+    needed = estimate_memory(graph, algorithm).needed
+    what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
+    check_fits(what, needed, graph.xp)
+    return ids
+
+
+def _result(graph, found, distances, predecessors):
+    columns = {"distance": distances}
+    if predecessors:
+        known = found.predecessors < NO_VERTEX
+        columns |= graph.named(found.predecessors, known, "predecessor")
+    return graph.label(columns)
+
+
+def _depth_limit(limit):
+    if limit is None:
+        return NO_VERTEX
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
+        raise GraphError(f"depth_limit is {limit!r}; it must be a number of edges, 0 or more")
+    return min(int(limit), NO_VERTEX)

@@ -1,0 +1,50 @@
+"""`rapidsgraph components`."""
+
+import numpy as np
+
+from .app import Device, DeviceOption, app, command, print_rows
+from .graphs import (
+    DestinationOption,
+    EdgesArgument,
+    Job,
+    SourceOption,
+    output_option,
+    plot_option,
+    top_option,
+    verify_option,
+)
+
+
+@command(app)
+def components(
+    edges: EdgesArgument,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    device: DeviceOption = Device.auto,
+    output: output_option("vertices with their components") = None,
+    top: top_option("Print the N largest; 10 if there is no --output.") = None,
+    verify: verify_option("components") = False,
+    plot: plot_option("sizes") = None,
+):
+    """Find connected components, the largest first. Directions do not matter (weak)."""
+    from .. import connected_components
+
+    job = Job("components", output, top, verify, plot)
+    graph = job.read(edges, source, destination, device=device)
+    result = connected_components(graph)
+    job.tell(graph, "found")
+    sizes = np.bincount(result["component"].to_numpy())
+    if sizes.size:
+        job.say(f"components: {sizes.size:,}, the largest of {sizes[0]:,} vertices")
+    if verify:
+        from .. import verify as checks
+
+        checks.components(graph, result)
+        job.say("verified: every component is connected, and no edge joins two")
+
+    def show(count):
+        largest = sizes[: count or 10]
+        columns = [("component", np.arange(largest.size)), ("vertices", largest)]
+        print_rows(columns, ("component", "vertices"))
+
+    job.deliver(result, show)

@@ -1,0 +1,227 @@
+// What traversals share: frontiers, their expansion, and looking for a first arc.
+//
+// A frontier is a queue of vertices and a list of pieces: PIECE arcs of a vertex that has more.
+// counts has three slots of {queued, pieces, arcs, found}: round t reads slot t % 3, adds to slot
+// (t + 1) % 3, and clears slot (t + 2) % 3, which nobody reads any more. What a thread reads may
+// be old; whatever claims a vertex is atomic.
+// Reference: Merrill, Garland, Grimshaw 2012 (a thread, a warp or a block a list).
+
+#include "grid.cuh"
+
+#define THREADS 1024  // of a block, one a multiprocessor
+#define PIECE 2048    // traversal.py agrees
+#define LONG 64       // from so many arcs on, a warp takes a list for itself
+#define BATCH 4       // arcs in flight a thread
+
+#define FULL 0xffffffffu
+typedef unsigned long long u64;
+
+struct Slot {
+  u64 queued, pieces, arcs, found;
+};
+
+__device__ __forceinline__ Slot *slot_of(long long *counts, long long round) {
+  return (Slot *)(counts + 4 * (round % 3));
+}
+
+__device__ __forceinline__ int lane_id() { return threadIdx.x % WARP; }
+
+__device__ __forceinline__ long long warp_id() {
+  return (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+}
+
+__device__ __forceinline__ long long warp_count() {
+  return gridDim.x * (long long)(blockDim.x / WARP);
+}
+
+__device__ __forceinline__ long long warp_total(long long value) {
+  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL, value, step);
+  return value;
+}
+
+// A warp's place to gather what it appends to a queue, 32 values at a time.
+struct Appender {
+  int *held, count;
+  int *queue;
+  u64 *length;
+
+  __device__ __forceinline__ void append(bool is, int value) {
+    const unsigned mask = __ballot_sync(FULL, is);
+    if (!mask) return;
+    if (is) held[count + __popc(mask & ((1u << lane_id()) - 1))] = value;
+    count += __popc(mask);
+    __syncwarp();
+    if (count >= WARP) flush(WARP);
+  }
+
+  __device__ __forceinline__ void flush(int some) {
+    if (!some) return;
+    count -= some;
+    u64 at = lane_id() ? 0 : atomicAdd(length, (u64)some);
+    at = __shfl_sync(FULL, at, 0);
+    if (lane_id() < some) queue[at + lane_id()] = held[count + lane_id()];
+    __syncwarp();
+  }
+};
+
+// The next frontier as one warp sees it.
+struct Next {
+  Appender queue;
+  Slot *slot;
+  long long *pieces;
+  const long long *offsets;
+  long long arcs;
+
+  // Take in `vertex` where `is`; all lanes call it.
+  template <int COUNT>
+  __device__ __forceinline__ void take(const bool *is, const int *vertex) {
+    long long degree[COUNT];
+    bool any = false;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+      degree[k] = is[k] ? offsets[vertex[k] + 1] - offsets[vertex[k]] : 0;
+      any |= is[k];
+    }
+    if (!__any_sync(FULL, any)) return;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+      arcs += degree[k];
+      queue.append(degree[k] > 0 && degree[k] <= PIECE, vertex[k]);
+      if (degree[k] > PIECE) {
+        const long long some = (degree[k] + PIECE - 1) / PIECE;
+        const long long at = atomicAdd(&slot->pieces, (u64)some);
+        for (long long piece = 0; piece < some; piece++)
+          pieces[at + piece] = ((long long)vertex[k] << 32) | piece;
+      }
+      __syncwarp();
+    }
+  }
+
+  // Before the barrier: what is still held.
+  __device__ __forceinline__ void finish() {
+    queue.flush(queue.count);
+    const long long total = warp_total(arcs);
+    if (lane_id() == 0 && total) atomicAdd(&slot->arcs, (u64)total);
+  }
+};
+
+// Call visit(is, arcs, owners) for every arc of the frontier, BATCH a lane at a time.
+template <class Visit>
+__device__ __forceinline__ void expand(const int *queue, long long queued, const long long *pieces,
+                                       long long piece_count, const long long *offsets,
+                                       Visit visit) {
+  const int lane = lane_id();
+  bool is[BATCH];
+  long long arc[BATCH];
+  int owner[BATCH];
+
+  for (long long item = blockIdx.x; item < piece_count; item += gridDim.x) {
+    const long long piece = pieces[item];
+    const int vertex = (int)(piece >> 32);
+    const long long begin = offsets[vertex] + (piece & 0xffffffff) * PIECE;
+    const long long end = min(begin + PIECE, offsets[vertex + 1]);
+    for (long long at = begin; at < end; at += BATCH * (long long)blockDim.x) {
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        arc[k] = at + k * (long long)blockDim.x + threadIdx.x;
+        is[k] = arc[k] < end;
+        owner[k] = vertex;
+      }
+      visit(is, arc, owner);
+    }
+  }
+
+  // As many vertices a warp as make all warps busy.
+  const long long warps = warp_count();
+  const int share = (int)min((long long)WARP, max(1ll, (queued + warps - 1) / warps));
+  for (long long first = warp_id() * share; first < queued; first += warps * share) {
+    const bool mine = lane < share && first + lane < queued;
+    const int vertex = mine ? queue[first + lane] : 0;
+    const long long begin = mine ? offsets[vertex] : 0;
+    const int degree = mine ? (int)(offsets[vertex + 1] - begin) : 0;
+    for (unsigned rest = __ballot_sync(FULL, degree >= LONG); rest; rest &= rest - 1) {
+      const int from = __ffs(rest) - 1;
+      const long long at = __shfl_sync(FULL, begin, from);
+      const int size = __shfl_sync(FULL, degree, from), whose = __shfl_sync(FULL, vertex, from);
+      for (int done = 0; done < size; done += BATCH * WARP) {
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          const int place = done + k * WARP + lane;
+          is[k] = place < size;
+          arc[k] = at + place;
+          owner[k] = whose;
+        }
+        visit(is, arc, owner);
+      }
+    }
+    // Short lists side by side: the arc at a place belongs to the last list that begins there.
+    int before = degree < LONG ? degree : 0;
+    const int own = before;
+    for (int step = 1; step < WARP; step *= 2) {
+      const int lower = __shfl_up_sync(FULL, before, step);
+      if (lane >= step) before += lower;
+    }
+    const int total = __shfl_sync(FULL, before, WARP - 1);
+    before -= own;
+    for (int done = 0; done < total; done += BATCH * WARP) {
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        const int place = done + k * WARP + lane;
+        int whose = 0;
+#pragma unroll
+        for (int step = WARP / 2; step > 0; step /= 2) {
+          const int start = __shfl_sync(FULL, before, whose + step);
+          if (start <= place) whose += step;
+        }
+        is[k] = place < total;
+        arc[k] = __shfl_sync(FULL, begin, whose) + (place - __shfl_sync(FULL, before, whose));
+        owner[k] = __shfl_sync(FULL, vertex, whose);
+      }
+      visit(is, arc, owner);
+    }
+  }
+}
+
+// For every lane the first arc from `begin` to `end` that passes test(arc, given), or -1. Lanes
+// start by themselves; then the warp helps those who have not found any.
+template <class Given, class Test>
+__device__ __forceinline__ long long first_arc(long long begin, long long end, Given given,
+                                               Test test) {
+  const int lane = lane_id();
+  long long hit = -1;
+  for (int turn = 0; turn < 2; turn++) {
+    bool passes[BATCH];
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+      passes[k] = hit < 0 && begin + k < end && test(begin + k, given);
+#pragma unroll
+    for (int k = BATCH - 1; k >= 0; k--)
+      if (passes[k]) hit = begin + k;
+    begin += BATCH;
+  }
+  for (unsigned rest = __ballot_sync(FULL, hit < 0 && begin < end); rest; rest &= rest - 1) {
+    const int from = __ffs(rest) - 1;
+    const long long last = __shfl_sync(FULL, end, from);
+    const Given its = __shfl_sync(FULL, given, from);
+    for (long long at = __shfl_sync(FULL, begin, from); at < last; at += BATCH * WARP) {
+      bool passes[BATCH];
+      unsigned found = 0;
+      int turn = 0;
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        const long long arc = at + k * WARP + lane;
+        passes[k] = arc < last && test(arc, its);
+      }
+#pragma unroll
+      for (int k = BATCH - 1; k >= 0; k--) {
+        const unsigned mask = __ballot_sync(FULL, passes[k]);
+        if (mask) found = mask, turn = k;
+      }
+      if (found) {
+        if (lane == from) hit = at + turn * WARP + __ffs(found) - 1;
+        break;
+      }
+    }
+  }
+  return hit;
+}

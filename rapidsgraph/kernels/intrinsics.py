@@ -1,0 +1,46 @@
+"""What Numba has no word for: fetching memory ahead of its use, and swapping a value atomically.
+
+Reference: the LLVM language reference, llvm.prefetch and cmpxchg.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def _pointer(context, builder, array_type, array, index):
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+
+
+@intrinsic
+def prefetch(typing, array, index):
+    """Have array[index] brought into the caches; nothing else waits for it."""
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], *arguments)
+        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [place, flag(0), flag(3), flag(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+@intrinsic
+def exchange_if(typing, array, index, expected, value):
+    """array[index] = value where it still is `expected`, in one step; returns what it was."""
+    element = array.dtype
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], *arguments[:2])
+        given = [
+            context.cast(builder, argument, kind, element)
+            for argument, kind in zip(arguments[2:], signature.args[2:], strict=True)
+        ]
+        done = builder.cmpxchg(place, *given, "acq_rel", "monotonic")
+        return builder.extract_value(done, 0)
+
+    return element(array, index, expected, value), generate

@@ -1,0 +1,93 @@
+// Trees of vertices that are connected.
+//
+// Means: parents[v] leads to the root of v's tree, which is its smallest vertex; vertices are in
+//   one tree once every arc between them has been linked. parents[v] <= v always, so there is no
+//   cycle, and only a root's parent changes to another tree, by compare-and-swap.
+// Requires: parents[v] = v before.
+// Reference: Jaiganesh, Burtscher 2018 (ECL-CC); Sutton, Ben-Nun, Barak 2018 (Afforest).
+
+#include "grid.cuh"
+
+#define FULL 0xffffffffu
+
+// The root of a vertex; the way there is halved. A parent that is out of date is further down on
+// the same way.
+__device__ __forceinline__ int root(int *parents, int vertex) {
+  int parent = parents[vertex];
+  while (parent != vertex) {
+    const int above = parents[parent];
+    if (above != parent) parents[vertex] = above;
+    vertex = parent;
+    parent = above;
+  }
+  return vertex;
+}
+
+// Make the trees of two vertices one, the smaller root the root of both.
+__device__ __forceinline__ void join(int *parents, int one, int other) {
+  if (parents[one] == parents[other]) return;
+  one = root(parents, one);
+  other = root(parents, other);
+  while (one != other) {
+    const int high = max(one, other), low = min(one, other);
+    const int was = atomicCAS(&parents[high], high, low);
+    if (was == high) return;
+    one = root(parents, was);
+    other = root(parents, low);
+  }
+}
+
+// Link every vertex with its neighbor at `place`.
+extern "C" __global__ void link_one(long long vertices, long long place, const long long *offsets,
+                                    const int *neighbors, int *parents) {
+  STRIDE(vertex, vertices) {
+    const long long arc = offsets[vertex] + place;
+    if (arc < offsets[vertex + 1]) join(parents, (int)vertex, neighbors[arc]);
+  }
+}
+
+// Link the vertices outside the tree `largest` with their neighbors from `place` on. A warp takes
+// 32 vertices, long lists together.
+extern "C" __global__ void link_rest(long long vertices, long long place, long long largest,
+                                     const long long *offsets, const int *neighbors, int *parents) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
+  const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+  for (long long first = warp * WARP; first < vertices; first += warps * WARP) {
+    const long long vertex = first + lane;
+    const bool open = vertex < vertices && parents[vertex] != largest;
+    const long long begin = open ? offsets[vertex] + place : 0;
+    const long long end = open ? offsets[vertex + 1] : 0;
+    if (end - begin < WARP)
+      for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
+    __syncwarp();
+    for (unsigned rest = __ballot_sync(FULL, end - begin >= WARP); rest; rest &= rest - 1) {
+      const int from = __ffs(rest) - 1;
+      const long long last = __shfl_sync(FULL, end, from);
+      for (long long arc = __shfl_sync(FULL, begin, from) + lane; arc < last; arc += WARP)
+        join(parents, (int)first + from, neighbors[arc]);
+    }
+  }
+}
+
+// Link the ends of all arcs, rows[arc] and neighbors[arc], whatever their place in a list.
+extern "C" __global__ void link_arcs(long long vertices, long long arcs, long long place,
+                                     const int *rows, const long long *offsets,
+                                     const int *neighbors, int *parents) {
+  STRIDE(arc, arcs) join(parents, rows[arc], neighbors[arc]);
+}
+
+// Let every vertex point to its root.
+extern "C" __global__ void compress(long long vertices, int *parents) {
+  STRIDE(vertex, vertices) parents[vertex] = root(parents, (int)vertex);
+}
+
+// sizes[r] = vertices whose parent is r; lanes that count for one tree add once.
+extern "C" __global__ void count_members(long long vertices, const int *parents, int *sizes) {
+  STRIDE(vertex, vertices) {
+    const int parent = parents[vertex];
+    const unsigned active = __activemask();
+    const unsigned same = __match_any_sync(active, parent);
+    if (__ffs(same) - 1 == threadIdx.x % WARP) atomicAdd(&sizes[parent], __popc(same));
+  }
+}

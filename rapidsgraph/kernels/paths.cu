@@ -1,0 +1,191 @@
+// Shortest paths by weight.
+//
+// Means: distances[v] = the least sum of weights of a way from a source to v, all in one
+//   cooperative launch; then the smallest vertex before v on such a way, among those nearer.
+// Requires: weights finite and not negative; distances set to infinity and predecessors to the
+//   largest int before, counts, stamps and arrived to 0, lowest to infinity.
+// Reference: Davidson, Baxter, Garland, Owens 2014 (near and far queue).
+
+#include "frontier.cuh"
+
+#ifndef weight_t
+#define weight_t double
+#endif
+
+#define GROW_BELOW 4096      // vertices a round: with fewer, a step takes in too little ...
+#define SHRINK_ABOVE 262144  // ... and with more, perhaps too much
+#define LARGEST 1.7976931348623157e308
+#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
+
+// Doubles that are not negative are in the order of their bits.
+__device__ __forceinline__ double lower(double *place, double value) {
+  return __longlong_as_double((long long)atomicMin((u64 *)place, (u64)__double_as_longlong(value)));
+}
+
+// Shortest paths. Vertices nearer than `below` are expanded until none is left, round after
+// round; those farther away wait in the far queue, without being there twice, until `below` grows
+// by a step. stamps holds for every vertex the round in whose frontier it is, then whether it
+// waits. state becomes the number of rounds.
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    paths(long long vertices, long long arcs, double cutoff, double step, long long source_count,
+          const int *sources, const long long *offsets, const int *neighbors,
+          const weight_t *weights, double *distances, int *queues, int *stamps, long long *pieces,
+          long long *counts, unsigned long long *arrived, double *lowest, long long *state) {
+  __shared__ int held[2 * THREADS / WARP][2 * WARP];
+  const int lane = lane_id(), warp = threadIdx.x / WARP;
+  const long long room = arcs / PIECE * 2 + 4;
+  int *waiting = stamps + vertices;
+  u64 *far_lengths = (u64 *)(counts + 12);
+  long long round = 0, barriers = 0, splits = 0, expanded = 0, since = 0;
+  const double first_step = step;
+  double below = step;
+  bool moved = true;
+
+  auto begin_round = [&]() {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counts, round + 2) = Slot{0, 0, 0, 0};
+    Slot *slot = slot_of(counts, round + 1);
+    const long long parity = (round + 1) & 1;
+    return Next{{held[warp], 0, queues + parity * vertices, &slot->queued},
+                slot,
+                pieces + parity * room,
+                offsets,
+                0};
+  };
+  auto far_queue = [&](long long split) {
+    return Appender{held[THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * vertices,
+                    far_lengths + split % 3};
+  };
+
+  STRIDE(place, source_count) distances[sources[place]] = 0.0;
+  grid_barrier(arrived, ++barriers);
+  {
+    Next next = begin_round();
+    for (long long first = warp_id() * WARP; first < source_count; first += warp_count() * WARP) {
+      const bool is[1] = {first + lane < source_count};
+      const int which[1] = {is[0] ? sources[first + lane] : 0};
+      next.take<1>(is, which);
+    }
+    next.finish();
+    grid_barrier(arrived, ++barriers);
+    round++;
+  }
+
+  for (;;) {
+    const Slot *slot = slot_of(counts, round);
+    const long long queued = __ldcg(&slot->queued), piece_count = __ldcg(&slot->pieces);
+    if (queued + piece_count > 0) {
+      Next next = begin_round();
+      Appender far = far_queue(splits);
+      const int stamp = (int)round + 1;
+      expand(queues + (round & 1) * vertices, queued, pieces + (round & 1) * room, piece_count,
+             offsets, [&](const bool *is, const long long *arc, const int *owner) {
+               int near[BATCH];
+               double reached[BATCH], was[BATCH];
+               bool is_near[BATCH], is_far[BATCH];
+#pragma unroll
+               for (int k = 0; k < BATCH; k++) {
+                 near[k] = is[k] ? neighbors[arc[k]] : -1;
+                 reached[k] = is[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
+               }
+#pragma unroll
+               for (int k = 0; k < BATCH; k++) was[k] = is[k] ? distances[near[k]] : 0.0;
+#pragma unroll
+               for (int k = 0; k < BATCH; k++) {
+                 const bool shorter = reached[k] < was[k] && reached[k] <= cutoff;
+                 if (shorter) was[k] = lower(distances + near[k], reached[k]);
+                 is_near[k] = shorter && reached[k] < was[k] && reached[k] < below;
+                 is_far[k] = shorter && reached[k] < was[k] && !(reached[k] < below);
+               }
+#pragma unroll
+               for (int k = 0; k < BATCH; k++) {
+                 if (is_near[k]) is_near[k] = atomicExch(&stamps[near[k]], stamp) != stamp;
+                 if (is_far[k]) is_far[k] = atomicExch(&waiting[near[k]], 1) == 0;
+               }
+               next.take<BATCH>(is_near, near);
+#pragma unroll
+               for (int k = 0; k < BATCH; k++) far.append(is_far[k], near[k]);
+             });
+      next.finish();
+      far.flush(far.count);
+      grid_barrier(arrived, ++barriers);
+      round++;
+      expanded += queued + piece_count;
+      since++;
+      moved = true;
+      continue;
+    }
+
+    const long long parked = __ldcg(far_lengths + splits % 3);
+    if (parked == 0) break;
+    if (since && expanded < since * GROW_BELOW) step *= 2;
+    if (since && expanded > since * SHRINK_ABOVE && step > first_step) step /= 2;
+    expanded = since = 0;
+    const double old = below;
+    const double least = moved ? below : __ldcg(lowest + (splits + 2) % 3);
+    below = fmax(least + step, nextafter(least, INFINITE));
+    Next next = begin_round();
+    Appender far = far_queue(splits + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      far_lengths[(splits + 2) % 3] = 0;
+      lowest[(splits + 1) % 3] = INFINITE;
+    }
+    const int *queue = queues + (2 + (splits & 1)) * vertices;
+    double my_least = INFINITE;
+    for (long long first = warp_id() * WARP; first < parked; first += warp_count() * WARP) {
+      const bool is = first + lane < parked;
+      const int which[1] = {is ? queue[first + lane] : 0};
+      const double distance = is ? __ldcg(distances + which[0]) : 0.0;
+      const bool is_near[1] = {is && distance >= old && distance < below};
+      const bool is_far = is && distance >= below;
+      if (is && !is_far) waiting[which[0]] = 0;
+      if (is_far) my_least = fmin(my_least, distance);
+      next.take<1>(is_near, which);
+      far.append(is_far, which[0]);
+    }
+    next.finish();
+    far.flush(far.count);
+    for (int half = WARP / 2; half > 0; half /= 2)
+      my_least = fmin(my_least, __shfl_xor_sync(FULL, my_least, half));
+    if (lane == 0) lower(lowest + splits % 3, my_least);
+    grid_barrier(arrived, ++barriers);
+    round++;
+    splits++;
+    moved = false;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    state[0] = round;
+  }
+}
+
+// The smallest predecessor of every vertex: the first arc by destination that is tight and comes
+// from nearer.
+extern "C" __global__ void pull_predecessors(long long vertices, const long long *offsets,
+                                             const int *neighbors, const weight_t *weights,
+                                             const double *distances, int *predecessors) {
+  for (long long first = warp_id() * WARP; first < vertices; first += warp_count() * WARP) {
+    const long long vertex = first + lane_id();
+    const double distance = vertex < vertices ? distances[vertex] : 0.0;
+    const bool open = distance > 0.0 && distance <= LARGEST;
+    const long long begin = open ? offsets[vertex] : 0, end = open ? offsets[vertex + 1] : 0;
+    const long long arc = first_arc(begin, end, distance, [=](long long at, double its) {
+      const double before = distances[neighbors[at]];
+      return before < its && before + (double)weights[at] == its;
+    });
+    if (arc >= 0) predecessors[vertex] = neighbors[arc];
+  }
+}
+
+// The same from lists by source.
+extern "C" __global__ void push_predecessors(long long vertices, const long long *offsets,
+                                             const int *neighbors, const weight_t *weights,
+                                             const double *distances, int *predecessors) {
+  for (long long vertex = warp_id(); vertex < vertices; vertex += warp_count()) {
+    const double before = distances[vertex];
+    if (!(before <= LARGEST)) continue;
+    for (long long arc = offsets[vertex] + lane_id(); arc < offsets[vertex + 1]; arc += WARP) {
+      const double distance = distances[neighbors[arc]];
+      if (before < distance && distance <= LARGEST && before + (double)weights[arc] == distance)
+        atomicMin(&predecessors[neighbors[arc]], (int)vertex);
+    }
+  }
+}

@@ -1,0 +1,376 @@
+// Breadth-first search.
+//
+// Means: distances[v] = the fewest arcs of a way from a source to v, and predecessors[v] = the
+//   smallest vertex before it on such a way, all in one cooperative launch: blocks meet between
+//   levels, and no level needs the host.
+// Requires: lists by source (offsets, neighbors) and for pulling by destination (in_*), ascending;
+//   distances set to -1 and predecessors to the largest int before, counts and arrived to 0.
+// Reference: Zhu et al. 2017 (WolfPath: no host round trip per level); Beamer, Asanovic, Patterson
+//   2012 (push, then pull). Frontiers in the shared memory of a few blocks are ours.
+
+#include "frontier.cuh"
+
+#define LOCAL 2048       // vertices of a frontier that a block can keep in shared memory
+#define ALONE_MOST 256   // vertices of a frontier that one block expands alone
+#define TEAM 32          // blocks that share a larger one ...
+#define TEAM_LEAST 128   // ... down to so many vertices ...
+#define TEAM_MOST 16384  // ... and up to so many
+#define TEAM_ARCS 65536  // arcs of a frontier that a team begins with
+#define UNEVEN 64        // vertices of one block, from which a team looks whether others have less
+#define PULL_ABOVE 15    // Beamer's alpha: pull once the frontier has so large a part of the arcs
+#define PUSH_BELOW 20    // and his beta: push again once it has so small a part of the vertices
+
+// How blocks of a team end their levels: with an empty frontier or at the limit, or with one that
+// is in the queue of the next round, unless a block could not hold its part.
+enum Ending { DONE, QUEUED };
+
+// Blocks of a team meet and learn how many vertices they have found and whether one wants to part.
+// A word holds in turn, from its lowest bit on: vertices (31 bits), arrivals (27), wishes to part
+// (6), all of them since the launch; three words take turns, so that nobody adds to one that
+// another still reads. What the blocks share otherwise is atomic, so there is no fence.
+struct Meetings {
+  u64 *words;
+  long long count, part;
+  int team;
+  u64 *seen;  // shared: the words as they were last, and what has been found
+
+  __device__ __forceinline__ int meet(int found, bool wish) {
+    if (threadIdx.x == 0) {
+      const int place = (int)(count % 3);
+      const u64 arrivals = (u64)(count / 3 + 1) * team & 0x7ffffff, before = seen[place];
+      volatile u64 *word = words + place;
+      atomicAdd(words + place, (u64)found | 1ull << 31 | (wish ? 1ull << 58 : 0));
+      u64 now;
+      do now = *word;
+      while ((now >> 31 & 0x7ffffff) != arrivals);
+      seen[place] = now;
+      seen[3] = (now - before) & 0x7fffffff;
+      seen[4] = now >> 58 != before >> 58;
+    }
+    __syncthreads();
+    count++;
+    part = seen[4];
+    return (int)seen[3];
+  }
+};
+
+// Levels while a team of blocks can keep the frontier in shared memory: each block expands what it
+// has reached first, so a level costs no queue. A team of one needs no meeting either. Reports
+// {level, ending, arcs of the vertices found, levels in all, round in which some were lost}, and
+// leaves to the next time how far the meetings are.
+__device__ __forceinline__ void expand_locally(int team, const int *queue, int queued,
+                                               long long level, long long depth_limit, bool traced,
+                                               const long long *offsets, const int *neighbors,
+                                               int *distances, int *predecessors, int *next_queue,
+                                               Slot *next_slot, long long round, long long *report,
+                                               Meetings &meetings) {
+  extern __shared__ __align__(8) unsigned char shared[];
+  __shared__ int lengths[3], part, place_out;
+  u64 *lists = (u64 *)shared;  // begin << 16 | degree, two frontiers
+  int *vertices = (int *)(lists + 2 * LOCAL);
+  const int lane = lane_id();
+  const int own = ((int)queued - (int)blockIdx.x + team - 1) / team;
+  if (threadIdx.x < 3) lengths[threadIdx.x] = threadIdx.x ? 0 : own;
+  if (threadIdx.x == 0) part = 0;
+  for (int place = threadIdx.x; place < own; place += blockDim.x) {
+    const int vertex = queue[place * team + blockIdx.x];
+    const long long begin = offsets[vertex];
+    lists[place] = ((u64)begin << 16) | (u64)(offsets[vertex + 1] - begin);
+    vertices[place] = vertex;
+  }
+  long long arcs = 0;
+  int turn = 0, count = own, total = queued, ending = DONE;
+  __syncthreads();
+  while (total > 0 && level < depth_limit) {
+    const int here = (turn & 1) * LOCAL, there = LOCAL - here;
+    int *length = &lengths[(turn + 1) % 3];
+    const int next = (int)level + 1;
+    if (threadIdx.x == 0) lengths[(turn + 2) % 3] = 0;
+
+    // BATCH arcs a lane; what they reach for the first time goes to the next frontier.
+    auto visit = [&](const bool *is, const long long *arc, const int *owner) {
+      int near[BATCH], was[BATCH], degree[BATCH];
+      long long begin[BATCH];
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) near[k] = is[k] ? neighbors[arc[k]] : -1;
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) was[k] = is[k] ? atomicCAS(&distances[near[k]], -1, next) : 0;
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {  // needed of new vertices only, but wanted at once
+        begin[k] = is[k] ? offsets[near[k]] : 0;
+        degree[k] = is[k] ? (int)min(offsets[near[k] + 1] - begin[k], 65535ll) : 0;
+      }
+      unsigned fresh[BATCH];
+      int some = 0;
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        if (traced && is[k] && (was[k] == -1 || was[k] == next))
+          atomicMin(&predecessors[near[k]], owner[k]);
+        fresh[k] = __ballot_sync(FULL, is[k] && was[k] == -1 && degree[k] > 0);
+        some += __popc(fresh[k]);
+      }
+      if (!some) return;
+      int at = lane ? 0 : atomicAdd(length, some);
+      at = __shfl_sync(FULL, at, 0);
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        if (fresh[k] >> lane & 1) {
+          const int place = at + __popc(fresh[k] & ((1u << lane) - 1));
+          arcs += degree[k];
+          if (place < LOCAL) {
+            lists[there + place] = ((u64)begin[k] << 16) | (u64)degree[k];
+            vertices[there + place] = near[k];
+          } else {
+            report[4] = round;
+          }
+          if (place >= LOCAL || degree[k] > PIECE) part = 1;
+        }
+        at += __popc(fresh[k]);
+      }
+    };
+
+    const int warps = blockDim.x / WARP;
+    const int share = min(WARP, (count + warps - 1) / warps);
+    for (int first = threadIdx.x / WARP * share; first < count; first += warps * share) {
+      bool is[BATCH];
+      long long arc[BATCH];
+      int owner[BATCH];
+      const int place = first + lane;
+      const bool mine = lane < share && place < count;
+      const long long begin = mine ? (long long)(lists[here + place] >> 16) : 0;
+      const int degree = mine ? (int)(lists[here + place] & 0xffff) : 0;
+      const int vertex = mine ? vertices[here + place] : 0;
+      for (unsigned rest = __ballot_sync(FULL, degree > 2 * BATCH); rest; rest &= rest - 1) {
+        const int from = __ffs(rest) - 1;
+        const long long at = __shfl_sync(FULL, begin, from);
+        const int size = __shfl_sync(FULL, degree, from), whose = __shfl_sync(FULL, vertex, from);
+        for (int done = 0; done < size; done += BATCH * WARP) {
+#pragma unroll
+          for (int k = 0; k < BATCH; k++) {
+            is[k] = done + k * WARP + lane < size;
+            arc[k] = at + done + k * WARP + lane;
+            owner[k] = whose;
+          }
+          visit(is, arc, owner);
+        }
+      }
+      const int few = degree > 2 * BATCH ? 0 : degree;
+      for (int done = 0; __any_sync(FULL, done < few); done += BATCH) {
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          is[k] = done + k < few;
+          arc[k] = begin + done + k;
+          owner[k] = vertex;
+        }
+        visit(is, arc, owner);
+      }
+    }
+    __syncthreads();
+    count = *length;
+    turn++;
+    level++;
+    bool over;
+    if (team == 1) {
+      total = count;
+      over = part || total > ALONE_MOST;
+    } else {
+      const bool uneven = count > UNEVEN && count > 4 * (total / team);
+      total = meetings.meet(count, part || uneven);
+      over = meetings.part || total < TEAM_LEAST || total > TEAM_MOST;
+    }
+    if (over && total > 0) {
+      ending = QUEUED;
+      break;
+    }
+  }
+
+  if (ending == QUEUED) {
+    count = min(count, LOCAL);
+    if (threadIdx.x == 0) place_out = (int)atomicAdd(&next_slot->queued, (u64)count);
+    __syncthreads();
+    long long own_arcs = 0;
+    for (int place = threadIdx.x; place < count; place += blockDim.x) {
+      next_queue[place_out + place] = vertices[(turn & 1) * LOCAL + place];
+      own_arcs += (long long)(lists[(turn & 1) * LOCAL + place] & 0xffff);
+    }
+    own_arcs = warp_total(own_arcs);
+    if (lane == 0 && own_arcs) atomicAdd(&next_slot->arcs, (u64)own_arcs);
+  }
+  arcs = warp_total(arcs);
+  if (lane == 0 && arcs) atomicAdd((u64 *)report + 2, (u64)arcs);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    report[0] = level;
+    report[1] = ending;
+    report[3] += turn;
+  }
+}
+
+// Breadth-first search from `sources`, each once. traced: also predecessors, the smallest vertex
+// of the level before. pulls: whether the lists by destination may be used. state becomes the
+// number of rounds.
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    levels(long long vertices, long long arcs, long long depth_limit, long long pulls,
+           long long traced, long long source_count, const int *sources, const long long *offsets,
+           const int *neighbors, const long long *in_offsets, const int *in_neighbors,
+           int *distances, int *predecessors, int *queues, long long *pieces, unsigned int *bits,
+           long long *counts, unsigned long long *arrived, long long *state) {
+  __shared__ int held[THREADS / WARP][2 * WARP];
+  const int lane = lane_id();
+  const long long words = (vertices + WARP - 1) / WARP, room = arcs / PIECE * 2 + 4;
+  long long *report = counts + 16;
+  long long round = 0, level = 0, barriers = 0, unexplored = arcs, found_before = 0;
+  unsigned int *here = bits, *there = bits + words;
+  __shared__ u64 seen[5];
+  if (threadIdx.x < 5) seen[threadIdx.x] = 0;
+  Meetings meetings{(u64 *)counts + 21, 0, 0, min(TEAM, (int)gridDim.x), seen};
+
+  auto begin_round = [&]() {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counts, round + 2) = Slot{0, 0, 0, 0};
+    Slot *slot = slot_of(counts, round + 1);
+    const long long parity = (round + 1) & 1;
+    return Next{{held[threadIdx.x / WARP], 0, queues + parity * vertices, &slot->queued},
+                slot,
+                pieces + parity * room,
+                offsets,
+                0};
+  };
+  auto end_round = [&]() {
+    grid_barrier(arrived, ++barriers);
+    round++;
+  };
+  // The frontier's queue from the distances.
+  auto collect = [&]() {
+    Next next = begin_round();
+    for (long long word = warp_id(); word < words; word += warp_count()) {
+      const long long vertex = word * WARP + lane;
+      const bool is[1] = {vertex < vertices && __ldcg(distances + vertex) == level};
+      const int which[1] = {(int)vertex};
+      next.take<1>(is, which);
+    }
+    next.finish();
+    end_round();
+  };
+
+  STRIDE(place, source_count) distances[sources[place]] = 0;
+  grid_barrier(arrived, ++barriers);
+  {
+    Next next = begin_round();
+    for (long long first = warp_id() * WARP; first < source_count; first += warp_count() * WARP) {
+      const bool is[1] = {first + lane < source_count};
+      const int which[1] = {is[0] ? sources[first + lane] : 0};
+      next.take<1>(is, which);
+    }
+    next.finish();
+    end_round();
+  }
+
+  while (level < depth_limit) {
+    const Slot *slot = slot_of(counts, round);
+    const long long queued = __ldcg(&slot->queued), piece_count = __ldcg(&slot->pieces);
+    const long long frontier_arcs = __ldcg(&slot->arcs);
+    const int *queue = queues + (round & 1) * vertices;
+    const long long *long_lists = pieces + (round & 1) * room;
+    if (queued + piece_count == 0) break;
+
+    if (pulls && frontier_arcs > unexplored / PULL_ABOVE && frontier_arcs > vertices / 64) {
+      for (long long word = warp_id(); word < words; word += warp_count()) {
+        const long long vertex = word * WARP + lane;
+        const bool is = vertex < vertices && __ldcg(distances + vertex) == level;
+        const unsigned mask = __ballot_sync(FULL, is);
+        if (lane == 0) here[word] = mask;
+      }
+      grid_barrier(arrived, ++barriers);
+      long long found = queued, before;
+      do {
+        begin_round();
+        Slot *next = slot_of(counts, round + 1);
+        long long new_vertices = 0, new_arcs = 0;
+        for (long long word = warp_id(); word < words; word += warp_count()) {
+          const long long vertex = word * WARP + lane;
+          const bool open = vertex < vertices && __ldcg(distances + vertex) == -1;
+          const long long begin = open ? in_offsets[vertex] : 0;
+          const long long end = open ? in_offsets[vertex + 1] : 0;
+          const unsigned int *bits_here = here;
+          const long long arc = first_arc(begin, end, 0, [=](long long at, int) {
+            const int near = in_neighbors[at];
+            return (bits_here[near / WARP] >> (near % WARP) & 1) != 0;
+          });
+          if (arc >= 0) {
+            distances[vertex] = (int)level + 1;
+            if (traced) predecessors[vertex] = in_neighbors[arc];
+            new_vertices++;
+            new_arcs += offsets[vertex + 1] - offsets[vertex];
+          }
+          const unsigned mask = __ballot_sync(FULL, arc >= 0);
+          if (lane == 0) there[word] = mask;
+        }
+        new_vertices = warp_total(new_vertices);
+        new_arcs = warp_total(new_arcs);
+        if (lane == 0 && new_vertices) {
+          atomicAdd(&next->found, (u64)new_vertices);
+          atomicAdd(&next->arcs, (u64)new_arcs);
+        }
+        end_round();
+        level++;
+        unsigned int *other = here;
+        here = there, there = other;
+        before = found;
+        found = __ldcg(&slot_of(counts, round)->found);
+        unexplored -= __ldcg(&slot_of(counts, round)->arcs);
+      } while (found > 0 && level < depth_limit &&
+               !(found < before && found < vertices / PUSH_BELOW));
+      collect();
+      continue;
+    }
+
+    if (piece_count == 0 && queued <= TEAM_MOST / 2 && frontier_arcs <= TEAM_ARCS) {
+      const int team = queued <= ALONE_MOST ? 1 : meetings.team;
+      Next next = begin_round();
+      if (blockIdx.x < team)
+        expand_locally(team, queue, (int)queued, level, depth_limit, traced, offsets, neighbors,
+                       distances, predecessors, next.queue.queue, next.slot, round + 1, report,
+                       meetings);
+      end_round();
+      level = __ldcg(report);
+      if (__ldcg(report + 1) == DONE) break;
+      if (__ldcg(report + 4) == round) collect();
+      const long long found_locally = __ldcg(report + 2);  // the new frontier's arcs included
+      unexplored += __ldcg(&slot_of(counts, round)->arcs) - frontier_arcs;
+      unexplored -= found_locally - found_before;
+      found_before = found_locally;
+      continue;
+    }
+
+    unexplored -= frontier_arcs;
+    Next next = begin_round();
+    const int new_level = (int)level + 1;
+    expand(queue, queued, long_lists, piece_count, offsets,
+           [&](const bool *is, const long long *arc, const int *owner) {
+             int near[BATCH], was[BATCH];
+             bool fresh[BATCH];
+#pragma unroll
+             for (int k = 0; k < BATCH; k++) near[k] = is[k] ? neighbors[arc[k]] : -1;
+#pragma unroll
+             for (int k = 0; k < BATCH; k++) was[k] = is[k] ? distances[near[k]] : 0;
+#pragma unroll
+             for (int k = 0; k < BATCH; k++) {
+               fresh[k] = false;
+               if (was[k] == -1) {
+                 was[k] = atomicCAS(&distances[near[k]], -1, new_level);
+                 fresh[k] = was[k] == -1;
+               }
+             }
+#pragma unroll
+             for (int k = 0; k < BATCH; k++)
+               if (traced && is[k] && (fresh[k] || was[k] == new_level))
+                 atomicMin(&predecessors[near[k]], owner[k]);
+             next.take<BATCH>(fresh, near);
+           });
+    next.finish();
+    end_round();
+    level++;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    state[0] = round + report[3];
+  }
+}

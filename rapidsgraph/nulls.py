@@ -1,0 +1,51 @@
+"""Columns of results that hold nothing in some rows: distances and predecessors."""
+
+import numpy as np
+
+from . import device, frames
+
+NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+NUMBERS |= {"halffloat", "float", "double"}  # as Arrow calls them
+
+
+def nullable_column(frame, name, what):
+    """One column of an opened frame, told apart into where it has values and what they are.
+
+    Arrays of numbers have no nulls, so there every row has a value; what -1 means is the
+    caller's to know.
+
+    Returns
+    -------
+    values : array or Series
+        As from `frames.column`, of the rows that have a value alone.
+    valid : array of bool, shape (rows,)
+        Which these are; on the device of the frame.
+
+    Raises
+    ------
+    GraphError
+        As from `frames.column`.
+    """
+    if frames.column_names(frame).count(name) != 1:
+        frames.column(frame, name, what)  # says what is wrong with that
+    values = frame[name]
+    library = frames.library_of(values)
+    if library == "polars":
+        values, library = values.to_arrow(), "pyarrow"
+    if library == "pyarrow" and str(values.type) not in NUMBERS:  # not all text can be filtered
+        values, library = values.to_pandas(), "pandas"
+    if library == "pyarrow":
+        valid = values.is_valid().to_numpy(zero_copy_only=False).astype(bool)
+        values = values.drop_null()
+    elif library in ("pandas", "cudf"):
+        known = values.notna()
+        values, valid = values[known], known.values
+    elif device.is_on_gpu(values):
+        valid = device.array_module(values).ones(len(values), bool)
+    else:
+        values = np.asarray(values, None if hasattr(values, "dtype") else object)
+        valid = np.ones(len(values), bool)
+        if values.dtype.kind == "O":
+            valid = np.array([value is not None and value == value for value in values], bool)
+            values = values[valid]
+    return frames.column({name: values}, name, what), valid

@@ -1,0 +1,396 @@
+"""The checks of distances, predecessors and components find whatever is changed."""
+
+import naive
+import numpy as np
+import pandas
+import pytest
+from conftest import FrameMaker, columns_of, random_edges, to_pandas
+
+import rapidsgraph as rg
+from rapidsgraph.generate import rmat
+from rapidsgraph.verify import traversal as module
+
+INF = float("inf")
+make = FrameMaker("arrays")
+
+# 6 and 7 are out of reach; 8 and 9 are all that is left of what has no edge.
+EDGES = [(0, 1, 2), (0, 2, 1), (1, 3, 1), (2, 3, 2), (2, 4, 0), (4, 5, 0), (5, 4, 0), (3, 0, 1),
+         (4, 4, 0), (6, 0, 1), (6, 7, 1)]  # fmt: skip
+LEVELS = [0, 1, 1, 2, 2, 3, -1, -1, -1, -1]
+LENGTHS = [0, 2, 1, 3, 1, 1, INF, INF, INF, INF]
+LEVELS_BEFORE = [-1, 0, 0, 1, 2, 4, -1, -1, -1, -1]
+LENGTHS_BEFORE = [-1, 0, 0, 1, 2, 4, -1, -1, -1, -1]
+
+
+@pytest.fixture
+def graph(make_arrays):
+    return rg.Graph(make_arrays(columns_of(EDGES)), weight="weight", vertices=10)
+
+
+def levels(make_arrays, distance=LEVELS, predecessor=LEVELS_BEFORE):
+    columns = {"vertex": np.arange(10), "distance": np.array(distance, np.int32)}
+    return make_arrays(columns | {"predecessor": np.array(predecessor)})
+
+
+def lengths(make_arrays, distance=LENGTHS, predecessor=LENGTHS_BEFORE):
+    columns = {"vertex": np.arange(10), "distance": np.array(distance, float)}
+    return make_arrays(columns | {"predecessor": np.array(predecessor)})
+
+
+def with_(values, **changes):
+    """The list with, say, v3=7 in place 3."""
+    values = list(values)
+    for place, value in changes.items():
+        values[int(place[1:])] = value
+    return values
+
+
+def test_accepts_what_is_right(make_arrays, graph):
+    assert naive.bfs(EDGES, [0])[0][5] == 3
+    assert rg.verify.bfs(graph, levels(make_arrays), 0) == 3
+    assert rg.verify.sssp(graph, lengths(make_arrays), 0) == 3.0
+    for check, run, kind in (
+        (rg.verify.bfs, rg.bfs, int),
+        (rg.verify.sssp, rg.sssp, float),
+    ):
+        assert type(check(graph, run(graph, 0), 0)) is kind
+        assert check(graph, run(graph, 9), 9) == 0
+
+
+@pytest.mark.parametrize(
+    "distance, message",
+    [
+        (with_(LEVELS, v0=1), "vertex 0 is a source and has distance 1"),
+        (with_(LEVELS, v0=-1), "vertex 0 is a source and has no distance"),
+        (with_(LEVELS, v3=3), "vertex 3 has distance 3, and the edge from vertex 1 makes it 2"),
+        (with_(LEVELS, v3=-1), "vertex 3 has no distance, and the edge from vertex 1 makes it 2"),
+        (with_(LEVELS, v5=2), "vertex 5 has distance 2, and no path of that length leads there"),
+        (with_(LEVELS, v1=0), "vertex 3 has distance 2, and the edge from vertex 1 makes it 1"),
+        (with_(LEVELS, v7=5), "vertex 7 has distance 5, and no path"),
+        (with_(LEVELS, v9=0), "vertex 9 has distance 0, and no path"),
+        (with_(LEVELS, v6=1, v7=2), "vertex 6 has distance 1, and no path"),
+        (with_(LEVELS, v3=-7), "vertex 3 has distance -7"),
+    ],
+)
+def test_finds_wrong_levels(make_arrays, graph, distance, message):
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.bfs(graph, levels(make_arrays, distance), 0)
+
+
+@pytest.mark.parametrize(
+    "distance, message",
+    [
+        (with_(LENGTHS, v0=1e-300), "vertex 0 is a source and has distance 1e-300"),
+        (
+            with_(LENGTHS, v3=3.5),
+            "vertex 3 has distance 3.5, and the edge from vertex 1 makes it 3",
+        ),
+        (with_(LENGTHS, v3=INF), "vertex 3 has no distance, and the edge from vertex 1 makes it 3"),
+        (
+            with_(LENGTHS, v3=np.nextafter(3, 4)),
+            "vertex 3 has distance 3.0000000000000004, and the",
+        ),
+        (with_(LENGTHS, v3=np.nextafter(3, 0)), "vertex 3 has distance 2.9999999999999996, and no"),
+        (with_(LENGTHS, v7=5), "vertex 7 has distance 5, and no path of that length leads there"),
+        # 4 and 5 keep each other at any distance.
+        (with_(LENGTHS, v4=0.5, v5=0.5), "vertex 4 has distance 0.5, and no path"),
+        (with_(LENGTHS, v5=0), "vertex 4 has distance 1, and the edge from vertex 5 makes it 0"),
+        (with_(LENGTHS, v3=np.nan), "vertex 3 has distance nan"),
+        (with_(LENGTHS, v3=-INF), "vertex 3 has distance -inf"),
+    ],
+)
+def test_finds_wrong_lengths(make_arrays, graph, distance, message):
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.sssp(graph, lengths(make_arrays, distance), 0)
+
+
+@pytest.mark.parametrize(
+    "predecessor, message",
+    [
+        # Also an edge leads from 2 to 3, and in BFS as well as here it is tight: 1 is smaller.
+        (with_(LEVELS_BEFORE, v3=2), "vertex 3 has predecessor vertex 2; it must have predecessor "
+                                     "vertex 1"),
+        (with_(LEVELS_BEFORE, v3=0), "vertex 3 has predecessor vertex 0; it must have"),
+        (with_(LEVELS_BEFORE, v3=9), "vertex 3 has predecessor vertex 9; it must have"),
+        (with_(LEVELS_BEFORE, v0=3), "vertex 0 has predecessor vertex 3; it must have no"),
+        (with_(LEVELS_BEFORE, v7=6), "vertex 7 has predecessor vertex 6; it must have no"),
+        (with_(LEVELS_BEFORE, v4=5), "vertex 4 has predecessor vertex 5; it must have predecessor "
+                                     "vertex 2"),
+        (with_(LEVELS_BEFORE, v3=10), "a predecessor: vertex 10 is not in the graph"),
+        (with_(LEVELS_BEFORE, v3=-1), "a predecessor: vertex -1 is not in the graph"),
+    ],
+)  # fmt: skip
+def test_finds_wrong_predecessors(make_arrays, graph, predecessor, message):
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.bfs(graph, levels(make_arrays, predecessor=predecessor), 0)
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.sssp(graph, lengths(make_arrays, predecessor=predecessor), 0)
+
+
+def test_a_missing_predecessor_where_frames_have_nulls():
+    graph = rg.Graph(FrameMaker("pandas")(columns_of(EDGES)), weight="weight", vertices=10)
+    for run, check in ((rg.bfs, rg.verify.bfs), (rg.sssp, rg.verify.sssp)):
+        found = run(graph, 0)
+        found.loc[3, "predecessor"] = pandas.NA
+        message = "vertex 3 has no predecessor; it must have predecessor vertex 1"
+        with pytest.raises(rg.VerificationError, match=message):
+            check(graph, found, 0)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("seed", [90, 91])
+def test_finds_every_single_change(directed, seed):
+    """Of one distance, to any neighboring one or none; of one predecessor, to any vertex."""
+    edges = [(a, b, int(w)) for a, b, w in random_edges(seed, 25, 45)]
+    graph = rg.Graph(make(columns_of(edges)), weight="weight", directed=directed,
+                     multi_edges="keep", vertices=25)  # fmt: skip
+    for run, check in ((rg.bfs, rg.verify.bfs), (rg.sssp, rg.verify.sssp)):
+        right = run(graph, [3, 17])
+        check(graph, right, [3, 17])
+        for vertex in range(25):
+            old = right["distance"][vertex]
+            missing = -1 if run is rg.bfs else INF
+            for new in {old - 1, old + 1, 0, 1, missing} - {old}:
+                wrong = right | {"distance": right["distance"].copy()}
+                wrong["distance"][vertex] = new
+                with pytest.raises(rg.VerificationError):
+                    check(graph, wrong, [3, 17])
+            for new in {*range(-1, 25)} - {right["predecessor"][vertex]}:
+                wrong = right | {"predecessor": right["predecessor"].copy()}
+                wrong["predecessor"][vertex] = new
+                with pytest.raises(rg.VerificationError):
+                    check(graph, wrong, [3, 17])
+
+
+@pytest.mark.parametrize("scale", [2, 0.5, 1 + 2**-52])
+def test_distances_of_other_weights_are_found(make_arrays, scale):
+    edges = random_edges(92)
+    columns = columns_of(edges)
+    other = columns | {"weight": columns["weight"] * scale}
+    found = rg.sssp(make_arrays(other), 3)
+    with pytest.raises(rg.VerificationError, match="makes it|no path of that length"):
+        rg.verify.sssp(make_arrays(columns), found, 3)
+
+
+def test_finds_that_parameters_were_others(make_frame):
+    edges = [(a, b, 1) for a, b, _ in random_edges(93)]
+    frame = make_frame(columns_of(edges))
+    for run, check, limit, none in (
+        (rg.bfs, rg.verify.bfs, "depth_limit", None),
+        (rg.sssp, rg.verify.sssp, "cutoff", INF),
+    ):
+        limited = run(frame, 3, **{limit: 2})
+        assert check(frame, limited, 3, **{limit: 2}) == 2
+        with pytest.raises(rg.VerificationError, match="has no distance, and the edge from vertex"):
+            check(frame, limited, 3)
+        with pytest.raises(rg.VerificationError, match="has no distance, and the edge from vertex"):
+            check(frame, limited, 3, **{limit: 3})
+        with pytest.raises(rg.VerificationError, match="lies beyond the limit 1, with distance 2"):
+            check(frame, limited, 3, **{limit: 1})
+        with pytest.raises(rg.VerificationError, match="vertex 4 is a source and has distance"):
+            check(frame, run(frame, 3), 4)
+        with pytest.raises(rg.VerificationError, match="is a source and has"):
+            check(frame, run(frame, 3), [3, 4])
+        with pytest.raises(rg.VerificationError, match="vertex 4 has distance 0, and no path"):
+            check(frame, run(frame, [3, 4]), 3)
+        assert check(frame, run(frame, [3, 4], **{limit: none}), [4, 3]) > 1
+
+
+def test_cycles_that_cost_nothing_are_no_way_by_themselves(make_arrays):
+    """1, 2 and 3 are joined at no cost; only an edge of 5 leads there."""
+    edges = [(0, 1, 5), (1, 2, 0), (2, 3, 0), (3, 1, 0), (4, 4, 0)]
+    frame = make_arrays(columns_of(edges))
+    result = {"vertex": np.arange(5), "distance": np.array([0, 5.0, 5, 5, INF])}
+    assert rg.verify.sssp(frame, make_arrays(result), 0) == 5
+    for distance in ([0, 4.0, 4, 4, INF], [0, 0.0, 0, 0, INF], [0, 5.0, 5, 5, 3]):
+        wrong = make_arrays(result | {"distance": np.array(distance)})
+        with pytest.raises(rg.VerificationError, match="no path of that length leads there"):
+            rg.verify.sssp(frame, wrong, 0)
+    before = {"predecessor": np.array([-1, 0, 1, 2, -1])}
+    assert rg.verify.sssp(frame, make_arrays(result | before), 0) == 5
+    for wrong in ([-1, 3, 1, 2, -1], [-1, 0, 3, 2, -1], [-1, 0, 1, 1, -1]):
+        wrong = make_arrays(result | {"predecessor": np.array(wrong)})
+        with pytest.raises(rg.VerificationError, match="it must have predecessor"):
+            rg.verify.sssp(frame, wrong, 0)
+
+
+def test_long_chains_of_steps_that_cost_nothing(make_arrays):
+    n = 2000
+    columns = {"source": np.arange(n - 1), "destination": np.arange(1, n)}
+    frame = make_arrays(columns | {"weight": np.zeros(n - 1)})
+    found = rg.sssp(frame, 0)
+    assert rg.verify.sssp(frame, found, 0) == 0
+    with pytest.raises(rg.VerificationError, match="vertex 0 has distance 0, and no path"):
+        rg.verify.sssp(frame, rg.sssp(frame, [0, 1]), 1)
+
+
+def test_edges_are_looked_at_piece_by_piece(monkeypatch, make_arrays):
+    monkeypatch.setattr(module, "PIECE", 7)
+    edges = [(a, b, int(w)) for a, b, w in random_edges(94)]
+    graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", multi_edges="keep")
+    expected, _ = naive.sssp(edges, [3])
+    found = rg.sssp(graph, 3)
+    assert rg.verify.sssp(graph, found, 3) == max(d for d in expected.values() if d < INF)
+    found["distance"][41] += 1
+    with pytest.raises(rg.VerificationError, match="vertex 41"):
+        rg.verify.sssp(graph, found, 3)
+
+
+def test_results_come_from_every_library(make_frame):
+    """Whatever library the edges are of; in any order, and where nulls have become NaN."""
+    columns = columns_of(EDGES)
+    found = rg.sssp(make_frame(columns), 0)
+    assert rg.verify.sssp(columns, found, 0) == 3
+    if make_frame.kind not in ("arrays", "cupy"):
+        table = to_pandas(found).sample(frac=1, random_state=1)
+        assert rg.verify.sssp(make_frame(columns), table, 0) == 3
+    found = rg.bfs(make_frame(columns), 0)
+    assert rg.verify.bfs(columns, found, 0) == 3
+    if make_frame.kind not in ("arrays", "cupy"):
+        table = to_pandas(found).sample(frac=1, random_state=1)
+        assert rg.verify.bfs(make_frame(columns), table, 0) == 3
+        table["distance"] += table["vertex"] == 4
+        with pytest.raises(rg.VerificationError, match="vertex 4 has distance 3"):
+            rg.verify.bfs(make_frame(columns), table, 0)
+
+
+def test_names_of_every_kind_are_named(make_frame):
+    frame = make_frame({"source": ["b", "ä", "a"], "destination": ["ä", "c", "d"]})
+    found = rg.bfs(frame, "b")
+    assert rg.verify.bfs(frame, found, "b") == 2
+    table = to_pandas(found)
+    assert make_frame.on_gpu or make_frame.kind == "arrays" or rg.verify.bfs(frame, table, "b") == 2
+    pairs = pandas.DataFrame({"net": ["x", "y"], "source": [1, 1], "destination": [2, 3]})
+    graph = rg.Graph(pairs, ["net", "source"], ["net", "destination"])
+    found = rg.bfs(graph, ("y", 1))
+    assert rg.verify.bfs(graph, found, ("y", 1)) == 1
+    found.loc[3, "predecessor"] = 3
+    message = "vertex y, 3 has predecessor vertex y, 3; it must have predecessor vertex y, 1"
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.bfs(graph, found, ("y", 1))
+    found.loc[3, "predecessor"] = 2
+    with pytest.raises(rg.VerificationError, match=r"vertex \('y', 2\) is not in the graph"):
+        rg.verify.bfs(graph, found, ("y", 1))
+
+
+def test_a_part_of_a_predecessor():
+    edges = pandas.DataFrame({"a": ["x", "x"], "b": [1, 2], "c": ["x", "y"], "d": [2, 3]})
+    graph = rg.Graph(edges, ["a", "b"], ["c", "d"])
+    found = rg.bfs(graph, ("x", 1))
+    assert rg.verify.bfs(graph, found, ("x", 1)) == 2
+    found.loc[2, "predecessor_1"] = pandas.NA
+    with pytest.raises(
+        rg.VerificationError, match="vertex y, 3 has a part of a predecessor's name"
+    ):
+        rg.verify.bfs(graph, found, ("x", 1))
+    with pytest.raises(rg.GraphError, match="no column 'predecessor_1'"):
+        rg.verify.bfs(graph, found.drop(columns="predecessor_1"), ("x", 1))
+
+
+def test_what_is_no_result():
+    frame = FrameMaker("pandas")({"source": [0, 1, 2], "destination": [1, 2, 0]})
+    found, parts = rg.bfs(frame, 0), rg.connected_components(frame)
+    for wrong, message in (
+        (found.iloc[:-1], "the result has 0 rows for vertex 2; it needs one"),
+        (pandas.concat([found, found.iloc[[1]]]), "the result has 2 rows for vertex 1"),
+        (found.assign(vertex=[0, 1, 7]), "vertex 7 is not in the graph"),
+        (found.assign(distance=["a", "b", "c"]), "column 'distance' must hold numbers"),
+        (found.assign(distance=[0, 1, -1]), "vertex 2 has distance -1"),
+    ):
+        for check in (rg.verify.bfs, rg.verify.sssp):
+            with pytest.raises(rg.VerificationError, match=message):
+                check(frame, wrong, 0)
+    with pytest.raises(rg.VerificationError, match="vertex 2 has distance 2.5, and the edge"):
+        rg.verify.bfs(frame, found.assign(distance=[0, 1, 2.5]), 0)
+    with pytest.raises(rg.VerificationError, match="vertex 2 has distance 1.5, and no path"):
+        rg.verify.bfs(frame, found.assign(distance=[0, 1, 1.5]), 0)
+    with pytest.raises(rg.GraphError, match="no column 'distance'"):
+        rg.verify.bfs(frame, parts, 0)
+    with pytest.raises(rg.GraphError, match="no column 'component'"):
+        rg.verify.components(frame, found)
+    with pytest.raises(rg.VerificationError, match="predecessor"):
+        rg.verify.bfs(frame, found.assign(predecessor=["a", "b", "c"]), 0)
+    with pytest.raises(rg.GraphError, match="source: vertex 7 is not in the graph"):
+        rg.verify.bfs(frame, found, 7)
+    short = {"vertex": np.arange(3), "distance": np.arange(2)}
+    with pytest.raises(rg.VerificationError, match="3 vertices and 2 values"):
+        rg.verify.sssp(frame, short, 0)
+
+
+@pytest.mark.parametrize(
+    "component, message",
+    [
+        ([0, 0, 0, 1, 1, 2], None),
+        ([0, 0, 1, 1, 1, 2], "from vertex 1, in component 0, leads to vertex 2, in component 1"),
+        ([1, 1, 1, 0, 0, 2], r"component 0 \(2 vertices from vertex 3 on\) must come after 1 \(3"),
+        ([0, 0, 0, 2, 2, 1], r"component 1 \(1 vertices from vertex 5 on\) must come after 2"),
+        ([0, 0, 0, 0, 0, 1], "component 0 does not hang together: nothing joins vertex 3 and v"),
+        ([0, 0, 0, 1, 1, 1], "component 1 does not hang together: nothing joins vertex 5 and v"),
+        ([0, 0, 0, 0, 0, 0], "component 0 does not hang together"),
+        ([0, 0, 0, 1, 1, 3], "there is no component 2, and there is 3"),
+        ([1, 1, 1, 2, 2, 3], "there is no component 0, and there is 3"),
+        ([0, 0, 0, 1, 1, 6], "vertex 5 is in component 6; components are numbered from 0"),
+        ([0, 0, 0, 1, 1, -1], "vertex 5 is in component -1; components are numbered"),
+        ([0, 0, 0, 1, 1, 1.5], "vertex 5 is in component 1.5; components are numbered"),
+        ([0, 0, 0, 1, 1, np.nan], "column 'component' must hold a finite number in every row"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_components(make_arrays, component, message, directed):
+    pairs = [(1, 2), (1, 0), (4, 3), (5, 5)]
+    frame = make_arrays(columns_of([(a, b, 1) for a, b in pairs]))
+    graph = rg.Graph(frame, directed=directed)
+    result = make_arrays({"vertex": np.arange(6), "component": np.array(component)})
+    if message is None:
+        assert rg.verify.components(graph, result) == 3
+        return
+    with pytest.raises(rg.VerificationError, match=message if directed else "component"):
+        rg.verify.components(graph, result)
+
+
+def test_components_of_one_size_go_by_their_smallest_vertex(make_arrays):
+    frame = make_arrays(columns_of([(0, 3, 1), (1, 2, 1)]))
+    result = {"vertex": np.arange(4), "component": np.array([0, 1, 1, 0])}
+    assert rg.verify.components(frame, make_arrays(result)) == 2
+    result["component"] = 1 - result["component"]
+    message = (
+        r"component 0 \(2 vertices from vertex 1 on\) must come after 1 \(2 vertices from vert"
+    )
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.components(frame, make_arrays(result))
+
+
+def test_finds_every_single_change_of_components():
+    edges = random_edges(95, 25, 14)
+    graph = rg.Graph(make(columns_of(edges)), vertices=25)
+    right = rg.connected_components(graph)
+    count = rg.verify.components(graph, right)
+    assert count == max(naive.components(edges, range(25)).values()) + 1
+    for vertex in range(25):
+        for new in {*range(-1, count + 1)} - {right["component"][vertex]}:
+            wrong = right | {"component": right["component"].copy()}
+            wrong["component"][vertex] = new
+            with pytest.raises(rg.VerificationError):
+                rg.verify.components(graph, wrong)
+    for one in range(count - 1):  # two numbers exchanged
+        component = right["component"]
+        swapped = np.where(
+            component == one, one + 1, np.where(component == one + 1, one, component)
+        )
+        with pytest.raises(rg.VerificationError, match="must come after"):
+            rg.verify.components(graph, right | {"component": swapped})
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_generated_graphs(make_arrays, directed):
+    frame = rmat(13, 8, seed=9, weights=(0.5, 2.0), device="cpu")
+    columns = {name: frame[name].to_numpy() for name in frame}
+    graph = rg.Graph(make_arrays(columns), weight="weight", directed=directed)
+    source = int(columns["source"][0])
+    assert rg.verify.bfs(graph, rg.bfs(graph, source), source) > 3
+    assert rg.verify.sssp(graph, rg.sssp(graph, source), source) > 3
+    found = rg.bfs(graph, source)
+    found["distance"][int(found["distance"].argmax())] += 1
+    with pytest.raises(rg.VerificationError):
+        rg.verify.bfs(graph, found, source)
+    assert rg.verify.components(graph, rg.connected_components(graph)) > 1
