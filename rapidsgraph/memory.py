@@ -13,10 +13,10 @@ from .inputs import as_list
 
 # Bytes beyond the graph itself: (a vertex, an arc, an arc with weights).
 ALGORITHMS = {
-    "bfs": (64, 4, 12),
-    "connected_components": (48, 4, 4),
+    "bfs": (64, 16, 28),
+    "connected_components": (64, 4, 4),
     "pagerank": (96, 16, 56),
-    "sssp": (96, 16, 24),
+    "sssp": (104, 16, 28),
 }
 
 

@@ -1,13 +1,16 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import math
 import signal
 
 import hypothesis
+import naive
 import numpy as np
 import pandas
 import pyarrow
 import pytest
 
+import rapidsgraph as rg
 from rapidsgraph import device
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -188,6 +191,23 @@ def paths_of(result, names=("vertex",)):
         whole = tuple(next(parts) if place is None else vertex[place] for place in shared)
         predecessors.append(None if None in whole else whole)
     return distances, dict(zip(vertices, predecessors))
+
+
+def check_traversals(graph, edges, source, *, vertices=(), limit=None, directed=True):
+    """BFS (of edges as if without weights) and SSSP are what slow loops find, and verified."""
+    sources = source if isinstance(source, list) else [source]
+    found = rg.bfs(graph, source, depth_limit=limit)
+    options = {"directed": directed, "depth_limit": limit}
+    expected = naive.bfs(edges, sources, vertices, **options)
+    assert paths_of(found) == expected
+    depth = rg.verify.bfs(graph, found, source, depth_limit=limit)
+    assert depth == max(d for d in expected[0].values() if d is not None)
+    found = rg.sssp(graph, source, cutoff=limit)
+    limit = math.inf if limit is None else limit
+    expected = naive.sssp(edges, sources, vertices, cutoff=limit, directed=directed)
+    assert paths_of(found) == expected
+    longest = rg.verify.sssp(graph, found, source, cutoff=limit)
+    assert longest == max(d for d in expected[0].values() if d < math.inf)
 
 
 def columns_of(edges):

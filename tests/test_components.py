@@ -208,23 +208,13 @@ def pairs():
 
 
 def two_halves_and_the_rest():
-    """Even and odd ones, with more even ones, and 500 vertices alone."""
+    """A path of 10,001 even names, one of 9,999 odd ones, and 502 vertices alone."""
     even, odd = np.arange(0, 20_002, 2), np.arange(1, 19_999, 2)
-    alone = np.arange(20_002, 20_502)
-    expected = np.concatenate([np.arange(20_001) % 2, [0]])
-    expected[[19_999]] = 2  # of no path
-    sources = np.concatenate([even[:-1], odd[1:], [19_999], alone])
-    destinations = np.concatenate([even[1:], odd[:-1], [19_999], alone])
-    expected = np.concatenate([np.arange(20_000) % 2, [0], [1], np.zeros(500)])
+    alone = np.array([19_999, 20_001, *range(20_002, 20_502)])
     expected = np.empty(20_502, int)
-    expected[even[even < 20_002]], expected[odd] = 0, 1
-    rest = np.concatenate([[19_999, 20_001], alone])
-    expected[rest] = 2 + np.arange(rest.size)
-    return (
-        np.concatenate([sources, [20_001]]),
-        np.concatenate([destinations, [20_001]]),
-        expected,
-    )
+    expected[even], expected[odd], expected[alone] = 0, 1, 2 + np.arange(alone.size)
+    sources = np.concatenate([even[:-1], odd[1:], alone])
+    return sources, np.concatenate([even[1:], odd[:-1], alone]), expected
 
 
 def complete_bipartite():

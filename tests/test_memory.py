@@ -115,6 +115,25 @@ def test_ranking_a_frame_keeps_to_its_estimate(kind):
     assert peak <= needed + SLACK, f"{peak / ROWS:.1f} bytes a row, estimate {needed / ROWS:.1f}"
 
 
+@pytest.mark.parametrize("policy", ["directed", "weighted", "undirected"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "connected_components"])
+@pytest.mark.parametrize("kind", sorted(IN_EVERY_WAY))
+def test_traversals_keep_to_their_estimates(kind, algorithm, policy):
+    options, frame = POLICIES[policy], frame_with_weights(kind)
+    first = int(frame["source"][0])
+    run = {
+        "bfs": lambda edges: rg.bfs(edges, first),
+        "sssp": lambda edges: rg.sssp(edges, first),
+        "connected_components": rg.connected_components,
+    }[algorithm]
+    for edges in (rg.Graph(frame, **options), frame):
+        run(rg.Graph(frame.head(100), **options) if isinstance(edges, rg.Graph) else frame[:100])
+        weight = "weight" if edges is frame else None
+        needed = rg.estimate_memory(edges, algorithm, weight=weight).needed
+        _, peak = peak_of(lambda: run(edges))  # noqa: B023
+        assert peak <= needed + SLACK, f"{peak / ROWS:.1f} a row, estimate {needed / ROWS:.1f}"
+
+
 # What estimates say
 
 
@@ -156,8 +175,8 @@ def test_estimates_of_parquet_files_need_no_reading(tmp_path, monkeypatch):
 
 
 def test_unknown_algorithm_and_missing_file(tmp_path):
-    with pytest.raises(rg.GraphError, match="no estimate for algorithm 'bfs'; there is one for"):
-        rg.estimate_memory({"source": [0], "destination": [1]}, "bfs")
+    with pytest.raises(rg.GraphError, match="no estimate for algorithm 'dfs'; there is one for"):
+        rg.estimate_memory({"source": [0], "destination": [1]}, "dfs")
     with pytest.raises(rg.GraphError, match="nothing.parquet"):
         rg.estimate_memory(tmp_path / "nothing.parquet", "pagerank")
 
