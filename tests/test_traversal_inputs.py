@@ -4,7 +4,15 @@ import naive
 import numpy as np
 import pandas
 import pytest
-from conftest import FrameMaker, check_traversals, columns_of, listed, paths_of, random_edges, to_pandas
+from conftest import (
+    FrameMaker,
+    check_traversals,
+    columns_of,
+    listed,
+    paths_of,
+    random_edges,
+    to_pandas,
+)
 
 import rapidsgraph as rg
 
@@ -196,16 +204,11 @@ def test_without_predecessors(make_frame, run):
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, np.int64(2), 10**12])
 def test_depth_limit(make_frame, limit):
-    pairs, _, source, distances, predecessors = CLOSED_FORMS["path"]
-    frame = make_frame(columns_of([(a, b, 1) for a, b in pairs]))
-    found = rg.bfs(frame, source, depth_limit=limit)
-    inside = [d <= limit for d in distances]
-    expected = [
-        {v: value if inside[v] else None for v, value in enumerate(values)}
-        for values in (distances, predecessors)
-    ]
-    assert list(paths_of(found)) == expected
-    assert rg.verify.bfs(frame, found, source, depth_limit=limit) == min(limit, 5)
+    frame = make_frame({"source": np.arange(5), "destination": np.arange(1, 6)})
+    found = rg.bfs(frame, 0, depth_limit=limit)
+    levels = {v: v if v <= limit else None for v in range(6)}
+    assert paths_of(found) == (levels, {v: v - 1 if v and v <= limit else None for v in levels})
+    assert rg.verify.bfs(frame, found, 0, depth_limit=limit) == min(limit, 5)
 
 
 def test_cutoff(make_arrays):

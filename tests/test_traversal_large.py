@@ -191,7 +191,9 @@ def test_rmat_agrees_with_naive(make_arrays, directed, weights):
                      directed=directed, multi_edges="keep")  # fmt: skip
     edges = list(zip(*(columns[name].tolist() for name in ("source", "destination", "weight"))))
     check_traversals(graph, edges, edges[0][0], directed=directed)
-    check_traversals(graph, edges, sorted({edge[0] for edge in edges[::2000]}), directed=directed, limit=1)
+    check_traversals(
+        graph, edges, sorted({edge[0] for edge in edges[::2000]}), directed=directed, limit=1
+    )
 
 
 @pytest.mark.parametrize("weights", [(0.5, 2.0), (0.0, 1e-3), "integers"], ids=str)

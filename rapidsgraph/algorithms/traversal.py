@@ -125,20 +125,16 @@ def sssp(graph, source, *, cutoff=None, predecessors=True):
     1       1       0.5            0
     2       2       1.5            1
     """
-    if cutoff is not None:
-        is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
-        if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
-            raise GraphError(f"cutoff is {cutoff!r}; it must be a number, 0 or more")
+    most = _cutoff(cutoff)
     shared = isinstance(graph, Graph)
     graph = weighted_graph(graph)
     ids = _prepared(graph, source, "sssp", "SSSP")
     pulls = shared or not graph.directed
     if graph.weighted:
-        found = paths(graph, ids, cutoff, predecessors, pulls)
+        found = paths(graph, ids, most, predecessors, pulls)
         distances = found.distances
     else:
-        limit = NO_VERTEX if cutoff is None or cutoff >= NO_VERTEX else int(cutoff)
-        found = search(graph, ids, limit, predecessors, pulls)
+        found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
         distances = found.distances.astype(np.float64)
         distances[found.distances < 0] = math.inf
     return _result(graph, found, distances, predecessors)
@@ -191,14 +187,14 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     return Found(distances, before, _rounds(state))
 
 
-def paths(graph, ids, cutoff=None, predecessors=True, pulls=True):
+def paths(graph, ids, cutoff=math.inf, predecessors=True, pulls=True):
     """Weighted shortest paths from int32 `ids`; with `pulls` predecessors by in-neighbors."""
     xp, vertices, lists = graph.xp, graph.num_vertices, graph.outgoing
     distances = xp.full(vertices, math.inf)
     counts, arrived, state = _meeting(xp)
     step = graph.kept("step", lambda: _first_step(lists, xp))
     device.launch(
-        "paths", "paths", vertices, graph.num_arcs, math.inf if cutoff is None else cutoff, step,
+        "paths", "paths", vertices, graph.num_arcs, cutoff, step,
         ids.size, ids, lists.offsets, lists.neighbors, lists.weights, distances,
         xp.zeros(4 * vertices + 2, xp.int32), xp.zeros(2 * vertices, xp.int32), _pieces(graph),
         counts, arrived, xp.full(3, math.inf), state,
@@ -306,6 +302,18 @@ def _result(graph, found, distances, predecessors):
         known = found.predecessors < NO_VERTEX
         columns |= graph.named(found.predecessors, known, "predecessor")
     return graph.label(columns)
+
+
+def _cutoff(cutoff):
+    if cutoff is None:
+        return math.inf
+    is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
+    if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
+        raise GraphError(f"cutoff is {cutoff!r}; it must be a number, 0 or more")
+    try:
+        return float(cutoff)
+    except OverflowError:  # an integer beyond every distance
+        return math.inf
 
 
 def _depth_limit(limit):
