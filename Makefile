@@ -25,9 +25,10 @@ test: $(VENV)/.installed-test  ## the tests that need no GPU (ARGS="-k pagerank"
 gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 	@$(VENV)/bin/python -m pytest -q --gpu $(ARGS)
 
-benchmark: $(VENV)/.installed-benchmark  ## time PageRank and builds on the CPU, beside other libraries
+benchmark: $(VENV)/.installed-benchmark  ## time algorithms and builds on the CPU, beside other libraries
 	@$(VENV)/bin/python pipelines/benchmarks/pagerank.py --device cpu $(ARGS)
 	@$(VENV)/bin/python pipelines/benchmarks/build.py --device cpu $(ARGS)
+	@$(VENV)/bin/python pipelines/benchmarks/traversal.py --device cpu $(ARGS)
 
 lint: $(VENV)/.installed-dev  ## check style and formatting, change nothing
 	@$(VENV)/bin/ruff check .

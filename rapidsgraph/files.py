@@ -43,7 +43,7 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
     pandas.DataFrame or cudf.DataFrame
         One row an edge, columns ``source``, ``destination`` and, if asked for, ``weight``. Columns
         given as lists keep their names, and then so does the weight. In text, names are int64
-        where all are integers and strings otherwise; weights are float64.
+        where all are integers, in quotes or not, and strings otherwise; weights are float64.
 
     Raises
     ------
@@ -154,8 +154,9 @@ def write_frame(frame, path):
     frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
         Results or edges. A frame of another library works if it has ``to_arrow()``.
     path : str or path
-        SNAP text gets the column names as a comment. A Matrix Market file takes only edges between
-        integers from 0 on.
+        In CSV and TSV a text is in quotes where it needs them, missing values are empty, and empty
+        text is ``""``, which `read_edges` takes for missing. SNAP text gets the column names as a
+        comment. A Matrix Market file takes only edges between integers from 0 on.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from pathlib import Path
 from .errors import GraphError
 from .textfiles import DELIMITERS, Matrix, Text, is_number
 
+ROWS = 2**16  # written at once as text
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"  # of Arrow's streaming format
 
 ENDINGS = {
@@ -268,14 +269,43 @@ def _write_text(table, file, kind):
     separator = "\t" if kind == "text" else DELIMITERS[kind]
     csv.writer(head, delimiter=separator, lineterminator="\n").writerow(table.column_names)
     file.write((("# " if kind == "text" else "") + head.getvalue()).encode())
-    _write_rows(table, file, separator, "none" if kind == "text" else "needed")
+    _write_rows(table, file, separator, is_quoted=kind != "text")
 
 
-def _write_rows(table, file, separator, quoting):
-    from pyarrow import csv as writer
+def _write_rows(table, file, separator, *, is_quoted=False):
+    """Lines of fields; with `is_quoted` text in quotes where it needs them.
 
-    options = writer.WriteOptions(include_header=False, delimiter=separator, quoting_style=quoting)
-    writer.write_csv(table, file, options)
+    Arrow's own writer puts either all text in quotes or none.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for batch in table.to_batches(ROWS) if len(table) else ():
+        fields = [_fields(column, separator, is_quoted) for column in batch.columns]
+        rows = pc.binary_join_element_wise(*fields, _text(separator), null_handling="replace")
+        rows = pc.binary_join(pa.LargeListArray.from_arrays([0, len(rows)], rows), _text("\n"))
+        file.write(rows[0].as_buffer())
+        file.write(b"\n")
+
+
+def _fields(column, separator, is_quoted):
+    """A column as text; what is missing stays so."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    fields = pc.cast(column, pa.large_string())
+    if not is_quoted or is_plain_number(column.type):
+        return fields
+    special = pc.match_substring_regex(fields, rf'["\r\n{separator}]|^$')
+    quoted = pc.replace_substring(fields, '"', '""')
+    quoted = pc.binary_join_element_wise(_text('"'), quoted, _text('"'), _text(""))
+    return pc.if_else(special, quoted, fields)
+
+
+def _text(value):
+    import pyarrow as pa
+
+    return pa.scalar(value, pa.large_string())
 
 
 def _write_matrix(table, file):
@@ -304,4 +334,4 @@ def _write_matrix(table, file):
     banner = f"%%MatrixMarket matrix coordinate {field} general\n{size} {size} {len(table)}\n"
     file.write(banner.encode())
     names = ["source", "destination", "weight"][: len(columns)]
-    _write_rows(pa.table(columns, names), file, " ", "none")
+    _write_rows(pa.table(columns, names), file, " ")

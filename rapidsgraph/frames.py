@@ -78,15 +78,47 @@ def column_names(frame):
 
 
 def missing_column(name, there, what, wanted=None):
-    """The error for a column that is not there, with the likely one."""
+    """The error for a column that is not there, with the likely one.
+
+    `what` is the parameter that names the column; `wanted`, if given, is the parameter whose frame
+    must have a column of this very name.
+    """
     there = [str(column) for column in there]
+    likely, hint = _likely_column(name, there, what), ""
+    if likely:
+        hint = f"rename {likely!r} to {name!r}" if wanted else f"give {what}={likely!r}"
+        hint = f"; {hint} if that is it"
+    where = f"{wanted}: " if wanted else ""
+    return GraphError(
+        f"{where}there is no column {name!r}; the columns are {', '.join(there)}{hint}"
+    )
+
+
+def _likely_column(name, there, what):
+    """The column that may well be meant by `name`, or None."""
     lower = {column.lower(): column for column in there}
-    likely = next(
+    return next(
         (lower[alias] for alias in (what, *ALIASES.get(what, ())) if alias in lower), None
     ) or next(iter(difflib.get_close_matches(str(name), there, 1, 0.6)), None)
-    argument = wanted or what
-    hint = f"; give {argument}={likely!r} if that is it" if likely else ""
-    return GraphError(f"there is no column {name!r}; the columns are {', '.join(there)}{hint}")
+
+
+def check_ends(frame, options):
+    """Raise GraphError where an edge frame lacks `source` or `destination`.
+
+    The message says how to call Graph, with `options` besides.
+    """
+    there = [str(column) for column in column_names(frame)]
+    missing = [name for name in ("source", "destination") if name not in there]
+    if missing:
+        likely = {name: _likely_column(name, there, name) for name in missing}
+        given = ["source=...", "destination=..."]
+        if all(likely.values()):
+            given = [f"{name}={likely[name]!r}" for name in missing]
+        given = ", ".join([*given, *(f"{name}={value!r}" for name, value in options.items())])
+        raise GraphError(
+            f"there is no column {missing[0]!r}; the columns are {', '.join(there)}; say which "
+            f"they are: rg.Graph(edges, {given})"
+        )
 
 
 def column(frame, name, what, wanted=None):
@@ -139,8 +171,13 @@ def _from_sequence(values, name):
         raise _no_value(name, int(np.ma.getmaskarray(values).argmax()))
     if isinstance(values, (set, frozenset)):
         values = sorted(values, key=str)
-    mixed = isinstance(values, (list, tuple)) and len({isinstance(v, str) for v in values}) > 1
-    return np.asarray(values, dtype=object if mixed else None)
+    listed = isinstance(values, (list, tuple))
+    if listed and len({isinstance(v, str) for v in values}) > 1:
+        return np.asarray(values, dtype=object)
+    array = np.asarray(values)
+    if listed and array.dtype.kind == "f" and all(isinstance(v, (int, np.integer)) for v in values):
+        return np.array(values, dtype=object)  # of signed and unsigned NumPy makes floats
+    return array
 
 
 def moved(values, xp):
@@ -190,6 +227,8 @@ def _from_pandas(series, name, fit):
         try:
             return series.to_numpy("int64")
         except OverflowError:
+            if series.min() >= 0 and series.max() < 2**64:
+                return np.array(series.tolist(), dtype="uint64")
             raise GraphError(f"column {name!r} has integers beyond 64 bits; use text") from None
     first = series.iloc[0].item() if hasattr(series.iloc[0], "item") else series.iloc[0]
     raise GraphError(
@@ -233,12 +272,15 @@ def _from_arrow(chunked, name, fit):
     return _from_pandas(chunked.to_pandas(), name, fit)
 
 
-def make(kind, columns):
+def make(kind, columns, text_types=()):
     """A frame of library `kind` from {name: array or Series}, in that order.
 
     Where values are missing, a pair (values, whether there is one); the missing are null, or -1 in
-    arrays, which have no null (None where they hold text).
+    arrays, which have no null (None where they hold text). An Arrow table has text of the types
+    {name: type}.
     """
+    if kind == "cudf":
+        return _make_cudf(columns)
     columns = {
         name: _with_nulls(kind, *values) if isinstance(values, tuple) else values
         for name, values in columns.items()
@@ -250,29 +292,44 @@ def make(kind, columns):
         }
     if kind == "pandas":
         return importlib.import_module(kind).DataFrame(columns, copy=False)
-    if kind == "cudf":
-        return importlib.import_module(kind).DataFrame(columns)
     import pyarrow
 
-    table = pyarrow.table({name: _to_arrow(values) for name, values in columns.items()})
+    types = {} if kind in ("polars", "duckdb") else dict(text_types)  # these have one of their own
+    table = pyarrow.table({name: _to_arrow(v, types.get(name)) for name, v in columns.items()})
     if kind in ("polars", "duckdb"):
         return sys.modules[kind].from_arrow(table)
     return table
 
 
+def _make_cudf(columns):
+    """A cuDF frame of the arrays themselves; cuDF's own ways to it take longer than a search."""
+    cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
+    made = []
+    for values in columns.values():
+        values, known = values if isinstance(values, tuple) else (values, None)
+        if library_of(values) == "cudf" or not len(values):
+            if known is not None and len(values):
+                values = _with_nulls("cudf", values, known)
+            made.append(cudf.Series(values).to_pylibcudf()[0])
+            continue
+        column = plc.Column.from_cuda_array_interface(values)
+        if known is not None:
+            flags = plc.Column.from_cuda_array_interface(known)
+            column = column.with_mask(*plc.transform.bools_to_mask(flags))
+        made.append(column)
+    return cudf.DataFrame.from_pylibcudf(plc.Table(made), {"columns": list(columns)})
+
+
 def _with_nulls(kind, values, known):
     """What `make` puts into a frame for a pair."""
     library = library_of(values)
-    if library in ("pandas", "cudf"):  # text
-        if library == "cudf":
-            return values.where(importlib.import_module("cudf").Series(known))
+    if library == "cudf":  # text
+        return values.where(importlib.import_module("cudf").Series(known))
+    if library == "pandas":
         return (values.astype(object) if kind == "arrays" else values).where(known, None)
     if kind == "arrays":
         xp = device.array_module(values)
         return xp.where(known, values, xp.asarray([-1]).astype(values.dtype))
-    if kind == "cudf":
-        cudf = importlib.import_module(kind)
-        return cudf.Series(values).where(cudf.Series(known))
     if kind == "pandas":
         return importlib.import_module(kind).arrays.IntegerArray(values, ~known)
     import pyarrow
@@ -280,14 +337,23 @@ def _with_nulls(kind, values, known):
     return pyarrow.array(values, mask=~known)
 
 
-def _to_arrow(values):
+def _to_arrow(values, text_type=None):
     import pyarrow
 
     if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
         return values
     if isinstance(values, np.ndarray):
         return pyarrow.array(values)
-    return pyarrow.Array.from_pandas(values, type=pyarrow.string())
+    return pyarrow.Array.from_pandas(values, type=text_type or pyarrow.string())
+
+
+def text_type(frame, name):
+    """The Arrow type of a column of text of an opened frame; None where it is something else."""
+    if library_of(frame) != "pyarrow":
+        return None
+    kind = frame[name].type
+    kind = getattr(kind, "value_type", kind)  # of a dictionary
+    return kind if str(kind) in ("string", "large_string", "string_view") else None
 
 
 def text_library(values):

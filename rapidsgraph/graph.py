@@ -127,6 +127,9 @@ class Graph:
                 f"source names {len(ends[0])} columns and destination {len(ends[1])}; "
                 "both ends are named by as many"
             )
+        if ends == [["source"], ["destination"]]:
+            more = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
+            frames.check_ends(edges, more)
         columns = [
             [frames.column(edges, name, what) for name in names]
             for what, names in zip(("source", "destination"), ends)
@@ -141,6 +144,10 @@ class Graph:
         if self._weights is not None and len(self._weights) != self._rows:
             raise GraphError(f"weights are {len(self._weights)}, rows {self._rows}")
         self._labels, self._own = labels_of(*ends), [a != b for a, b in zip(*ends)]
+        self.source_columns, self._text_types = ends[0], {}
+        for label, name in zip(self._labels, ends[0]):
+            for column in (label, "predecessor" + label.removeprefix("vertex")):
+                self._text_types[column] = frames.text_type(edges, name)
         extra = vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
         # How many vertices there are is known once they are named; until then, what is sure.
         self._check_memory(len(extra) if isinstance(extra, range) else 0)
@@ -255,7 +262,8 @@ class Graph:
 
         Values are an array, or a pair (values, whether there is one) where some are missing.
         """
-        return frames.make(self._kind, {**self.names.columns(self.xp), **columns})
+        columns = {**self.names.columns(self.xp), **columns}
+        return frames.make(self._kind, columns, self._text_types)
 
     def check_room(self, *columns):
         """Raise GraphError where a name column has the name of a result's column."""
@@ -263,23 +271,26 @@ class Graph:
         if taken:
             raise GraphError(f"a name column {taken!r} has no room beside results; rename it")
 
-    def named(self, ids, known, end):
-        """Columns of vertex names, as `label` takes them, of int32 ids where `known`.
+    def end_columns(self, end):
+        """{name column: what that of `end` of an edge, as "predecessor", is called}.
 
-        They are called `end` instead of `vertex`; columns that both ends of an edge share are
-        left out.
+        Columns that both ends of an edge share are left out.
         """
-        columns = self.names.columns(self.xp, self.xp.where(known, ids, 0))
-        return {
-            end + label.removeprefix("vertex"): (values, known)
-            for (label, values), is_own in zip(columns.items(), self._own, strict=True)
-            if is_own
-        }
+        own = [label for label, is_own in zip(self._labels, self._own, strict=True) if is_own]
+        return {label: end + label.removeprefix("vertex") for label in own}
 
-    def ids(self, named, what):
+    def named(self, ids, known, end):
+        """Columns of the names of `end`, as `label` takes them, of int32 ids where `known`."""
+        if self.names.parts[0] is not None:  # else ids are names, also those of nobody
+            ids = self.xp.where(known, ids, 0)
+        columns = self.names.columns(self.xp, ids)
+        return {name: (columns[label], known) for label, name in self.end_columns(end).items()}
+
+    def ids(self, named, what, labels=None):
         """int32 ids of the vertices that the name columns of an opened frame list."""
-        columns = [frames.column(named, label, "vertex", what) for label in self._labels]
-        return self.names.ids([frames.moved(v, self.xp) for v in columns], self.xp, what)
+        labels = labels or self._labels
+        columns = [frames.column(named, label, "vertex", what) for label in labels]
+        return self.names.ids(columns, self.xp, what)
 
     def __getstate__(self):
         """For pickle and copy: everything but the array module, which the device names."""

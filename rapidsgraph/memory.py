@@ -20,6 +20,10 @@ ALGORITHMS = {
 }
 
 
+# Copies of names that are text, on the way into a result; predecessors have names too.
+TEXT_COPIES = {"bfs": 4, "sssp": 4}
+
+
 class MemoryEstimate(NamedTuple):
     """Bytes.
 
@@ -90,17 +94,26 @@ def estimate_memory(
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
         vertices, arcs = graph.num_vertices, graph.num_arcs
-        built, weighted = 0, graph.weighted
+        built, weighted, text = 0, graph.weighted, graph.names.text_bytes
     else:
         rows, vertices = _counts(graph_or_path, source, destination)
-        weighted = weight is not None
+        weighted = weight is not None or (algorithm == "sssp" and _has_weights(graph_or_path))
+        text = 0
         arcs = rows if directed else 2 * rows
         built = build_bytes(rows, vertices, weighted=weighted, directed=directed)
     run = vertices * per_vertex + arcs * (per_weighted_arc if weighted else per_arc)
+    run += text * TEXT_COPIES.get(algorithm, 2)
     # The peak of the build and that of the run do not coincide; the lists (12 or 4 bytes an arc)
     # that the build leaves stay.
     kept = 0 if not built else arcs * (12 if weighted else 4) + vertices * 8
     return MemoryEstimate(int(max(built, kept + run)), int(vertices * per_vertex))
+
+
+def _has_weights(frame_or_path):
+    """Whether `sssp` takes weights from a frame by itself."""
+    if isinstance(frame_or_path, (str, Path)):
+        return False
+    return "weight" in frames.column_names(frames.opened(frame_or_path)[1])
 
 
 def _counts(frame_or_path, source, destination):

@@ -37,6 +37,12 @@ class VertexNames:
         self.labels, self.parts, self.count = labels, parts, count
         self.pairs, self.dtype = list(pairs), dtype
 
+    @property
+    def text_bytes(self):
+        """Bytes that columns of text among the names take."""
+        parts = [part for part in self.parts if hasattr(part, "memory_usage")]
+        return int(sum(part.memory_usage(index=False, deep=True) for part in parts))
+
     def columns(self, xp, ids=None):
         """{label: values} with one value a vertex, by id; or one for each of `ids`."""
         if self.parts[0] is None:
@@ -50,32 +56,39 @@ class VertexNames:
         return dict(zip(self.labels, columns[::-1]))
 
     def ids(self, columns, xp, what):
-        """Ids of named vertices; columns as from frames.column, one array or Series a label.
+        """Ids of named vertices; columns as from frames.column, one array or Series a label,
+        wherever they are.
 
         Raises
         ------
         GraphError
             A vertex that is not in the graph; names the first.
         """
-        ids = self._look_up(columns, xp, what)
+        on_host = self.parts[0] is None and isinstance(columns[0], np.ndarray)
+        at = np if on_host else xp  # a few names are looked up sooner than they are moved
+        columns = [frames.moved(values, at) for values in columns]
+        ids = self._look_up(columns, at, what)
         absent = ids < 0
         if bool(absent.any()):
             row = int(absent.argmax())
             name = tuple(_item(values, row) for values in columns)
             name = name[0] if len(name) == 1 else name
             raise GraphError(f"{what}: vertex {name!r} is not in the graph")
-        return ids.astype(xp.int32)
+        return xp.asarray(ids.astype(np.int32))
 
     def _look_up(self, columns, xp, what):
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
+        for values in columns:
+            _check_there(values, f"{what} has no value")
         if self.parts[0] is None:
-            values = _as_numbers(columns[0], f"{what}: {self.labels[0]}")
+            values = _as_numbers(columns[0], what)
             known = (values >= 0) & (values < self.count)
             return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
         ids = None
         for column, (part, values) in enumerate(zip(self.parts, columns)):
-            place = _positions(values, part, xp, f"{what}: {self.labels[column]}")
+            label = what if len(self.parts) == 1 else f"{what}: {self.labels[column]}"
+            place = _positions(values, part, xp, label)
             if not column:
                 ids = place
                 continue
@@ -214,15 +227,19 @@ def _as_numbers(values, label):
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu":
         return values
-    if kind == "f":
-        bad = values != values
-        if bool(bad.any()):
-            raise GraphError(f"a {label} name is missing (NaN) in row {int(bad.argmax())}")
+    _check_there(values, f"a {label} name is missing (NaN)")
     raise GraphError(
         f"{label} names of type {values.dtype} do not fit"
         + (f", such as {_item(values, 0)!r} in row 0" if len(values) else "")
         + ": they must be integers, or all of them text; use .astype('int64') or .astype('str')"
     )
+
+
+def _check_there(values, problem):
+    if getattr(values.dtype, "kind", "O") == "f":
+        missing = values != values
+        if bool(missing.any()):
+            raise GraphError(f"{problem} in row {int(missing.argmax())}")
 
 
 def _positions(values, part, xp, label):

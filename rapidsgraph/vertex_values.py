@@ -15,8 +15,9 @@ def source_ids(graph, source, what="source"):
     ----------
     graph : Graph
     source : vertex, or several
-        A name, or a list, tuple, set, range, array or Series of names. Where several columns name
-        a vertex: a frame of them, a tuple of one vertex's names, or a list of such tuples.
+        A name, or a list, tuple, set, range, array or Series of names, or a frame of the graph's
+        name columns (`vertex`). Where several columns name a vertex: a tuple of its names, a list
+        of such tuples, or a frame, whose columns may also be called like the edges' sources.
     what : str
         For messages.
 
@@ -25,19 +26,27 @@ def source_ids(graph, source, what="source"):
     GraphError
         A vertex that is not in the graph, no vertex at all, or something that names none.
     """
-    labels = graph.names.labels
     try:
         _, table = frames.opened(source)
     except GraphError:
-        table = _table_of(source, labels, what)
-    ids = graph.ids(table, what)
+        table = _table_of(source, graph, what)
+    ids = graph.ids(table, what, _name_columns(graph, table))
     if not ids.size:
         raise GraphError(f"{what} is empty; name at least one vertex")
-    return graph.xp.unique(ids)
+    return ids if ids.size == 1 else graph.xp.unique(ids)
 
 
-def _table_of(source, labels, what):
+def _name_columns(graph, table):
+    """The columns of a table that name vertices: as in results or, of several, as of sources."""
+    labels, own = graph.names.labels, graph.source_columns
+    there = set(frames.column_names(table))
+    is_own = len(own) > 1 and there.issuperset(own) and not there.issuperset(labels)
+    return own if is_own else labels
+
+
+def _table_of(source, graph, what):
     """{label: names} of what is no frame."""
+    labels = graph.names.labels
     if source is None or isinstance(source, (bool, np.bool_)):
         raise GraphError(f"{what} is {source!r}; name a vertex, or several in a list")
     if isinstance(source, (Set, ValuesView, Iterator, range)):
@@ -58,12 +67,24 @@ def _table_of(source, labels, what):
                 "a list of such tuples, or a frame of these columns"
             )
         table = {label: [names[i] for names in vertices] for i, label in enumerate(labels)}
+    for row in _rows_of_no_type(table):  # in a graph all names are of one type: one is absent
+        graph.ids({label: [names[row]] for label, names in table.items()}, what)
     for label in labels:
         try:
             table[label] = frames.column(table, label, "vertex")
         except GraphError as error:  # which speaks of a column that nobody gave
             raise GraphError(str(error).replace(f"column {label!r}", what)) from None
     return table
+
+
+def _rows_of_no_type(table):
+    """Rows of the first column with a negative integer and one beyond 2^63: where these are."""
+    for names in table.values():
+        if isinstance(names, list) and all(isinstance(n, (int, np.integer)) for n in names):
+            low, high = min(names, default=0), max(names, default=0)
+            if low < 0 and high >= 2**63:
+                return names.index(low), names.index(high)
+    return ()
 
 
 def values_by_id(graph, given, what):
@@ -73,8 +94,8 @@ def values_by_id(graph, given, what):
     ----------
     graph : Graph
     given : frame or dict
-        A frame of the graph's name columns (`vertex`) and one column of values, whatever it is
-        called; or a dict from vertex to value.
+        A frame of the graph's name columns (`vertex`, or as in `source_ids`) and one column of
+        values, whatever it is called; or a dict from vertex to value.
     what : str
         For messages.
 
@@ -84,17 +105,18 @@ def values_by_id(graph, given, what):
         A vertex that is absent or given twice, a value that is negative, NaN or infinite (names
         its row), or nothing above 0.
     """
-    xp, labels = graph.xp, graph.names.labels
+    xp = graph.xp
     if isinstance(given, Mapping) and not any(_is_column(values) for values in given.values()):
-        given = _from_dict(given, labels, what)
+        given = _from_dict(given, graph.names.labels, what)
     _, table = frames.opened(given)
-    others = [name for name in frames.column_names(table) if name not in labels]
-    if len(others) != 1:
-        there = ", ".join(map(str, frames.column_names(table)))
+    names, there = _name_columns(graph, table), frames.column_names(table)
+    others = [name for name in there if name not in names]
+    if len(others) != 1 and set(names) <= set(there):
         raise GraphError(
-            f"{what} needs the columns {', '.join(labels)} and one of values; it has {there}"
+            f"{what} needs the columns {', '.join(map(str, names))} and one of values; it has "
+            f"{', '.join(map(str, there))}"
         )
-    ids = graph.ids(table, what)
+    ids = graph.ids(table, what, names)
     values = frames.moved(frames.column(table, others[0], "values", what), xp)
     if not isinstance(values, (np.ndarray, xp.ndarray)) or values.dtype.kind not in "iuf":
         raise GraphError(f"{what}: column {others[0]!r} holds text; it must hold numbers")

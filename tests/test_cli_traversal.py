@@ -42,6 +42,9 @@ def numbers(tmp_path):
     return path
 
 
+COSTS_1 = "there is no column 'weight', and no --weight names one: each row costs 1\n"
+
+
 def start_of(name, vertex="a"):
     return [] if name == "components" else ["--from", vertex]
 
@@ -80,6 +83,7 @@ def test_sssp_prints_the_nearest(edges):
     assert run("sssp", edges, "--from", "a", "--weight", "km", "--top", 1).stdout == "b\t1.0\ta\n"
     done = run("sssp", edges, "--from", "a", "--from", "e", "--no-predecessors")
     assert done.stdout == "b\t1.0\nc\t1.0\nf\t1.0\nd\t2.0\n"  # equals by name
+    assert done.stderr == COSTS_1  # also where nobody watches: it changes the result
     assert run("sssp", edges, "--from", "d").stdout == ""
 
 
@@ -87,6 +91,7 @@ def test_components_prints_the_largest(edges, tmp_path):
     done = run("components", edges)
     assert (done.stdout, done.stderr) == ("0\t4\n1\t2\n", "")
     assert run("components", edges, "--top", 1).stdout == "0\t4\n"
+    assert run("components", edges, "--undirected").stdout == "0\t4\n1\t2\n"  # as always
     pairs = np.arange(40)
     write_frame(pd.DataFrame({"source": pairs, "destination": pairs // 2 * 2}), tmp_path / "p.txt")
     assert run("components", tmp_path / "p.txt").stdout == "".join(f"{i}\t2\n" for i in range(10))
@@ -102,7 +107,7 @@ def test_sssp_prints_ten_unless_told(tmp_path):
     for name in ("bfs", "sssp", "components"):
         arguments = [name, path, *start_of(name, 0)]
         done = run(*arguments, "--output", tmp_path / "r.csv")
-        assert (done.stdout, done.stderr) == ("", "")
+        assert (done.stdout, done.stderr) == ("", COSTS_1 if name == "sssp" else "")
         done = run(*arguments, "--output", tmp_path / "r.csv", "--top", 20)
         assert len(rows_of(done)) == (1 if name == "components" else 20)
 
@@ -114,12 +119,11 @@ def test_writes_every_vertex(edges, tmp_path):
     result = tmp_path / "r.csv"
     run("bfs", edges, "--from", "a", "-o", result)
     assert result.read_text() == (
-        'vertex,distance,predecessor\n"a",0,\n"b",1,"a"\n"c",1,"a"\n"d",2,"b"\n"e",,\n"f",,\n'
+        "vertex,distance,predecessor\na,0,\nb,1,a\nc,1,a\nd,2,b\ne,,\nf,,\n"
     )
     run("sssp", edges, "--from", "a", "--weight", "km", "-o", result)
     assert result.read_text() == (
-        "vertex,distance,predecessor\n"
-        '"a",0,\n"b",1,"a"\n"c",3,"b"\n"d",3.25,"c"\n"e",inf,\n"f",inf,\n'
+        "vertex,distance,predecessor\na,0,\nb,1,a\nc,3,b\nd,3.25,c\ne,inf,\nf,inf,\n"
     )
     run("sssp", edges, "--from", "a", "--no-predecessors", "-o", tmp_path / "r.txt")
     assert (tmp_path / "r.txt").read_text().splitlines()[-1] == "f\tinf"
@@ -269,7 +273,7 @@ def test_verify_says_what_it_found(edges, monkeypatch):
     assert "verified: no edge shortens a path" in done.stderr
     assert "costs" not in done.stderr
     done = run("sssp", edges, "--from", "a", "--verify")
-    assert "there is no column 'weight', and no --weight names one: each row costs 1" in done.stderr
+    assert COSTS_1 in done.stderr
     done = run("components", edges, "--verify")
     assert "components: 2, the largest of 4 vertices\n" in done.stderr
     assert "verified: every component is connected, and no edge joins two\n" in done.stderr
@@ -417,7 +421,6 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch, arguments, message):
         ["sssp", "a.csv", "--from", "a", "--top", "0"],
         ["sssp", "a.csv", "--from"],
         ["bfs", "a.csv", "--from", "a", "--weight", "km"],  # edges count one each
-        ["components", "a.csv", "--undirected"],  # they are, always
     ],
 )
 def test_wrong_usage_is_code_2(arguments):
@@ -426,6 +429,63 @@ def test_wrong_usage_is_code_2(arguments):
 
 def test_a_start_is_asked_for_by_name():
     assert "--from" in run("bfs", "a.csv", code=2).stderr
+    for name in ("bfs", "sssp"):
+        assert "One of --from and --from-file is needed." in run(name, "--help").stdout
+
+
+COMMANDS = ("pagerank", "bfs", "sssp", "components")
+READ = {"pagerank": ("--personalization", "--start", "--dangling")}
+READ |= dict.fromkeys(("bfs", "sssp"), ("--from-file",))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_read_is_not_written_over(edges, tmp_path, name):
+    def refused(message, *arguments):
+        text = {path: path.read_bytes() for path in there}
+        done = run(name, *arguments, code=1)
+        assert re.search(message, done.stderr)
+        assert {path: path.read_bytes() for path in there} == text
+
+    start = ["--from", "a"] if name in ("bfs", "sssp") else []
+    values, link = tmp_path / "values.csv", tmp_path / "link.csv"
+    write_frame(pd.DataFrame({"vertex": ["a"], "value": [1.0]}), values)
+    link.symlink_to(edges)
+    there = [edges, values]
+    message = "--output would write over EDGES, which is read from there; name another file"
+    for output in (edges, link, tmp_path / ".." / tmp_path.name / "edges.csv"):
+        refused(message, edges, *start, "-o", output)
+    refused(message, link, *start, "--output", edges)
+    for option in READ.get(name, ()):
+        message = f"values.csv: --output would write over {option}, which is read from there"
+        refused(message, edges, *start, option, values, "-o", values)
+        run(name, edges, *start, option, values, "-o", tmp_path / "new.csv")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    write_frame(EDGES, parts / "a.parquet")
+    there = [parts / "a.parquet"]
+    for output in ("a.parquet", "b.pq"):
+        refused("--output would write over EDGES", parts, *start, "-o", parts / output)
+    assert os.listdir(parts) == ["a.parquet"]
+    run(name, parts, *start, "-o", parts / "b.csv")  # which is not read with the folder
+
+
+def test_a_picture_does_not_replace_what_is_read(edges):
+    pytest.importorskip("matplotlib")
+    link = edges.with_name("edges.png")
+    link.symlink_to(edges)
+    done = run("components", edges, "--plot", link, code=1)
+    assert "edges.png: --plot would write over EDGES" in done.stderr
+    assert edges.read_text().startswith("source")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_standard_input_is_not_read(edges, name):
+    start = ["--from", "a"] if name in ("bfs", "sssp") else []
+    done = run(name, "-", *start, code=1)
+    assert done.stderr == "error: EDGES is -, but standard input is not read; name a file\n"
+    for option in READ.get(name, ()):
+        done = run(name, edges, option, "-", code=1)
+        assert done.stderr.startswith(f"error: {option} is -, but standard input is not read")
 
 
 def test_results_and_starts_are_checked_before_the_edges_are_read(edges, monkeypatch):

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rapidsgraph.errors import GraphError
-from rapidsgraph.files import edge_facts, read_edges, write_frame
+from rapidsgraph.files import edge_facts, read_edges, read_table, write_frame
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 NAMED = {"source": ["C#", "null", "ä"], "destination": ["null", "10%", "C#"]}
@@ -142,8 +142,13 @@ def test_facts_of_named_columns_and_row_groups(tmp_path):
 
 def test_what_is_written(tmp_path):
     ranks = pd.DataFrame({"vertex": ["a", 'b"c'], "pagerank": [0.25, 0.75]}, index=[7, 9])
+    write_frame(ranks, tmp_path / "a.txt")  # where quotes mean nothing
+    assert (tmp_path / "a.txt").read_text() == '# vertex\tpagerank\na\t0.25\nb"c\t0.75\n'
+    pd.testing.assert_frame_equal(
+        read_table(tmp_path / "a.txt", device="cpu"), ranks.reset_index(drop=True)
+    )
     write_frame(ranks, tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text() == 'vertex,pagerank\n"a",0.25\n"b""c",0.75\n'
+    assert (tmp_path / "a.csv").read_text() == 'vertex,pagerank\na,0.25\n"b""c",0.75\n'
     write_frame(ranks.iloc[:1], tmp_path / "a.txt.gz")
     assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == b"# vertex\tpagerank\na\t0.25\n"
     write_frame(pd.DataFrame(EDGES)[["source", "destination"]], tmp_path / "a.mtx")
@@ -153,6 +158,42 @@ def test_what_is_written(tmp_path):
     (tmp_path / "b.txt.gz").write_bytes(b"")
     write_frame(ranks.iloc[:1], tmp_path / "b.txt.gz")  # the same bytes, so that runs compare
     assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.txt.gz").read_bytes()
+
+
+AWKWARD = ["a,b", 'q"r', '"', "l\nm", "x\r\ny", "a\rb", "t\tx", " blank ", "#c", "NA", "ä", "7"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+def test_text_is_read_back_as_it_was(tmp_path, ending, monkeypatch):
+    monkeypatch.setattr("rapidsgraph.formats.ROWS", 3)
+    frame = pd.DataFrame({"vertex": AWKWARD, "value": np.arange(len(AWKWARD)) / 4})
+    path = tmp_path / f"a{ending}"
+    for given in (frame, frame.astype({"vertex": "category"}), pa.table(dict(frame))):
+        write_frame(given, path)
+        pd.testing.assert_frame_equal(read_table(path, device="cpu"), frame)
+        separator = "\t" if ending == ".tsv" else ","
+        others = pd.read_csv(path, sep=separator, keep_default_na=False)
+        assert others["vertex"].tolist() == AWKWARD
+
+
+def test_quotes_are_where_they_are_needed(tmp_path):
+    frame = {"vertex": ["007", "x y", "a,b", "", None], "value": [1.0, 2.5, None, np.inf, 1e300]}
+    write_frame(pa.table(frame), tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == (
+        'vertex,value\n007,1\nx y,2.5\n"a,b",\n"",inf\n,1e+300\n'
+    )
+    write_frame(pa.table(frame).slice(1, 3), tmp_path / "a.tsv")
+    assert (tmp_path / "a.tsv").read_text() == 'vertex\tvalue\nx y\t2.5\na,b\t\n""\tinf\n'
+    write_frame(pa.table(frame).slice(0, 0), tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "vertex,value\n"
+
+
+def test_quotes_do_not_make_text_of_integers(tmp_path, put):
+    for text in ("vertex,value\n007,1\n8,2\n", 'vertex,value\n"007",1\n"8",2\n'):
+        assert read_table(put("a.csv", text), device="cpu")["vertex"].tolist() == [7, 8]
+    frame = pd.DataFrame({"vertex": ["007", "a"], "value": [1.0, 2.0]})
+    write_frame(frame, tmp_path / "a.csv")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "a.csv", device="cpu"), frame)
 
 
 @pytest.mark.parametrize(

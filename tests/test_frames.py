@@ -1,6 +1,8 @@
 """Columns of every library, in every form these keep numbers and text in."""
 
 import enum
+import pickle
+import re
 
 import numpy as np
 import pandas
@@ -157,7 +159,29 @@ def test_arrow_text_in_chunks(type):
 
     table = pyarrow.table({"source": column(["b", "ß"]), "destination": column(["ß", "𝄞"])})
     assert_is_path(table, ["b", "ß", "𝄞"])
-    assert rg.pagerank(table).schema.field("vertex").type == pyarrow.string()
+    plain = getattr(type, "value_type", type)
+    assert rg.pagerank(table).schema.field("vertex").type == plain
+    graph = rg.Graph(table)
+    assert graph.vertices.schema.types == [plain]
+    for run in (rg.bfs, rg.sssp):
+        found = run(graph, "b")
+        assert [found.schema.field(name).type for name in ("vertex", "predecessor")] == [plain] * 2
+        assert found["predecessor"].to_pylist() == [None, "b", "ß"]
+    assert pickle.loads(pickle.dumps(graph)).vertices.schema.types == [plain]
+
+
+@pytest.mark.parametrize("type", TEXT_TYPES[:2], ids=str)
+def test_arrow_results_join_edges(type):
+    columns = {"source": pyarrow.array(["a", "b"], type), "destination": ["b", "c"]}
+    edges = pyarrow.table(columns).append_column("n", [[1, 2]])
+    graph = rg.Graph(edges.append_column("m", [[2, 2]]), ["source", "n"], ["destination", "m"])
+    assert [str(kind) for kind in rg.bfs(graph, ("a", 1)).schema.types] == [
+        str(type), "int64", "int32", str(type), "int64"
+    ]  # fmt: skip
+    joined = edges.join(rg.bfs(edges, "a"), "source", "vertex").sort_by("source")
+    assert joined["distance"].to_pylist() == [0, 1]
+    joined = edges.join(rg.pagerank(edges), "source", "vertex")
+    assert joined.num_rows == 2
 
 
 def test_arrow_dictionaries_of_integers():
@@ -335,25 +359,45 @@ def test_no_frames(thing, name):
     [
         (
             {"src": [0], "dst": [1]},
-            "no column 'source'; the columns are src, dst; give source='src' if that is it",
+            r"no column 'source'; the columns are src, dst; say which they are: "
+            r"rg.Graph\(edges, source='src', destination='dst'\)$",
         ),
         (
             {"source": [0], "Target": [1]},
-            "no column 'destination'; the columns are source, Target; give destination='Target'",
+            r"no column 'destination'; the columns are source, Target; say which they are: "
+            r"rg.Graph\(edges, destination='Target'\)$",
         ),
         (
             {"source": [0], "destinaton": [1]},
-            "the columns are source, destinaton; give destination='destinaton' if that is it",
+            r"the columns are source, destinaton; .* rg.Graph\(edges, destination='destinaton'\)$",
         ),
-        ({"x": [0], "y": [1]}, r"no column 'source'; the columns are x, y$"),
-        ({"Source": [0], "destination": [1]}, "give source='Source'"),
+        ({"x": [0], "y": [1]}, r"are x, y; .* rg.Graph\(edges, source=..., destination=...\)$"),
+        ({"Source": [0], "destination": [1]}, r"rg.Graph\(edges, source='Source'\)$"),
     ],
 )
 def test_missing_columns_are_listed_with_the_likely_one(make_frame, columns, message):
     if make_frame.kind == "duckdb" and "Source" in columns:
         pytest.skip("DuckDB's column names have no case")
-    with pytest.raises(rg.GraphError, match=message):
-        rg.pagerank(make_frame(columns))
+    frame = make_frame(columns)
+    for call in (
+        rg.pagerank,
+        rg.connected_components,
+        rg.Graph,
+        lambda edges: rg.bfs(edges, 0),
+        lambda edges: rg.sssp(edges, 0),
+    ):
+        with pytest.raises(rg.GraphError, match=message):
+            call(frame)
+
+
+def test_missing_ends_beside_a_weight_that_is_used():
+    frame = pandas.DataFrame({"from": [0], "to": [1], "weight": [2.0]})
+    call = "rg.Graph(edges, source='from', destination='to', weight='weight', multi_edges='min')"
+    with pytest.raises(rg.GraphError, match=re.escape(call)):
+        rg.sssp(frame, 0)
+    assert rg.sssp(eval(call, {"rg": rg, "edges": frame}), 0)["distance"].tolist() == [0, 2]
+    with pytest.raises(rg.GraphError, match="are from, to, weight; give source='from' if that is"):
+        rg.Graph(frame, "beginning", "to")
 
 
 def test_a_missing_column_of_weights_is_named():

@@ -91,6 +91,8 @@ def test_names_of_several_columns(make_frame, shared):
         found = rg.sssp(graph, source)
         assert paths_of(found, labels) == naive.sssp(rows, several)
         assert rg.verify.sssp(graph, found, source) > 0
+    own = make_frame({label: [start[place]] for place, label in enumerate(names[0])})
+    assert paths_of(rg.bfs(graph, own), labels) == naive.bfs(rows, [start])
     with pytest.raises(rg.GraphError, match=r"source: vertex \('c', 1\) is not in the graph"):
         rg.bfs(graph, ("c", 1))
     with pytest.raises(rg.GraphError, match="source"):
@@ -115,6 +117,29 @@ def test_sources_of_any_kind(make_frame, kind):
     edges = [(a, b, 1) for a, b, _ in random_edges(72)]
     graph = rg.Graph(make_frame(columns_of(edges)))
     assert paths_of(rg.bfs(graph, SOURCES[kind])) == naive.bfs(edges, [3, 20])
+
+
+@pytest.mark.parametrize(
+    "source", [[np.uint64(3), 20], (20, np.uint64(3)), {np.uint64(3), np.int8(20)}], ids=repr
+)
+def test_integers_of_several_types(make_arrays, source):
+    edges = [(a, b, 1) for a, b, _ in random_edges(72)]
+    graph = rg.Graph(make_arrays(columns_of(edges)))
+    assert paths_of(rg.bfs(graph, source)) == naive.bfs(edges, [3, 20])
+
+
+def test_integers_that_no_type_holds_together(make_arrays):
+    names = np.array([2**63, 5, 2**64 - 1], np.uint64)
+    graph = rg.Graph(make_arrays({"source": names, "destination": np.roll(names, -1)}))
+    assert rg.bfs(graph, [2**63, 5])["distance"].tolist() == [0, 0, 1]
+    with pytest.raises(rg.GraphError, match="^source: vertex -1 is not in the graph"):
+        rg.bfs(graph, [2**63, -1])
+    with pytest.raises(rg.GraphError, match="^source has integers beyond 64 bits"):
+        rg.bfs(graph, [2**64])
+    frame = {"n": ["x"], "source": [-1], "destination": [3]}
+    graph = rg.Graph(FrameMaker("pandas")(frame), ["n", "source"], ["n", "destination"])
+    with pytest.raises(rg.GraphError, match=r"vertex \('x', 9223372036854775808\) is not in the"):
+        rg.bfs(graph, [("x", -1), ("x", 2**63)])
 
 
 @pytest.mark.parametrize("source", [3, np.int64(3), np.uint8(3), np.array(3), [3], {3}], ids=repr)
@@ -312,7 +337,11 @@ def test_vertices_without_edges(make_arrays):
         (1.0, r"source"),
         ([1.0], r"source"),
         ([0, None], r"source"),
-        (float("nan"), r"source"),
+        (float("nan"), r"^source has no value in row 0"),
+        (np.array([0, np.nan]), r"^source has no value in row 1"),
+        (pandas.DataFrame({"vertex": [0, np.nan]}), r"^source has no value in row 1"),
+        ([2**63, -1], r"^source: vertex -1 is not in the graph"),
+        ([0, 2**64 - 1], r"^source: vertex 18446744073709551615 is not in the graph"),
         ("0", r"source"),
         (["0"], r"source"),
         (["0", 1], r"source"),
@@ -321,7 +350,7 @@ def test_vertices_without_edges(make_arrays):
         ([[0, 1]], r"source"),
         (np.zeros((1, 1), int), r"source"),
         (object(), r"source"),
-        (pandas.DataFrame({"name": [0]}), r"vertex"),
+        (pandas.DataFrame({"name": [0]}), r"^source: .*; rename 'name' to 'vertex' if that is it"),
     ],
     ids=repr,
 )
@@ -338,8 +367,8 @@ def test_unsuitable_sources(run, source, message):
         ("c", r"source: vertex 'c' is not in the graph"),
         (["a", "c"], r"source: vertex 'c' is not in the graph"),
         ("", r"source: vertex '' is not in the graph"),
-        (0, r"source: vertex: vertices are named by text, and a number was given"),
-        ([0], r"source: vertex: vertices are named by text"),
+        (0, r"^source: vertices are named by text, and a number was given"),
+        ([0], r"^source: vertices are named by text"),
         (["a", 0], r"source"),
         (None, r"source is None"),
         (["a", None], r"source"),

@@ -94,10 +94,22 @@ def test_unsuitable_values(options, message):
         rg.pagerank(frame, **options)
 
 
+def test_a_table_without_the_column_vertex():
+    frame = FrameMaker("pandas")({"source": [0, 1], "destination": [1, 2]})
+    for values, message in (
+        ({"source": [0], "x": [1.0]}, "the columns are source, x; rename 'source' to 'vertex' if "),
+        ({"Vertex": [0]}, "the columns are Vertex; rename 'Vertex' to 'vertex' if that is it"),
+        ({"y": [0], "x": [1.0]}, "the columns are y, x$"),
+    ):
+        message = f"^start: there is no column 'vertex'; {message}"
+        with pytest.raises(rg.GraphError, match=message):
+            rg.pagerank(frame, start=pandas.DataFrame(values))
+
+
 def test_a_number_does_not_name_a_vertex_that_is_named_by_text():
     frame = FrameMaker("pandas")({"source": ["1"], "destination": ["2"]})
     with pytest.raises(
-        rg.GraphError, match="start: vertex: vertices are named by text, and a number was given"
+        rg.GraphError, match="start: vertices are named by text, and a number was given"
     ):
         rg.pagerank(frame, start={1: 1.0})
     with pytest.raises(rg.GraphError, match="start: vertex '3' is not in the graph"):
@@ -117,6 +129,9 @@ def test_names_of_several_columns_need_a_frame():
         damping=0.5,
     )
     assert result["pagerank"].tolist() == pytest.approx(list(expected.values()), abs=1e-13)
+    values = values.rename(columns={"vertex": "source"})  # as the edges call it
+    again = rg.pagerank(graph, personalization=values, damping=0.5, **EXACT)
+    assert again.equals(result)
     with pytest.raises(rg.GraphError, match="must be a frame: vertices are named by net, vertex"):
         rg.pagerank(graph, start={("b", 1): 1.0})
     absent = pandas.DataFrame({"net": ["b", "c"], "vertex": [1, 1], "x": [1.0, 1.0]})

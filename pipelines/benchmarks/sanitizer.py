@@ -194,8 +194,8 @@ def main():
         print(json.dumps(record), flush=True)
         if done.returncode:
             print(said[:4000])
-    if arguments.output:
-        arguments.output.write_text("".join(json.dumps(record) + "\n" for record in records))
+        if arguments.output:  # each time: a tool may take longer than there is
+            arguments.output.write_text("".join(json.dumps(record) + "\n" for record in records))
     return any(record["exit_code"] for record in records)
 
 

@@ -26,6 +26,7 @@ from ..vertex_values import source_ids
 NO_VERTEX = 2**31 - 1
 LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in traverse.cu
 PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
+PORTION = 2**22  # arcs looked at together, where edges that add nothing are sought
 SAMPLE = 2**16  # weights that are looked at for the first step
 
 
@@ -39,8 +40,9 @@ def bfs(graph, source, *, depth_limit=None, predecessors=True):
         also gets lists by destination, once, which make this and later searches faster.
     source : vertex, or several
         Name of the vertex to start from. Several (list, array, Series, ...) are searched from
-        together: a distance is that to the nearest. With names of several columns: a tuple, a
-        list of tuples, or a frame.
+        together: a distance is that to the nearest. A frame has them in its column `vertex`. With
+        names of several columns: a tuple, a list of tuples, or a frame of these columns, called as
+        in results or like the sources of edges.
     depth_limit : int, optional
         Vertices farther away count as unreached.
     predecessors : bool
@@ -52,7 +54,9 @@ def bfs(graph, source, *, depth_limit=None, predecessors=True):
         `vertex`, `distance` (int32), `predecessor`: one row a vertex, sorted by vertex, in the
         caller's library. The predecessor is the smallest vertex among those from which an edge
         leads here on a shortest way. Unreached vertices have neither, sources no predecessor:
-        null, or -1 in a mapping of arrays (None where names are text).
+        null (in pandas the types are nullable: Int32, Int64, ...). A mapping of arrays has no
+        null: there it is -1, of unsigned names the greatest value of their type, of text None;
+        no predecessor is where `distance` is 0 or -1.
 
     Raises
     ------
@@ -72,10 +76,10 @@ def bfs(graph, source, *, depth_limit=None, predecessors=True):
     2       2         1            0
     3       3         2            1
     """
-    limit = _depth_limit(depth_limit)
+    limit = checked_depth_limit(depth_limit)
     shared = isinstance(graph, Graph)
     graph = as_graph(graph)
-    ids = _prepared(graph, source, "bfs", "BFS")
+    ids = _prepared(graph, source, predecessors, "bfs", "BFS")
     found = search(graph, ids, limit, predecessors, pulls=shared or not graph.directed)
     return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
 
@@ -86,8 +90,11 @@ def sssp(graph, source, *, cutoff=None, predecessors=True):
     Parameters
     ----------
     graph : Graph or edge frame
-        Without weights an edge costs 1. A frame is taken as directed, with columns `source`,
-        `destination` and, if it has one, `weight`; of parallel edges the cheapest counts.
+        Built without ``weight=``, a `Graph` has no weights, even if its frame had: an edge costs
+        1. A frame is taken as directed, with columns `source`, `destination` and, if it has one,
+        `weight`; of parallel edges the cheapest counts. The Graph equal to such a frame is
+        ``rg.Graph(edges, weight="weight", multi_edges="min")``. From a file, weights are read only
+        where they are asked for: ``rg.read_edges(path, weight="weight")``.
     source : vertex, or several
         As in `bfs`.
     cutoff : float, optional
@@ -102,8 +109,9 @@ def sssp(graph, source, *, cutoff=None, predecessors=True):
         sorted by vertex, in the caller's library. Distances are sums in double precision, from the
         source on. The predecessor is the smallest vertex among those that are nearer to a source
         and from which an edge leads here on a shortest way; where only edges of weight 0 do, from
-        vertices as near, among those that are the fewest such edges away from any other. None
-        (null, or -1 in a mapping of arrays) for sources and what is unreached.
+        vertices as near, among those that are the fewest such edges away from any other. Sources
+        and what is unreached have none: null, or as in `bfs` in a mapping of arrays, where no
+        predecessor is at the sources and where `distance` is infinite.
 
     Raises
     ------
@@ -125,10 +133,10 @@ def sssp(graph, source, *, cutoff=None, predecessors=True):
     1       1       0.5            0
     2       2       1.5            1
     """
-    most = _cutoff(cutoff)
+    most = checked_cutoff(cutoff)
     shared = isinstance(graph, Graph)
     graph = weighted_graph(graph)
-    ids = _prepared(graph, source, "sssp", "SSSP")
+    ids = _prepared(graph, source, predecessors, "sssp", "SSSP")
     pulls = shared or not graph.directed
     if graph.weighted:
         found = paths(graph, ids, most, predecessors, pulls)
@@ -244,17 +252,20 @@ class _Ties:
 
 def _ties(lists, distances, open_ends, xp):
     """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
-    rows = rows_of(lists)
-    keep = open_ends[lists.neighbors]
-    keep &= distances[rows] == distances[lists.neighbors]
-    keep &= distances[rows] + lists.weights == distances[rows]
-    keep = xp.flatnonzero(keep)
+    rows, kept = rows_of(lists), []
+    for start in range(0, rows.size, PORTION):
+        portion = slice(start, start + PORTION)
+        before, after = distances[rows[portion]], lists.neighbors[portion]
+        keep = open_ends[after] & (before == distances[after])
+        keep &= before + lists.weights[portion] == before
+        kept.append(start + xp.flatnonzero(keep))
+    keep = xp.concatenate(kept)
     offsets = xp.searchsorted(rows[keep], xp.arange(distances.size + 1, dtype=xp.int32))
     return _Ties(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
 
 
 def _first_step(lists, xp):
-    """By how much `paths` goes on at first, by the mean of the weights in the middle of a sample.
+    """By how much `paths` goes on at first, by the median of a sample of the weights above 0.
 
     A GPU wants many vertices at a time, a CPU none twice: the more arcs a vertex has, the more of
     them are shorter than others' sums.
@@ -262,13 +273,12 @@ def _first_step(lists, xp):
     weights = lists.weights[:: max(lists.weights.size // SAMPLE, 1)]
     if xp is not np:
         weights = weights.get()
-    weights = np.sort(weights[weights > 0].astype(np.float64))
-    middle = weights[weights.size // 4 : weights.size - weights.size // 4]
-    mean = float((middle / middle.size).sum()) if middle.size else 1.0
+    weights = weights[weights > 0]
+    usual = float(np.median(weights)) if weights.size else 1.0
     if xp is not np:
-        return mean / 2
+        return usual / 2
     leaving = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
-    return 4 * mean / max(lists.neighbors.size / max(leaving, 1), 2) ** 2
+    return 4 * usual / max(lists.neighbors.size / max(leaving, 1), 2) ** 2
 
 
 def _meeting(xp):
@@ -286,9 +296,11 @@ def _rounds(state):
     return int(state[0])
 
 
-def _prepared(graph, source, algorithm, title):
+def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
-    graph.check_room("distance", "predecessor")
+    if not isinstance(predecessors, (bool, np.bool_)):
+        raise GraphError(f"predecessors is {predecessors!r}; it can be True or False")
+    graph.check_room("distance", *graph.end_columns("predecessor").values())
     ids = source_ids(graph, source)
     needed = estimate_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
@@ -304,7 +316,8 @@ def _result(graph, found, distances, predecessors):
     return graph.label(columns)
 
 
-def _cutoff(cutoff):
+def checked_cutoff(cutoff):
+    """As float, infinite for None; GraphError where it is no number from 0."""
     if cutoff is None:
         return math.inf
     is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
@@ -316,7 +329,8 @@ def _cutoff(cutoff):
         return math.inf
 
 
-def _depth_limit(limit):
+def checked_depth_limit(limit):
+    """As int, more than any depth for None; GraphError where it is no number of edges."""
     if limit is None:
         return NO_VERTEX
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:

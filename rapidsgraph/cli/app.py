@@ -13,7 +13,6 @@ from ..errors import GraphError
 
 Device = StrEnum("Device", "auto cpu gpu")
 DeviceOption = Annotated[Device, typer.Option(help="Where to run; auto: a GPU where one works.")]
-ColumnOption = Annotated[str | None, typer.Option(metavar="COLUMN")]
 
 app = typer.Typer(
     help="Graph analytics on dataframes, on a CPU or a GPU.",

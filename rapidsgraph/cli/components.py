@@ -1,6 +1,9 @@
 """`rapidsgraph components`."""
 
+from typing import Annotated
+
 import numpy as np
+import typer
 
 from .app import Device, DeviceOption, app, command, print_rows
 from .graphs import (
@@ -20,16 +23,19 @@ def components(
     edges: EdgesArgument,
     source: SourceOption = None,
     destination: DestinationOption = None,
+    undirected: Annotated[
+        bool, typer.Option("--undirected", help="Changes nothing: here edges go both ways.")
+    ] = False,
     device: DeviceOption = Device.auto,
     output: output_option("vertices with their components") = None,
-    top: top_option("Print the N largest; 10 if there is no --output.") = None,
+    top: top_option("Print the N largest; 10 if no --output.") = None,
     verify: verify_option("components") = False,
     plot: plot_option("sizes") = None,
 ):
     """Find connected components, the largest first. Directions do not matter (weak)."""
     from .. import connected_components
 
-    job = Job("components", output, top, verify, plot)
+    job = Job("components", output, top, verify, plot, {"EDGES": edges})
     graph = job.read(edges, source, destination, device=device)
     result = connected_components(graph)
     job.tell(graph, "found")

@@ -1,5 +1,6 @@
 """What the commands that read a graph share: their options, and the way there and back."""
 
+import os
 import sys
 import time
 from enum import StrEnum
@@ -14,28 +15,34 @@ MultiEdges = StrEnum("MultiEdges", "first sum min max keep")
 SelfLoops = StrEnum("SelfLoops", "keep drop")
 
 EdgesArgument = Annotated[
-    Path, typer.Argument(metavar="EDGES", help="CSV, TSV, SNAP, Parquet, Arrow, .mtx")
+    Path,
+    typer.Argument(
+        metavar="EDGES", show_default=False, help="CSV, TSV, SNAP text, Parquet, Arrow, .mtx"
+    ),
 ]
 SourceOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Where edges begin; again for names of several."),
+    typer.Option(metavar="COLUMN", help="Where edges begin. Again, if several name a vertex."),
 ]
 DestinationOption = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Where they end; likewise.")
+    list[str] | None, typer.Option(metavar="COLUMN", help="Where edges end. Likewise.")
 ]
 UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Edges go both ways.")]
-MultiEdgesOption = Annotated[MultiEdges, typer.Option(help="What to make of repeated edges.")]
+MultiEdgesOption = Annotated[
+    MultiEdges,
+    typer.Option(metavar="POLICY", help=f"Which of repeated edges: {', '.join(MultiEdges)}."),
+]
 
 
 def output_option(what):
     return Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help=f"Write all {what} here."),
+        typer.Option("--output", "-o", metavar="FILE", help=f"Write {what} here."),
     ]
 
 
 def top_option(text):
-    return Annotated[int | None, typer.Option(min=1, help=text)]
+    return Annotated[int | None, typer.Option(min=1, metavar="N", help=text)]
 
 
 def verify_option(what):
@@ -44,7 +51,8 @@ def verify_option(what):
 
 def plot_option(what):
     return Annotated[
-        Path | None, typer.Option(metavar="PICTURE", help=f"Draw how the {what} are spread.")
+        Path | None,
+        typer.Option(metavar="FILE", help=f"Draw how the {what} are spread: .png, .svg, .pdf."),
     ]
 
 
@@ -57,18 +65,30 @@ class Job:
         What the result holds.
     output, top, verify, plot
         As the options say.
+    inputs : dict from str to path or None
+        The files that are read, by the argument or option that names them.
     has_nulls : bool
         Whether some rows of the result lack a value.
 
     Raises
     ------
     GraphError
-        The result could not be written or drawn there. The long work comes after this.
+        The result could not be written or drawn there, or would replace what is read. The long
+        work comes after this.
     """
 
-    def __init__(self, what, output, top, verify, plot, *, has_nulls=False):
+    def __init__(self, what, output, top, verify, plot, inputs, *, has_nulls=False):
         from .. import files
 
+        for option, path in inputs.items():
+            if str(path) == "-":
+                raise GraphError(f"{option} is -, but standard input is not read; name a file")
+            for written, to in (("--output", output), ("--plot", plot)):
+                if path and to and _is_within(to.expanduser(), path.expanduser()):
+                    raise GraphError(
+                        f"{to}: {written} would write over {option}, which is read from there; "
+                        "name another file"
+                    )
         kind = output and files.check_writable(output)
         if kind == "mtx":
             raise GraphError(f"{output}: Matrix Market holds edges, not {what}; {_TRY}")
@@ -109,9 +129,9 @@ class Job:
             f"{graph.device.upper()}: {', '.join(self._parts)}"
         )
 
-    def say(self, text):
+    def say(self, text, always=False):
         """A line on standard error: where that is a terminal, or something is verified."""
-        if self.talks:
+        if self.talks or always:
             typer.echo(text, err=True)
 
     def deliver(self, result, show):
@@ -134,6 +154,14 @@ class Job:
 
 
 _TRY = "try .parquet or .csv"
+
+
+def _is_within(path, read):
+    """Whether a file to write is one that is read, or would be one of a folder's."""
+    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
+        return True
+    path, read = Path(os.path.realpath(path)), Path(os.path.realpath(read))
+    return read.is_dir() and read in path.parents and path.suffix.lower() in (".parquet", ".pq")
 
 
 def vertex_columns(source, destination):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .app import ColumnOption, Device, DeviceOption, app, command, print_highest
+from .app import Device, DeviceOption, app, command, print_highest
 from .graphs import (
     DestinationOption,
     EdgesArgument,
@@ -32,21 +32,35 @@ def pagerank(
     edges: EdgesArgument,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    weight: ColumnOption = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Weights of edges; by default none.")
+    ] = None,
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.first,
-    self_loops: SelfLoops = SelfLoops.keep,
+    self_loops: Annotated[
+        SelfLoops, typer.Option(help="Edges from a vertex to itself.")
+    ] = SelfLoops.keep,
     damping: Annotated[
-        float, typer.Option(min=0, max=1, help="Probability of following an edge.")
+        float,
+        typer.Option(min=0, max=1, metavar="D", help="Probability of following an edge."),
     ] = 0.85,
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Stop when ranks change by less in total; 0: never.")
+        float,
+        typer.Option(min=0, metavar="T", help="Stop when ranks change by less in total; 0: never."),
     ] = 1e-6,
-    max_iterations: Annotated[int, typer.Option(min=1)] = 100,
-    method: Annotated[Method, typer.Option(help="How; the ranks are the same.")] = Method.auto,
-    precision: Precision = Precision.double,
+    max_iterations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Fail after so many.")
+    ] = 100,
+    method: Annotated[
+        Method,
+        typer.Option(metavar="METHOD", help=f"How; the ranks are the same: {', '.join(Method)}."),
+    ] = Method.auto,
+    precision: Annotated[
+        Precision, typer.Option(metavar="P", help="Of the ranks: double or single.")
+    ] = Precision.double,
     dangling: Annotated[
-        str, typer.Option(metavar="uniform|drop|FILE", help="Where the rank of sinks goes.")
+        str,
+        typer.Option(metavar="HOW", help="Where the rank of sinks goes: uniform, drop, a FILE."),
     ] = "uniform",
     personalization: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Columns vertex and one of weights.")
@@ -56,7 +70,7 @@ def pagerank(
     ] = None,
     device: DeviceOption = Device.auto,
     output: output_option("ranks") = None,
-    top: top_option("Print the N highest; 10 if there is no --output.") = None,
+    top: top_option("Print the N highest; 10 if no --output.") = None,
     verify: verify_option("ranks") = False,
     progress: Annotated[
         bool | None, typer.Option(help="A progress bar; by default on a terminal.")
@@ -67,10 +81,11 @@ def pagerank(
     from .. import files
     from .. import pagerank as rank
 
-    job = Job("ranks", output, top, verify, plot)
-    tables = {"personalization": personalization, "start": start, "dangling": dangling}
+    tables = {"personalization": personalization, "start": start, "dangling": Path(dangling)}
     if dangling in ("uniform", "drop"):
         del tables["dangling"]
+    inputs = {"EDGES": edges} | {f"--{what}": path for what, path in tables.items()}
+    job = Job("ranks", output, top, verify, plot, inputs)
     names = vertex_columns(source, destination)
     values = {"dangling": dangling} | {  # a mistake in them shows before the long work
         what: files.read_table(path, names=names, device=device)

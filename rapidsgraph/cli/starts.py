@@ -17,12 +17,12 @@ FromOption = Annotated[
     typer.Option(
         "--from",
         metavar="VERTEX",
-        help="Where to start; again for several. Names of several columns: a,b,...",
+        help="Where to start. Again for several; a,b,... where columns a, b, ... name one.",
     ),
 ]
 FromFileOption = Annotated[
     Path | None,
-    typer.Option("--from-file", metavar="FILE", help="More of these: a table with column vertex."),
+    typer.Option("--from-file", metavar="FILE", help="Likewise; a table with a column vertex."),
 ]
 
 

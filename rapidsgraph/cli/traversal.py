@@ -23,11 +23,8 @@ from .graphs import (
 )
 from .starts import FromFileOption, FromOption, named, written
 
-PredecessorsOption = Annotated[
-    bool,
-    typer.Option(
-        " /--no-predecessors", help="Leave out the vertex before each.", show_default=False
-    ),
+NoPredecessorsOption = Annotated[
+    bool, typer.Option("--no-predecessors", help="Leave out the vertex before each.")
 ]
 
 
@@ -48,21 +45,25 @@ def bfs(
     depth_limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Go no farther than N edges.")
     ] = None,
-    predecessors: PredecessorsOption = True,
+    no_predecessors: NoPredecessorsOption = False,
     device: DeviceOption = Device.auto,
     output: output_option("vertices with their distances") = None,
-    top: top_option("Print the N first levels; all if there is no --output.") = None,
+    top: top_option("Print the N first levels; all if no --output.") = None,
     verify: verify_option("distances") = False,
     plot: plot_option("distances") = None,
 ):
-    """How many edges away vertices are: breadth-first search."""
+    """How many edges away vertices are: breadth-first search.
+
+    One of --from and --from-file is needed.
+    """
     from .. import bfs as search
 
-    job = Job("distances", output, top, verify, plot, has_nulls=True)
+    inputs = {"EDGES": edges, "--from-file": starts_file}
+    job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
     starts = written(starts, starts_file, vertex_columns(source, destination))
     graph = job.read(edges, source, destination, device=device, directed=not undirected)
     names = named(starts, graph)
-    result = search(graph, names, depth_limit=depth_limit, predecessors=predecessors)
+    result = search(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors)
     job.tell(graph, "searched")
     levels = np.bincount(result["distance"].dropna().to_numpy())
     job.say(_reached(graph, levels.sum(), levels.size - 1))
@@ -91,27 +92,31 @@ def sssp(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="What edges cost; by default weight, if there is such a column, else 1 each.",
+            help="What edges cost. By default weight, if there is such a column, or 1 each.",
         ),
     ] = None,
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.min,
     cutoff: Annotated[
         float | None,
-        typer.Option(min=0, metavar="DISTANCE", callback=_number, help="Go no farther than this."),
+        typer.Option(min=0, metavar="X", callback=_number, help="Go no farther than X."),
     ] = None,
-    predecessors: PredecessorsOption = True,
+    no_predecessors: NoPredecessorsOption = False,
     device: DeviceOption = Device.auto,
     output: output_option("vertices with their distances") = None,
-    top: top_option("Print the N nearest; 10 if there is no --output.") = None,
+    top: top_option("Print the N nearest but the sources; 10 if no --output.") = None,
     verify: verify_option("distances") = False,
     plot: plot_option("distances") = None,
 ):
-    """The cheapest way to each vertex: shortest paths by weight."""
+    """The cheapest way to each vertex: shortest paths by weight.
+
+    One of --from and --from-file is needed.
+    """
     from .. import sssp as search
     from ..vertex_values import source_ids
 
-    job = Job("distances", output, top, verify, plot, has_nulls=predecessors)
+    inputs = {"EDGES": edges, "--from-file": starts_file}
+    job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
     starts = written(starts, starts_file, vertex_columns(source, destination))
     is_given = weight is not None
     if not is_given:
@@ -126,12 +131,12 @@ def sssp(
         multi_edges=multi_edges.value,
     )
     names = named(starts, graph)
-    result = search(graph, names, cutoff=cutoff, predecessors=predecessors)
+    result = search(graph, names, cutoff=cutoff, predecessors=not no_predecessors)
     job.tell(graph, "searched")
     distances = result["distance"].values
     is_reached = graph.xp.isfinite(distances)
     if weight is None:
-        job.say("there is no column 'weight', and no --weight names one: each row costs 1")
+        job.say("there is no column 'weight', and no --weight names one: each row costs 1", True)
     elif not is_given:
         job.say("an edge costs what column 'weight' says")
     job.say(_reached(graph, is_reached.sum(), float(distances[is_reached].max())))

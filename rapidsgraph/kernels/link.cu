@@ -9,6 +9,7 @@
 #include "grid.cuh"
 
 #define FULL 0xffffffffu
+#define BATCH 8  // arcs in flight a thread, where a list is long
 
 // The root of a vertex; the way there is halved. A parent that is out of date is further down on
 // the same way.
@@ -62,10 +63,20 @@ extern "C" __global__ void link_rest(long long vertices, long long place, long l
       for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
     __syncwarp();
     for (unsigned rest = __ballot_sync(FULL, end - begin >= WARP); rest; rest &= rest - 1) {
-      const int from = __ffs(rest) - 1;
+      const int from = __ffs(rest) - 1, own = (int)first + from;
       const long long last = __shfl_sync(FULL, end, from);
-      for (long long arc = __shfl_sync(FULL, begin, from) + lane; arc < last; arc += WARP)
-        join(parents, (int)first + from, neighbors[arc]);
+      for (long long at = __shfl_sync(FULL, begin, from) + lane; at < last; at += BATCH * WARP) {
+        int near[BATCH], parent[BATCH];
+        const int own_parent = parents[own];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+          near[k] = at + k * WARP < last ? neighbors[at + k * WARP] : own;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) parent[k] = parents[near[k]];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+          if (parent[k] != own_parent) join(parents, own, near[k]);
+      }
     }
   }
 }
@@ -77,9 +88,14 @@ extern "C" __global__ void link_arcs(long long vertices, long long arcs, long lo
   STRIDE(arc, arcs) join(parents, rows[arc], neighbors[arc]);
 }
 
-// Let every vertex point to its root.
+// Let every vertex point to its root. Nobody writes but to its own vertex: a way halved meanwhile
+// could put a vertex back to a parent between.
 extern "C" __global__ void compress(long long vertices, int *parents) {
-  STRIDE(vertex, vertices) parents[vertex] = root(parents, (int)vertex);
+  STRIDE(vertex, vertices) {
+    int parent = parents[vertex];
+    while (parents[parent] != parent) parent = parents[parent];
+    parents[vertex] = parent;
+  }
 }
 
 // sizes[r] = vertices whose parent is r; lanes that count for one tree add once.

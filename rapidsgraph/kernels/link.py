@@ -89,7 +89,10 @@ def compress(vertices, parents):
         for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
             ahead = np.uint64(min(vertex + AHEAD, vertices - 1))
             prefetch(parents, np.uint64(parents[ahead]))
-            parents[np.uint64(vertex)] = _root(parents, vertex)
+            parent = np.uint32(parents[np.uint64(vertex)])
+            while np.uint32(parents[parent]) != parent:
+                parent = np.uint32(parents[parent])
+            parents[np.uint64(vertex)] = parent
 
 
 @serial

@@ -68,8 +68,10 @@ def paths(
                     parked += ONE
                 waiting[vertex] = (waiting[vertex] | 2) & ~1
                 continue
-            expanded += 1
-            repeated += (waiting[vertex] >> 2) & 1
+            work = offsets[vertex + ONE] - offsets[vertex] + 1
+            expanded += work
+            if waiting[vertex] & 4:
+                repeated += work
             waiting[vertex] = (waiting[vertex] | 4) & ~1
             for arc_ in range(offsets[vertex], offsets[vertex + ONE]):
                 arc = np.uint64(arc_)
@@ -89,13 +91,14 @@ def paths(
                     parked += ONE
             if expanded > 4096 and 4 * repeated > 3 * expanded:
                 # Vertices are expanded again and again: the step takes in too much.
-                step /= 4
+                step = min(step / 4, (distance - low) / 2 if distance > low else step)
                 below = _above(low, step)
                 expanded, repeated = 0, 0
         rounds += 1
         if parked == 0:
             break
-        if expanded < 256 and step * 2 < np.inf:
+        # A look at all that waits should cost less than what is expanded between two of them.
+        if (expanded < 1024 or 4 * expanded < parked) and step * 2 < np.inf:
             step *= 2
         expanded, repeated = 0, 0
         old, least = below, np.inf

@@ -10,6 +10,7 @@
 
 #include "frontier.cuh"
 
+#define NO_VERTEX 0x7fffffff
 #define LOCAL 2048       // vertices of a frontier that a block can keep in shared memory
 #define ALONE_MOST 256   // vertices of a frontier that one block expands alone
 #define TEAM 32          // blocks that share a larger one ...
@@ -219,6 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const long long words = (vertices + WARP - 1) / WARP, room = arcs / PIECE * 2 + 4;
   long long *report = counts + 16;
   long long round = 0, level = 0, barriers = 0, unexplored = arcs, found_before = 0;
+  bool may_pull = pulls;
   unsigned int *here = bits, *there = bits + words;
   __shared__ u64 seen[5];
   if (threadIdx.x < 5) seen[threadIdx.x] = 0;
@@ -272,7 +274,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const long long *long_lists = pieces + (round & 1) * room;
     if (queued + piece_count == 0) break;
 
-    if (pulls && frontier_arcs > unexplored / PULL_ABOVE && frontier_arcs > vertices / 64) {
+    if (may_pull && frontier_arcs > unexplored / PULL_ABOVE && frontier_arcs > vertices / 64) {
       for (long long word = warp_id(); word < words; word += warp_count()) {
         const long long vertex = word * WARP + lane;
         const bool is = vertex < vertices && __ldcg(distances + vertex) == level;
@@ -319,6 +321,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         unexplored -= __ldcg(&slot_of(counts, round)->arcs);
       } while (found > 0 && level < depth_limit &&
                !(found < before && found < vertices / PUSH_BELOW));
+      may_pull = false;  // what is left is far out, where a frontier's share of arcs says little
       collect();
       continue;
     }
@@ -327,9 +330,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       const int team = queued <= ALONE_MOST ? 1 : meetings.team;
       Next next = begin_round();
       if (blockIdx.x < team)
-        expand_locally(team, queue, (int)queued, level, depth_limit, traced, offsets, neighbors,
-                       distances, predecessors, next.queue.queue, next.slot, round + 1, report,
-                       meetings);
+        expand_locally(team, queue, (int)queued, level, depth_limit, traced && !pulls, offsets,
+                       neighbors, distances, predecessors, next.queue.queue, next.slot, round + 1,
+                       report, meetings);
       end_round();
       level = __ldcg(report);
       if (__ldcg(report + 1) == DONE) break;
@@ -369,6 +372,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     next.finish();
     end_round();
     level++;
+  }
+  if (traced && pulls) {  // of vertices reached locally, which leave that to a sweep over all
+    grid_barrier(arrived, ++barriers);
+    for (long long word = warp_id(); word < words; word += warp_count()) {
+      const long long vertex = word * WARP + lane;
+      const int depth = vertex < vertices ? distances[vertex] : 0;
+      const bool open = depth > 0 && predecessors[vertex] == NO_VERTEX;
+      const long long begin = open ? in_offsets[vertex] : 0;
+      const long long arc =
+          first_arc(begin, open ? in_offsets[vertex + 1] : 0, depth,
+                    [=](long long at, int its) { return distances[in_neighbors[at]] == its - 1; });
+      if (arc >= 0) predecessors[vertex] = in_neighbors[arc];
+    }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     state[0] = round + report[3];

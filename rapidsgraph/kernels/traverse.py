@@ -204,6 +204,7 @@ def levels(
                 if new < before and new * PUSH_BELOW < vertices:
                     break
             first, last = 0, _collect(vertices, here, queues)
+            pulls = 0  # what is left is far out, where a frontier's share of arcs says little
             continue
         unexplored -= frontier
         tail = _push(first, last, level, offsets, neighbors, keys, queues, starts, ends, near, via)

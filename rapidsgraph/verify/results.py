@@ -73,8 +73,7 @@ class Result:
         """
         xp, labels, count = self.xp, self.graph.names.labels, self.graph.num_vertices
         # A column that both ends share says the same of a predecessor as of the vertex itself.
-        own = [label for label, is_own in zip(labels, self.graph._own) if is_own]
-        names = {label: "predecessor" + label.removeprefix("vertex") for label in own}
+        names = self.graph.end_columns("predecessor")
         if not set(names.values()) & set(frames.column_names(self.table)):
             return None
         parts, given = {}, None
@@ -86,7 +85,9 @@ class Result:
                 none = xp.asarray(-1).astype(values.dtype)
                 valid = is_expected[self.ids] | (values != none)
                 values = values[valid]
-            if values.dtype.kind == "f" and bool((values == xp.floor(values)).all()):
+            if values.dtype.kind == "f" and bool(
+                ((values == xp.floor(values)) & (abs(values) < 2**63)).all()
+            ):
                 values = values.astype(xp.int64)  # whatever turned nulls into NaN did that
             if given is not None and bool((given != valid).any()):
                 wrong = int(self.ids[int((given != valid).argmax())])
@@ -94,7 +95,7 @@ class Result:
                     f"{vertex_name(self.graph, wrong)} has a part of a predecessor's name"
                 )
             parts[label], given = values, valid
-        for label in set(labels) - set(own):
+        for label in set(labels) - set(names):
             values = frames.moved(frames.column(self.table, label, "vertex"), xp)
             is_array = isinstance(values, xp.ndarray)
             parts[label] = values[given] if is_array else values.take(xp.flatnonzero(given))

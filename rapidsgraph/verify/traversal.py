@@ -8,7 +8,7 @@ to right never fall in floating point, so all of it holds bit for bit.
 import numpy as np
 
 from ..adjacency import rows_of
-from ..algorithms.traversal import weighted_graph
+from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted_graph
 from ..errors import VerificationError
 from ..graph import as_graph
 from ..vertex_values import source_ids
@@ -51,7 +51,8 @@ def bfs(graph, result, source, *, depth_limit=None):
     >>> rg.verify.bfs(edges, rg.bfs(edges, 1), 1)
     2
     """
-    return int(_greatest(as_graph(graph), result, source, depth_limit, False))
+    limit = None if depth_limit is None else checked_depth_limit(depth_limit)
+    return int(_greatest(as_graph(graph), result, source, limit, False))
 
 
 def sssp(graph, result, source, *, cutoff=None):
@@ -91,7 +92,7 @@ def sssp(graph, result, source, *, cutoff=None):
     1.5
     """
     graph = weighted_graph(graph)
-    return _greatest(graph, result, source, cutoff, graph.weighted)
+    return _greatest(graph, result, source, checked_cutoff(cutoff), graph.weighted)
 
 
 def _greatest(graph, result, source, limit, weighted):
