@@ -8,7 +8,7 @@ from . import frames
 from .device import is_on_gpu
 from .errors import GraphError
 from .files import check_writable, replacing
-from .nulls import nullable_column
+from .frames import nullable_column
 
 ENDINGS = (".png", ".svg", ".pdf")
 POINTS = 2000  # more cannot be told apart at this size

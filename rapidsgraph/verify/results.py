@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import frames
 from ..errors import GraphError, VerificationError
-from ..nulls import nullable_column
+from ..frames import nullable_column
 
 
 class Result:

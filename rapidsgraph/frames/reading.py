@@ -1,24 +1,14 @@
-"""Frames <-> arrays; the only file that tells frame libraries apart.
-
-A frame is pandas, cuDF, a PyArrow table or record batch, anything with the Arrow PyCapsule
-stream (Polars, DuckDB, ...), or a mapping from column names to arrays. None of these libraries
-is imported to find out: whoever holds such a frame has imported it.
-
-Columns come out as NumPy or CuPy arrays where they are numbers, and as pandas or cuDF Series
-where they are text. What text needs (distinct, sort, join) is written once for both.
-"""
+"""From a frame to arrays and text Series."""
 
 import difflib
 import importlib
-import sys
 from collections.abc import Mapping
 
 import numpy as np
 
-from . import device
-from .errors import GraphError
+from .. import device
+from ..errors import GraphError
 
-PIECE, GPU_PIECE = 2**18, 2**24  # rows looked up at once: hash tables and 64-bit results are large
 ALIASES = {
     "source": ("src", "from", "u", "source_id", "start", "tail", "node1", "citing"),
     "destination": ("dst", "target", "to", "v", "destination_id", "end", "head", "node2", "cited"),
@@ -272,81 +262,6 @@ def _from_arrow(chunked, name, fit):
     return _from_pandas(chunked.to_pandas(), name, fit)
 
 
-def make(kind, columns, text_types=()):
-    """A frame of library `kind` from {name: array or Series}, in that order.
-
-    Where values are missing, a pair (values, whether there is one); the missing are null, or -1 in
-    arrays, which have no null (None where they hold text). An Arrow table has text of the types
-    {name: type}.
-    """
-    if kind == "cudf":
-        return _make_cudf(columns)
-    columns = {
-        name: _with_nulls(kind, *values) if isinstance(values, tuple) else values
-        for name, values in columns.items()
-    }
-    if kind == "arrays":
-        return {
-            name: values.to_numpy() if library_of(values) == "pandas" else values
-            for name, values in columns.items()
-        }
-    if kind == "pandas":
-        return importlib.import_module(kind).DataFrame(columns, copy=False)
-    import pyarrow
-
-    types = {} if kind in ("polars", "duckdb") else dict(text_types)  # these have one of their own
-    table = pyarrow.table({name: _to_arrow(v, types.get(name)) for name, v in columns.items()})
-    if kind in ("polars", "duckdb"):
-        return sys.modules[kind].from_arrow(table)
-    return table
-
-
-def _make_cudf(columns):
-    """A cuDF frame of the arrays themselves; cuDF's own ways to it take longer than a search."""
-    cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-    made = []
-    for values in columns.values():
-        values, known = values if isinstance(values, tuple) else (values, None)
-        if library_of(values) == "cudf" or not len(values):
-            if known is not None and len(values):
-                values = _with_nulls("cudf", values, known)
-            made.append(cudf.Series(values).to_pylibcudf()[0])
-            continue
-        column = plc.Column.from_cuda_array_interface(values)
-        if known is not None:
-            flags = plc.Column.from_cuda_array_interface(known)
-            column = column.with_mask(*plc.transform.bools_to_mask(flags))
-        made.append(column)
-    return cudf.DataFrame.from_pylibcudf(plc.Table(made), {"columns": list(columns)})
-
-
-def _with_nulls(kind, values, known):
-    """What `make` puts into a frame for a pair."""
-    library = library_of(values)
-    if library == "cudf":  # text
-        return values.where(importlib.import_module("cudf").Series(known))
-    if library == "pandas":
-        return (values.astype(object) if kind == "arrays" else values).where(known, None)
-    if kind == "arrays":
-        xp = device.array_module(values)
-        return xp.where(known, values, xp.asarray([-1]).astype(values.dtype))
-    if kind == "pandas":
-        return importlib.import_module(kind).arrays.IntegerArray(values, ~known)
-    import pyarrow
-
-    return pyarrow.array(values, mask=~known)
-
-
-def _to_arrow(values, text_type=None):
-    import pyarrow
-
-    if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
-        return values
-    if isinstance(values, np.ndarray):
-        return pyarrow.array(values)
-    return pyarrow.Array.from_pandas(values, type=text_type or pyarrow.string())
-
-
 def text_type(frame, name):
     """The Arrow type of a column of text of an opened frame; None where it is something else."""
     if library_of(frame) != "pyarrow":
@@ -354,69 +269,3 @@ def text_type(frame, name):
     kind = frame[name].type
     kind = getattr(kind, "value_type", kind)  # of a dictionary
     return kind if str(kind) in ("string", "large_string", "string_view") else None
-
-
-def text_library(values):
-    """pandas or cudf, whichever a Series belongs to."""
-    return sys.modules[type(values).__module__.split(".")[0]]
-
-
-def distinct_text(columns):
-    """The distinct values of several text Series together, sorted."""
-    library = text_library(columns[0])
-    distinct = [values.drop_duplicates() for values in columns]
-    return library.concat(distinct).drop_duplicates().sort_values(ignore_index=True)
-
-
-def text_positions(values, names):
-    """Where each of `values` stands in the sorted, distinct `names`; -1 where it does not."""
-    library = text_library(values)
-    xp = np if library.__name__ == "pandas" else device.import_cupy()
-    left = library.DataFrame({"name": values.reset_index(drop=True)})
-    right = library.DataFrame({"name": names, "position": xp.arange(len(names))})
-    if library.__name__ == "cudf":  # a join there does not keep the order of rows
-        left["row"] = xp.arange(len(left))
-        joined = left.merge(right, on="name", how="left").sort_values("row")
-    else:
-        joined = left.merge(right, on="name", how="left")
-    return joined["position"].fillna(-1).astype("int64").values
-
-
-def distinct_numbers(columns, xp):
-    """The distinct values of several integer arrays together, sorted.
-
-    On a CPU they are hashed, piece by piece, so that neither a copy of the columns nor a hash
-    table for as many values as there are rows is ever made.
-    """
-    if xp is not np:
-        return xp.unique(xp.concatenate([xp.unique(values) for values in columns]))
-    unique = importlib.import_module("pandas").unique
-    distinct = columns[0][:0]
-    for values in columns:
-        for start in range(0, len(values), PIECE):
-            distinct = unique(np.concatenate([distinct, unique(values[start : start + PIECE])]))
-    return np.sort(distinct)
-
-
-def number_places(values, names, xp):
-    """Where each of `values` stands in the sorted, distinct `names`, as int32; all of them do."""
-    places = xp.empty(len(values), xp.int32)
-    index = importlib.import_module("pandas").Index(names) if xp is np else None
-    size = PIECE if xp is np else GPU_PIECE
-    for start in range(0, len(values), size):
-        piece = slice(start, start + size)
-        places[piece] = (
-            index.get_indexer(values[piece]) if xp is np else xp.searchsorted(names, values[piece])
-        )
-    return places
-
-
-def number_positions(values, names, xp):
-    """Where each of `values` stands in the sorted, distinct `names`; -1 where it does not."""
-    if xp is np:
-        pandas = importlib.import_module("pandas")
-        return pandas.Index(names).get_indexer(values)
-    if not names.size:
-        return xp.full(values.size, -1)
-    found = xp.minimum(xp.searchsorted(names, values), names.size - 1)
-    return xp.where(names[found] == values, found, -1)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from . import device, frames
+from .. import device
+from .reading import column, column_names, library_of
 
 NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 NUMBERS |= {"halffloat", "float", "double"}  # as Arrow calls them
@@ -17,19 +18,19 @@ def nullable_column(frame, name, what):
     Returns
     -------
     values : array or Series
-        As from `frames.column`, of the rows that have a value alone.
+        As from `column`, of the rows that have a value alone.
     valid : array of bool, shape (rows,)
         Which these are; on the device of the frame.
 
     Raises
     ------
     GraphError
-        As from `frames.column`.
+        As from `column`.
     """
-    if frames.column_names(frame).count(name) != 1:
-        frames.column(frame, name, what)  # says what is wrong with that
+    if column_names(frame).count(name) != 1:
+        column(frame, name, what)  # says what is wrong with that
     values = frame[name]
-    library = frames.library_of(values)
+    library = library_of(values)
     if library == "polars":
         values, library = values.to_arrow(), "pyarrow"
     if library == "pyarrow" and str(values.type) not in NUMBERS:  # not all text can be filtered
@@ -48,4 +49,4 @@ def nullable_column(frame, name, what):
         if values.dtype.kind == "O":
             valid = np.array([value is not None and value == value for value in values], bool)
             values = values[valid]
-    return frames.column({name: values}, name, what), valid
+    return column({name: values}, name, what), valid

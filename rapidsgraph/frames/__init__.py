@@ -1,0 +1,51 @@
+"""Frames <-> arrays; the only place that tells frame libraries apart.
+
+A frame is pandas, cuDF, a PyArrow table or record batch, anything with the Arrow PyCapsule
+stream (Polars, DuckDB, ...), or a mapping from column names to arrays. None of these libraries
+is imported to find out: whoever holds such a frame has imported it.
+
+Columns come out as NumPy or CuPy arrays where they are numbers, and as pandas or cuDF Series
+where they are text.
+"""
+
+from .making import make
+from .matching import (
+    distinct_numbers,
+    distinct_text,
+    number_places,
+    number_positions,
+    text_positions,
+)
+from .nulls import nullable_column
+from .reading import (
+    check_ends,
+    column,
+    column_names,
+    kind_of,
+    library_of,
+    missing_column,
+    module_of,
+    moved,
+    opened,
+    text_type,
+)
+
+__all__ = [
+    "check_ends",
+    "column",
+    "column_names",
+    "distinct_numbers",
+    "distinct_text",
+    "kind_of",
+    "library_of",
+    "make",
+    "missing_column",
+    "module_of",
+    "moved",
+    "nullable_column",
+    "number_places",
+    "number_positions",
+    "opened",
+    "text_positions",
+    "text_type",
+]

@@ -1,0 +1,84 @@
+"""From arrays and text Series to a frame of the caller's library."""
+
+import importlib
+import sys
+
+import numpy as np
+
+from .. import device
+from .reading import library_of
+
+
+def make(kind, columns, text_types=()):
+    """A frame of library `kind` from {name: array or Series}, in that order.
+
+    Where values are missing, a pair (values, whether there is one); the missing are null, or -1 in
+    arrays, which have no null (None where they hold text). An Arrow table has text of the types
+    {name: type}.
+    """
+    if kind == "cudf":
+        return _make_cudf(columns)
+    columns = {
+        name: _with_nulls(kind, *values) if isinstance(values, tuple) else values
+        for name, values in columns.items()
+    }
+    if kind == "arrays":
+        return {
+            name: values.to_numpy() if library_of(values) == "pandas" else values
+            for name, values in columns.items()
+        }
+    if kind == "pandas":
+        return importlib.import_module(kind).DataFrame(columns, copy=False)
+    import pyarrow
+
+    types = {} if kind in ("polars", "duckdb") else dict(text_types)  # these have one of their own
+    table = pyarrow.table({name: _to_arrow(v, types.get(name)) for name, v in columns.items()})
+    if kind in ("polars", "duckdb"):
+        return sys.modules[kind].from_arrow(table)
+    return table
+
+
+def _make_cudf(columns):
+    """A cuDF frame of the arrays themselves; cuDF's own ways to it take longer than a search."""
+    cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
+    made = []
+    for values in columns.values():
+        values, known = values if isinstance(values, tuple) else (values, None)
+        if library_of(values) == "cudf" or not len(values):
+            if known is not None and len(values):
+                values = _with_nulls("cudf", values, known)
+            made.append(cudf.Series(values).to_pylibcudf()[0])
+            continue
+        column = plc.Column.from_cuda_array_interface(values)
+        if known is not None:
+            flags = plc.Column.from_cuda_array_interface(known)
+            column = column.with_mask(*plc.transform.bools_to_mask(flags))
+        made.append(column)
+    return cudf.DataFrame.from_pylibcudf(plc.Table(made), {"columns": list(columns)})
+
+
+def _with_nulls(kind, values, known):
+    """What `make` puts into a frame for a pair."""
+    library = library_of(values)
+    if library == "cudf":  # text
+        return values.where(importlib.import_module("cudf").Series(known))
+    if library == "pandas":
+        return (values.astype(object) if kind == "arrays" else values).where(known, None)
+    if kind == "arrays":
+        xp = device.array_module(values)
+        return xp.where(known, values, xp.asarray([-1]).astype(values.dtype))
+    if kind == "pandas":
+        return importlib.import_module(kind).arrays.IntegerArray(values, ~known)
+    import pyarrow
+
+    return pyarrow.array(values, mask=~known)
+
+
+def _to_arrow(values, text_type=None):
+    import pyarrow
+
+    if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
+        return values
+    if isinstance(values, np.ndarray):
+        return pyarrow.array(values)
+    return pyarrow.Array.from_pandas(values, type=text_type or pyarrow.string())
