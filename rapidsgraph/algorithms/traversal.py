@@ -184,10 +184,11 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     counts, arrived, state = _meeting(xp)
     words = (vertices + 31) // 32
+    room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
         "traverse", "levels", vertices, graph.num_arcs, depth_limit, pulls, predecessors, ids.size,
         ids, lists.offsets, lists.neighbors, towards.offsets, towards.neighbors, distances, before,
-        xp.empty(2 * vertices + 2, xp.int32), _pieces(graph), xp.empty(2 * words, xp.uint32),
+        xp.empty(room, xp.int32), _pieces(graph), xp.empty(2 * words, xp.uint32),
         counts, arrived, state,
         size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
         shared_bytes=LOCAL * 24,

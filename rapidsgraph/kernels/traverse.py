@@ -179,7 +179,8 @@ def levels(
     arrived,
     state,
 ):
-    keys = np.empty(vertices, np.uint64)
+    # NumPy's memory is in large pages, where Numba's own is not and random access much slower.
+    keys, queue = queues[: 2 * vertices].view(np.uint64), queues[2 * vertices :]
     _clear(keys)
     starts, ends = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     near, via = np.empty(2 * ROOM, np.int32), np.empty(2 * ROOM, np.int32)
@@ -188,10 +189,10 @@ def levels(
     here, there = bits[:words], bits[words:]
     for place in range(source_count):
         keys[sources[place]] = np.uint64(NO_VERTEX)
-        queues[place] = sources[place]
+        queue[place] = sources[place]
     first, last, level, unexplored = 0, source_count, 0, arcs
     while last > first and level < depth_limit:
-        frontier = _degrees(first, last, queues, offsets) if pulls else 0
+        frontier = _degrees(first, last, queue, offsets) if pulls else 0
         if pulls and frontier * PULL_ABOVE > unexplored and frontier > vertices // 64:
             _mark(vertices, level, keys, here)
             new = last - first
@@ -203,11 +204,11 @@ def levels(
                 level += 1
                 if new < before and new * PUSH_BELOW < vertices:
                     break
-            first, last = 0, _collect(vertices, here, queues)
+            first, last = 0, _collect(vertices, here, queue)
             pulls = 0  # what is left is far out, where a frontier's share of arcs says little
             continue
         unexplored -= frontier
-        tail = _push(first, last, level, offsets, neighbors, keys, queues, starts, ends, near, via)
+        tail = _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, near, via)
         first, last = last, tail
         level += 1
     _unpack(keys, traced, distances, predecessors)
