@@ -163,3 +163,19 @@ def test_ctrl_c_while_ranking(edges):
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[1] == INTERRUPTED
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_stream_that_is_closed_from_the_start(edges, closed, tmp_path):
+    output = tmp_path / "levels.csv"
+    program = f"import os, sys; os.close({closed}); os.execv(sys.executable, {{}})"
+    program = program.format("[sys.executable, '-c', sys.argv[1], *sys.argv[2:]]")
+    run = start(PROGRAM, "bfs", edges, "--from", "a", "-o", output, program=program)
+    said = run.communicate()
+    assert run.returncode == 0, said
+    assert output.read_text().splitlines() == [
+        "vertex,distance,predecessor",
+        "a,0,",
+        "b,1,a",
+        "c,,",
+    ]

@@ -5,6 +5,7 @@ mistake is one line and exit code 1, wrong usage 2, Ctrl-C 130. Modules with com
 they compute with when they run, so that `--help` is quick.
 """
 
+import os
 import sys
 from typing import Annotated
 
@@ -38,6 +39,9 @@ def _options(
 
 def main():
     """The console script."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by whoever started this
+            setattr(sys, stream, open(os.devnull, "w"))
     try:
         app()
     except KeyboardInterrupt:  # before or after a command, as in the imports
