@@ -41,7 +41,7 @@ def main():
     """The console script."""
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by whoever started this
-            setattr(sys, stream, open(os.devnull, "w"))
+            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
     try:
         app()
     except KeyboardInterrupt:  # before or after a command, as in the imports
