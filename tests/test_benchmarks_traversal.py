@@ -237,4 +237,4 @@ def test_traversal_quick(tmp_path, capsys):
 
 def test_traversal_of_some_tasks():
     found = traversal.main(["--device", "cpu", "--quick", "--graphs", "rmat6u", "--only", "bfs"])
-    assert {row["table"] for row in found} == {"run", "graph", "bfs"}
+    assert {row["table"] for row in found} - {"note"} == {"run", "graph", "bfs"}
