@@ -309,6 +309,21 @@ def test_real_graphs(name):
     assert int((found["component"] == 0).sum()) == REAL[name][1]
 
 
+def test_many_threads_in_one_tree_agree_every_time(make_arrays):
+    """Long chains, shuffled: while one thread walks up a tree, others shorten the same ways."""
+    place = np.random.default_rng(7).permutation(120_000)
+    chains = {"source": place[:-1], "destination": place[1:]}
+    cut = np.arange(1, 120_000) % 40_000 > 0  # three chains of 40,000
+    graph = rg.Graph(make_arrays({name: ends[cut] for name, ends in chains.items()}))
+    expected = np.empty(120_000, int)
+    lowest = [part.min() for part in np.split(place, 3)]
+    for number, part in enumerate(np.argsort(lowest)):
+        expected[np.split(place, 3)[part]] = number
+    for _ in range(10):
+        found = listed(rg.connected_components(graph))["component"]
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_a_name_column_called_component_has_no_room():
     edges = {"component": ["x", "y"], "source": [1, 1], "destination": [2, 3]}
     graph = rg.Graph(
