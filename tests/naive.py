@@ -5,6 +5,7 @@ Edges are lists of (source, destination, weight). Every row counts, also paralle
 """
 
 import math
+from fractions import Fraction
 
 
 def merged(edges, multi_edges="first", self_loops="keep", directed=True):
@@ -143,3 +144,69 @@ def components(edges, vertices=()):
     groups.sort(key=lambda group: (-len(group), group[0]))
     number = {name: place for place, group in enumerate(groups) for name in group}
     return {name: number[name] for name in names}
+
+
+def similarities(edges, vertices=()):
+    """{(u, v): (|N[u] & N[v]|, |N[u]|, |N[v]|)} of neighbors u < v; N[u] is u and its neighbors."""
+    near = _closed_neighborhoods(edges, vertices)
+    return {
+        (u, v): (len(near[u] & near[v]), len(near[u]), len(near[v]))
+        for u in near
+        for v in sorted(near[u])
+        if u < v
+    }
+
+
+def scan(edges, epsilon, mu, vertices=(), memberships=False):
+    """{vertex: (cluster or None, role)}, sorted by vertex.
+
+    With memberships also {vertex: clusters}: of a core its own; of a border that of its role and
+    then the others with a core similar to it, by number; [None] of any other.
+    """
+    near = _closed_neighborhoods(edges, vertices)
+    epsilon = Fraction(repr(float(epsilon))) if isinstance(epsilon, float) else Fraction(epsilon)
+    squares = {}  # of similarities, both ways
+    for (u, v), (common, du, dv) in similarities(edges, vertices).items():
+        squares[u, v] = squares[v, u] = Fraction(common**2, du * dv)
+    similar = {u: {v for v in near[u] if u == v or squares[u, v] >= epsilon**2} for u in near}
+    cores = {u for u in near if len(similar[u]) >= mu}
+    found = components([(u, v, 1) for u in cores for v in similar[u] & cores])
+
+    candidates = {u: sorted(similar[u] & cores) for u in near if u not in cores}
+    for u, around in candidates.items():
+        if around:  # the first of the greatest is the smallest of them
+            found[u] = found[max(around, key=lambda core: squares[u, core])]
+    number = _numbers(found)
+    found = {u: number[cluster] for u, cluster in found.items()}
+
+    result, all_of = {}, {}
+    for u in near:
+        around = {found[v] for v in near[u] if v in found}
+        if u in cores:
+            role = "core"
+        elif u in found:
+            role = "border"
+        else:
+            role = "hub" if len(around) >= 2 else "outlier"
+        result[u] = found.get(u), role
+        others = {found[core] for core in candidates.get(u, [])} - {found.get(u)}
+        all_of[u] = [found.get(u), *sorted(others)]
+    return (result, all_of) if memberships else result
+
+
+def _closed_neighborhoods(edges, vertices):
+    names = sorted({*vertices, *(end for edge in edges for end in edge[:2])})
+    near = {name: {name} for name in names}
+    for a, b, _ in edges:
+        near[a].add(b)
+        near[b].add(a)
+    return near
+
+
+def _numbers(found):
+    """{group: number} of {member: group}: the largest is 0, then by smallest member."""
+    members = {}
+    for member, group in sorted(found.items()):
+        members.setdefault(group, []).append(member)
+    order = sorted(members, key=lambda group: (-len(members[group]), members[group][0]))
+    return {group: number for number, group in enumerate(order)}

@@ -286,5 +286,12 @@ def test_generate(tmp_path):
     run("generate", "uniform", 9, 20, "--seed", 7, "-o", path, "--device", "cpu")
     expected = rg.generate.uniform(9, 20, seed=7, device="cpu")
     pd.testing.assert_frame_equal(read_edges(path, device="cpu"), expected)
+    run("generate", "ssca2", 99, "-o", path, "--max-clique", 5, "--inter-clique", 0.3, "--seed", 7)
+    expected = rg.generate.ssca2(99, max_clique=5, inter_clique=0.3, seed=7, device="cpu")
+    pd.testing.assert_frame_equal(read_edges(path, device="cpu"), expected)
+    run("generate", "ssca2", 99, "--weights", 1, 2, "-o", path, "--device", "cpu")
+    expected = rg.generate.ssca2(99, weights=(1, 2), device="cpu")
+    written = read_edges(path, weight="weight", device="cpu")
+    pd.testing.assert_frame_equal(written, expected)
     assert "scale is 99" in run("generate", "rmat", 99, "-o", path, code=1).stderr
     assert "does not exist" in run("generate", "grid", 9, "-o", path / "x" / "y.pq", code=1).stderr

@@ -1,8 +1,10 @@
 """Generated graphs: against slow loops over Python integers, closed forms, and each other."""
 
 import doctest
+import itertools
 import math
 
+import numba
 import numpy as np
 import pandas
 import pytest
@@ -62,6 +64,32 @@ def slow_grid(width, height, keep, seed):
     return edges
 
 
+def slow_cliques(vertices, max_clique, seed):
+    start, cliques, begin = splitmix(seed, 3), [], 0
+    while begin < vertices:
+        size = 1 + (splitmix(start, len(cliques)) >> 1) % max_clique
+        cliques.append(range(begin, min(begin + size, vertices)))
+        begin += size
+    return cliques
+
+
+def slow_ssca2(vertices, max_clique, inter_clique, seed):
+    start, edges = splitmix(seed, 1), []
+    cliques = slow_cliques(vertices, max_clique, seed)
+    for number, clique in enumerate(cliques):
+        edges += itertools.combinations(clique, 2)
+        for vertex in clique:
+            bridges = set()
+            for draw in (6 * vertex, 6 * vertex + 3):
+                coins = bin(splitmix(start, draw + 1) >> 1)[:1:-1]  # the lowest bit first
+                ahead = number + 2 ** (len(coins) - len(coins.lstrip("1")))
+                if chance(start, draw) < inter_clique and ahead < len(cliques):
+                    among = cliques[ahead]
+                    bridges.add((vertex, among[(splitmix(start, draw + 2) >> 1) % len(among)]))
+            edges += bridges
+    return edges
+
+
 def pairs(frame):
     return list(zip(frame["source"].tolist(), frame["destination"].tolist()))
 
@@ -105,6 +133,23 @@ def test_grid_is_the_slow_loop(width, height, keep):
         named = renamed(kept, names)
         edges = sorted(named + [edge[::-1] for edge in named])
         frame = generate.grid(width, height, permute=permute, **options)
+        assert pairs(frame) == edges
+        draws = [(min(edge) << 32) + max(edge) for edge in edges]
+        assert frame["weight"].tolist() == slow_weights(draws, 7, 2, 5)
+
+
+@pytest.mark.parametrize("inter_clique", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize(
+    ("vertices", "max_clique"), [(1, 7), (2, 1), (5, 2**31 - 1), (30, 3), (64, 1), (200, 12)]
+)
+def test_ssca2_is_the_slow_loop(vertices, max_clique, inter_clique):
+    drawn = slow_ssca2(vertices, max_clique, inter_clique, 7)
+    options = {"max_clique": max_clique, "inter_clique": inter_clique, "seed": 7}
+    for permute in (False, True):
+        names = slow_names(vertices, 7) if permute else range(vertices)
+        named = renamed(drawn, names)
+        edges = sorted(named + [edge[::-1] for edge in named])
+        frame = generate.ssca2(vertices, permute=permute, weights=(2, 5), device="cpu", **options)
         assert pairs(frame) == edges
         draws = [(min(edge) << 32) + max(edge) for edge in edges]
         assert frame["weight"].tolist() == slow_weights(draws, 7, 2, 5)
@@ -182,9 +227,71 @@ def test_grid_keeps_the_share_asked_for_and_weighs_both_ways_the_same():
     assert (there_and_back["weight_x"] == there_and_back["weight_y"]).all()
 
 
+@pytest.mark.parametrize(
+    ("vertices", "max_clique", "inter_clique"),
+    [(1_024, 7, 0.5), (65_536, 7, 0.5), (32_768, 13, 0.5), (32_768, 43, 0.2), (32_768, 148, 0.5)],
+)
+def test_ssca2_has_the_degree_that_its_parameters_say(vertices, max_clique, inter_clique):
+    options = {"max_clique": max_clique, "inter_clique": inter_clique}
+    frame = generate.ssca2(vertices, device="cpu", **options)
+    degree = 2 / 3 * (max_clique - 1) + 4 * inter_clique
+    # Of n uniform sizes, sum of squares by sum has a relative deviation of sqrt(2 / 15 / n).
+    deviation = math.sqrt(2 / 15 / (2 * vertices / (max_clique + 1)))
+    assert len(frame) / vertices == pytest.approx(degree, rel=0.02 + 5 * deviation)
+
+
+def test_ssca2_has_whole_cliques_and_every_edge_both_ways_once():
+    vertices, max_clique = 20_000, 9
+    frame = generate.ssca2(vertices, max_clique=max_clique, permute=False, seed=3, device="cpu")
+    edges = pairs(frame)
+    assert edges == sorted(set(edges))
+    assert {edge[::-1] for edge in edges} == set(edges)
+    assert all(source != destination for source, destination in edges)
+    cliques = slow_cliques(vertices, max_clique, 3)
+    sizes = np.array([len(clique) for clique in cliques])
+    # Uniform sizes: each is there as often as the others, up to five standard deviations.
+    most = 5 * math.sqrt(len(cliques) / max_clique)
+    assert np.bincount(sizes)[1:] == pytest.approx(len(cliques) / max_clique, abs=most)
+    clique_of = np.repeat(np.arange(len(cliques)), sizes)
+    apart = clique_of[frame["destination"]] - clique_of[frame["source"]]
+    assert (apart == 0).sum() == (sizes * (sizes - 1)).sum()
+    within = {pair for clique in cliques for pair in itertools.permutations(clique, 2)}
+    assert within <= set(edges)
+    # Half as many for twice the distance, each counted from both ends.
+    distances, counts = np.unique(abs(apart[apart != 0]), return_counts=True)
+    assert distances.tolist() == [2**level for level in range(len(distances))]
+    for level, count in enumerate(counts[:5] / 2):
+        assert count == pytest.approx(vertices * 0.5 / 2**level, rel=0.1)
+
+
+def test_ssca2_of_more_vertices_has_the_same_cliques_and_edges():
+    few, many = (
+        set(pairs(generate.ssca2(vertices, seed=8, permute=False, device="cpu")))
+        for vertices in (500, 5_000)
+    )
+    uncut = slow_cliques(500, 7, 8)[-1].start  # the last clique may be cut
+    assert uncut > 480
+    kept = {edge for edge in few if max(edge) < uncut}
+    assert kept == {edge for edge in many if max(edge) < uncut}
+    assert len(kept) > 2_000
+
+
+@pytest.mark.parametrize("call", ["grid", "ssca2"])
+def test_threads_do_not_matter(call):
+    """More than device.FEW work items, so several threads share the work where there are some."""
+    sizes = {"grid": (300, 300), "ssca2": (90_000,)}[call]
+    frame = getattr(generate, call)(*sizes, device="cpu")
+    most = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        pandas.testing.assert_frame_equal(getattr(generate, call)(*sizes, device="cpu"), frame)
+    finally:
+        numba.set_num_threads(most)
+
+
 @pytest.mark.parametrize("vertices", [1, 2, 3, 1000, 1024, 1025])
 def test_permutation_is_a_bijection(vertices):
-    names = generate._names(np, vertices, 11, True)
+    names = generate.arrays._names(np, vertices, 11, True)
     assert names.dtype == np.int32
     assert names.tolist() == slow_names(vertices, 11)
     assert sorted(names.tolist()) == list(range(vertices))
@@ -196,6 +303,7 @@ CALLS = {
     "rmat": lambda **options: generate.rmat(9, **options),
     "rmat as drawn": lambda **options: generate.rmat(9, clean=False, permute=False, **options),
     "grid": lambda **options: generate.grid(40, 30, keep=0.7, **options),
+    "ssca2": lambda **options: generate.ssca2(1234, **options),
     "uniform": lambda **options: generate.uniform(777, 4000, **options),
 }
 
@@ -235,6 +343,13 @@ def test_weights_stay_below_their_upper_bound():
         (lambda: generate.grid(3, 0), "height is 0"),
         (lambda: generate.grid(2**16), "65536 and height 65536, .* at most 2147483647"),
         (lambda: generate.grid(3, keep=-0.1), "keep is -0.1"),
+        (lambda: generate.ssca2(0), "vertices is 0; .* from 1 to 2147483647"),
+        (lambda: generate.ssca2(2**31), "vertices is 2147483648"),
+        (lambda: generate.ssca2(9, max_clique=0), "max_clique is 0; .* from 1 to 2147483647"),
+        (lambda: generate.ssca2(9, max_clique=2.5), r"max_clique is 2\.5"),
+        (lambda: generate.ssca2(9, inter_clique=1.1), "inter_clique is 1.1; .* from 0 to 1"),
+        (lambda: generate.ssca2(9, seed=2**64), "seed is 18446744073709551616"),
+        (lambda: generate.ssca2(9, weights=(2, 1)), r"weights is \(2, 1\)"),
         (lambda: generate.uniform(0, 1), "vertices is 0; .* from 1 to 2147483647"),
         (lambda: generate.uniform(1, -1), "edges is -1"),
         (lambda: generate.grid(3, weights=(1, 1)), r"weights is \(1, 1\); .* low below high"),
@@ -254,6 +369,8 @@ def test_errors_are_of_the_package():
         generate.rmat(31)
     with pytest.raises(NotEnoughMemory, match="rmat needs about 19599"):
         generate.rmat(30, 2**30, device="cpu")
+    with pytest.raises(NotEnoughMemory, match="ssca2 needs about"):
+        generate.ssca2(10**7, max_clique=10**7, device="cpu")
     if device.gpu_problem():
         with pytest.raises(NoGPU):
             generate.rmat(4, device="gpu")
@@ -281,6 +398,11 @@ def test_gpu_makes_the_same_rows(call):
         (generate.rmat_arrays, (18,)),
         (generate.grid_arrays, (1,)),
         (generate.grid_arrays, (700, 300, 0.72, 1, (1, 7.7))),
+        (generate.ssca2_arrays, (1,)),
+        (generate.ssca2_arrays, (3, 1, 1.0)),
+        (generate.ssca2_arrays, (32_768, 148)),
+        (generate.ssca2_arrays, (500_000, 7, 0.5, 2, (1, 7.7))),
+        (generate.ssca2_arrays, (100_000, 1, 0.9, 2**64 - 1, None, False)),
         (generate.uniform_arrays, (2**31 - 1, 10**6, 4, (-3.3, 1e3))),
         (generate.uniform_arrays, (5, 0, 4, (0, 1))),
     ],

@@ -1,4 +1,4 @@
-"""`rapidsgraph generate rmat|grid|uniform`."""
+"""`rapidsgraph generate rmat|grid|ssca2|uniform`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +53,26 @@ def grid(
 ):
     """A lattice with some of its edges, like a road network; both directions of each."""
     _write(output, "grid", width, height, keep=keep, seed=seed, weights=weights, device=device)
+
+
+@command(generating)
+def ssca2(
+    vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1)],
+    output: Output,
+    max_clique: Annotated[
+        int, typer.Option(min=1, help="Cliques have from 1 to so many vertices.")
+    ] = 7,
+    inter_clique: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Probability of each vertex's two edges to other cliques."),
+    ] = 0.5,
+    seed: Seed = 0,
+    weights: Weights = None,
+    device: DeviceOption = Device.auto,
+):
+    """Cliques joined by edges, fewer the farther (SSCA#2); both directions of each."""
+    options = {"max_clique": max_clique, "inter_clique": inter_clique}
+    _write(output, "ssca2", vertices, **options, seed=seed, weights=weights, device=device)
 
 
 @command(generating)

@@ -6,7 +6,8 @@
 //   2^53 on the upper 53 bits: whole numbers are compared, so no rounding can differ. names turn
 //   a vertex into the id under which it appears. keys of edges are source * 2^32 + destination.
 // Reference: Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014;
-//   Chakrabarti, Zhan and Faloutsos, R-MAT: a recursive model for graph mining, 2004.
+//   Chakrabarti, Zhan and Faloutsos, R-MAT: a recursive model for graph mining, 2004; Bader and
+//   Madduri, GTgraph: a synthetic graph generator suite, 2006 (SSCA#2, the cliques).
 
 #define STRIDE(i, count)                                                            \
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \
@@ -80,6 +81,66 @@ extern "C" __global__ void pack_grid(long long edges, long long width, const lon
   STRIDE(edge, edges) {
     const long long vertex = chosen[edge] / 2;
     const int here = names[vertex], there = names[vertex + (chosen[edge] % 2 ? width : 1)];
+    keys[2 * edge] = pack(here, there);
+    keys[2 * edge + 1] = pack(there, here);
+  }
+}
+
+// Sizes of cliques.
+extern "C" __global__ void draw_cliques(long long cliques, long long max_clique, long long key,
+                                        long long *sizes) {
+  STRIDE(clique, cliques) {
+    sizes[clique] = 1 + (long long)(random_bits(key, clique) >> 1) % max_clique;
+  }
+}
+
+// Where an edge from a vertex of `clique` leads, or -1: to any vertex of a clique ahead, twice as
+// far for every head before the first tail, unless the row of cliques ends before that.
+__device__ __forceinline__ int bridge_end(long long bridge, long long clique, long long cliques,
+                                          long long key, long long threshold,
+                                          const long long *begins) {
+  if (upper_bits(key, 3 * bridge) >= threshold) return -1;
+  long long coins = (long long)(random_bits(key, 3 * bridge + 1) >> 1);
+  long long distance = 1;
+  for (; (coins & 1) && distance < cliques; coins >>= 1) distance *= 2;
+  if (clique + distance >= cliques) return -1;
+  const long long begin = begins[clique + distance], size = begins[clique + distance + 1] - begin;
+  return (int)(begin + (long long)(random_bits(key, 3 * bridge + 2) >> 1) % size);
+}
+
+// ends[2 v] and ends[2 v + 1] are where the edges from vertex v to other cliques lead; -1: there
+// is none, or it would be the other one again. Clique c has the vertices from begins[c] to before
+// begins[c + 1]. As all lead ahead, no two vertices draw the same edge.
+extern "C" __global__ void draw_bridges(long long vertices, long long cliques, long long key,
+                                        long long threshold, const int *clique_of,
+                                        const long long *begins, int *ends) {
+  STRIDE(vertex, vertices) {
+    const int clique = clique_of[vertex];
+    const int first = bridge_end(2 * vertex, clique, cliques, key, threshold, begins);
+    const int second = bridge_end(2 * vertex + 1, clique, cliques, key, threshold, begins);
+    ends[2 * vertex] = first;
+    ends[2 * vertex + 1] = second == first ? -1 : second;
+  }
+}
+
+// A key for every ordered pair of a clique; those of clique c are at places[c] and on.
+extern "C" __global__ void pack_cliques(long long vertices, const int *clique_of,
+                                        const long long *begins, const long long *places,
+                                        const int *names, long long *keys) {
+  STRIDE(vertex, vertices) {
+    const long long begin = begins[clique_of[vertex]], end = begins[clique_of[vertex] + 1];
+    long long place = places[clique_of[vertex]] + (vertex - begin) * (end - begin - 1);
+    for (long long other = begin; other < end; other++) {
+      if (other != vertex) keys[place++] = pack(names[vertex], names[other]);
+    }
+  }
+}
+
+// Two keys an edge between cliques, there and back.
+extern "C" __global__ void pack_bridges(long long edges, const long long *chosen, const int *ends,
+                                        const int *names, long long *keys) {
+  STRIDE(edge, edges) {
+    const int here = names[chosen[edge] / 2], there = names[ends[chosen[edge]]];
     keys[2 * edge] = pack(here, there);
     keys[2 * edge + 1] = pack(there, here);
   }

@@ -85,6 +85,64 @@ def pack_grid(edges, width, chosen, names, keys):
 
 
 @parallel
+def draw_cliques(cliques, max_clique, key, sizes):
+    for index in numba.prange(cliques):
+        clique = np.int64(index)
+        sizes[clique] = 1 + np.int64(_random_bits(key, clique) >> np.uint64(1)) % max_clique
+
+
+@inline
+def _bridge_end(bridge, clique, cliques, key, threshold, begins):
+    end = np.int64(-1)
+    if _upper_bits(key, 3 * bridge) < threshold:
+        coins = np.int64(_random_bits(key, 3 * bridge + 1) >> np.uint64(1))
+        distance = np.int64(1)
+        while coins & 1 and distance < cliques:
+            distance *= 2
+            coins >>= 1
+        if clique + distance < cliques:
+            begin = begins[clique + distance]
+            size = begins[clique + distance + 1] - begin
+            end = begin + np.int64(_random_bits(key, 3 * bridge + 2) >> np.uint64(1)) % size
+    return end
+
+
+@parallel
+def draw_bridges(vertices, cliques, key, threshold, clique_of, begins, ends):
+    for index in numba.prange(vertices):
+        vertex = np.int64(index)
+        clique = np.int64(clique_of[vertex])
+        first = _bridge_end(2 * vertex, clique, cliques, key, threshold, begins)
+        second = _bridge_end(2 * vertex + 1, clique, cliques, key, threshold, begins)
+        ends[2 * vertex] = first
+        ends[2 * vertex + 1] = second
+        if second == first:
+            ends[2 * vertex + 1] = -1
+
+
+@parallel
+def pack_cliques(vertices, clique_of, begins, places, names, keys):
+    for index in numba.prange(vertices):
+        vertex = np.int64(index)
+        clique = clique_of[vertex]
+        begin, end = begins[clique], begins[clique + 1]
+        place = places[clique] + (vertex - begin) * (end - begin - 1)
+        for other in range(begin, end):
+            if other != vertex:
+                keys[place] = _pack(names[vertex], names[other])
+                place += 1
+
+
+@parallel
+def pack_bridges(edges, chosen, ends, names, keys):
+    for index in numba.prange(edges):
+        edge = np.int64(index)
+        here, there = names[chosen[edge] // 2], names[ends[chosen[edge]]]
+        keys[2 * edge] = _pack(here, there)
+        keys[2 * edge + 1] = _pack(there, here)
+
+
+@parallel
 def mark_clean(edges, keys, kept):
     for index in numba.prange(edges):
         edge = np.int64(index)

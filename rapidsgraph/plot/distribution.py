@@ -1,16 +1,13 @@
-"""Pictures of results. Matplotlib is imported on use, and no window system is needed."""
-
-from pathlib import Path
+"""How the values of a result are spread."""
 
 import numpy as np
 
-from . import frames
-from .device import is_on_gpu
-from .errors import GraphError
-from .files import check_writable, replacing
-from .frames import nullable_column
+from .. import frames
+from ..device import is_on_gpu
+from ..errors import GraphError
+from ..frames import nullable_column
+from .writing import check, write
 
-ENDINGS = (".png", ".svg", ".pdf")
 POINTS = 2000  # more cannot be told apart at this size
 WIDE = 1000  # times the median: from here on a logarithmic axis shows more
 
@@ -68,21 +65,8 @@ def distribution(result, path=None):
     axes.legend()
     if note:
         figure.supxlabel(note, size="small")
-    if path is not None:
-        _write(figure, Path(path).expanduser())
+    write(figure, path)
     return figure
-
-
-def check(path=None):
-    """Raise GraphError, before long work, if `distribution` could not draw or write to `path`."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise GraphError(
-            f"pictures need Matplotlib ({error}); install rapidsgraph[plot]"
-        ) from error
-    if path is not None:
-        check_writable(path, ENDINGS)
 
 
 def _draw_ranks(axes, ranks, vertices):
@@ -159,8 +143,3 @@ def _chosen(ascending, places):
     """The distinct values, or if these are too many those at `places`."""
     distinct = np.unique(ascending)
     return distinct if distinct.size <= POINTS else np.unique(ascending[places])
-
-
-def _write(figure, path):
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=150)

@@ -1,0 +1,204 @@
+"""The graphs without a frame library: sources, destinations and weights (or None).
+
+Means: what __init__.py says, as arrays of `xp`, which is numpy or cupy; so for benchmarks, which
+  want no frames, and for tests.
+Requires: as there; parameters are checked here.
+Reference: kernels/generate.cu, which draws; here is what happens between the draws.
+"""
+
+import math
+import numbers
+import operator
+
+from ..device import launch, name_of
+from ..errors import GraphError
+from ..memory import check_fits
+
+MOST_VERTICES = 2**31 - 1
+QUARTERS = (0.57, 0.19, 0.19)  # what `rmat` has, too
+ONE = 2**53  # probability 1 as a threshold on 53 random bits
+WORD = 2**64 - 1
+# What a seed is used for; each has random numbers of its own.
+NAMES, EDGES, WEIGHTS, CLIQUES = range(4)
+
+
+def rmat_arrays(
+    xp, scale, edge_factor=16, quarters=QUARTERS, seed=0, weights=None, clean=True, permute=True
+):
+    scale = _whole("scale", scale, 0, 30)
+    edges = _whole("edge_factor", edge_factor, 1) << scale
+    for name, value in zip("abc", quarters, strict=True):
+        _check_probability(name, value)
+    a, b, c = quarters
+    if math.fsum((a, b, c)) > 1 + 1e-9:
+        raise GraphError(f"a + b + c is {a:g} + {b:g} + {c:g}; together they can be at most 1")
+    # Rounded once, and exactly 1 where the decimals meant it.
+    thresholds = [round(math.fsum(terms) * ONE) for terms in ((a,), (a, b), (a, b, c))]
+    key, weighing = _key(seed, EDGES), check_weights(weights)
+    _check_memory("rmat", edges, 1 << scale, weights, xp)
+
+    names = _names(xp, 1 << scale, seed, permute)
+    keys = xp.empty(edges, xp.int64)
+    _run("draw_rmat", edges, scale, key, *thresholds, names, keys)
+    del names
+    if clean:
+        keys.sort()
+        kept = xp.empty(edges, bool)
+        _run("mark_clean", edges, keys, kept)
+        keys = keys[kept]
+        del kept
+    return _unpack(xp, keys, seed, weighing, both_ways=False)
+
+
+def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=True):
+    width = _whole("width", width, 1)
+    height = width if height is None else _whole("height", height, 1)
+    vertices = width * height
+    if vertices > MOST_VERTICES:
+        size = f"width is {width} and height {height}, which makes {vertices} vertices"
+        raise GraphError(f"{size}; there can be at most {MOST_VERTICES}")
+    _check_probability("keep", keep)
+    key, weighing = _key(seed, EDGES), check_weights(weights)
+    _check_memory("grid", math.ceil(4 * vertices * keep), vertices, weights, xp)
+
+    kept = xp.empty(2 * vertices, bool)
+    _run("draw_grid", vertices, width, key, int(keep * ONE), kept)
+    chosen = xp.flatnonzero(kept)
+    del kept
+    names = _names(xp, vertices, seed, permute)
+    keys = xp.empty(2 * chosen.size, xp.int64)
+    _run("pack_grid", chosen.size, width, chosen, names, keys)
+    del chosen, names
+    keys.sort()
+    return _unpack(xp, keys, seed, weighing, both_ways=True)
+
+
+def ssca2_arrays(xp, vertices, max_clique=7, inter_clique=0.5, seed=0, weights=None, permute=True):
+    vertices = _whole("vertices", vertices, 1, MOST_VERTICES)
+    max_clique = _whole("max_clique", max_clique, 1, MOST_VERTICES)
+    _check_probability("inter_clique", inter_clique)
+    key, weighing = _key(seed, EDGES), check_weights(weights)
+    _check_memory("ssca2", 0, 4 * vertices, weights, xp)
+    begins = _cut_cliques(xp, vertices, max_clique, seed)
+    sizes = xp.diff(begins)
+    places = xp.zeros(begins.size, xp.int64)
+    places[1:] = xp.cumsum(sizes * (sizes - 1))
+    within = int(places[-1])
+    rows = within + math.ceil(4 * vertices * inter_clique)
+    _check_memory("ssca2", rows, 4 * vertices, weights, xp)
+
+    clique_of = xp.zeros(vertices, xp.int32)
+    clique_of[begins[1:-1]] = 1
+    clique_of = xp.cumsum(clique_of, dtype=xp.int32)
+    ends = xp.empty(2 * vertices, xp.int32)
+    drawn = (sizes.size, key, int(inter_clique * ONE), clique_of, begins, ends)
+    _run("draw_bridges", vertices, *drawn)
+    chosen = xp.flatnonzero(ends >= 0)
+    names = _names(xp, vertices, seed, permute)
+    keys = xp.empty(within + 2 * chosen.size, xp.int64)
+    _run("pack_cliques", vertices, clique_of, begins, places, names, keys)
+    _run("pack_bridges", chosen.size, chosen, ends, names, keys[within:])
+    del begins, sizes, places, clique_of, ends, drawn, chosen, names
+    keys.sort()
+    return _unpack(xp, keys, seed, weighing, both_ways=True)
+
+
+def _cut_cliques(xp, vertices, max_clique, seed):
+    """The first vertex of each clique, and the number of vertices.
+
+    Clique k has a size of its own, so more may be drawn than are used.
+    """
+    count = 2 * vertices // (max_clique + 1) + 1  # as many as it takes on average
+    ends = xp.zeros(1, xp.int64)
+    while ends[-1] < vertices:
+        count += 4 * math.isqrt(count) + 4  # seven standard deviations, so once will do
+        sizes = xp.empty(count, xp.int64)
+        _run("draw_cliques", count, max_clique, _key(seed, CLIQUES), sizes)
+        ends = xp.cumsum(sizes)
+    begins = xp.zeros(2 + int((ends < vertices).sum()), xp.int64)
+    begins[1:] = ends[: begins.size - 1]
+    begins[-1] = vertices
+    return begins
+
+
+def uniform_arrays(xp, vertices, edges, seed=0, weights=None):
+    vertices = _whole("vertices", vertices, 1, MOST_VERTICES)
+    edges = _whole("edges", edges, 0)
+    key, weighing = _key(seed, EDGES), check_weights(weights)
+    _check_memory("uniform", edges, 0, weights, xp)
+    sources, destinations = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
+    _run("draw_uniform", edges, vertices, key, sources, destinations)
+    return sources, destinations, weigh(xp, seed, weighing, False, sources, destinations)
+
+
+def _names(xp, vertices, seed, permute):
+    """The id of each vertex: its place in the order of random numbers, or itself."""
+    if not permute:
+        return xp.arange(vertices, dtype=xp.int32)
+    bits = (vertices - 1).bit_length()
+    order = xp.empty(vertices, xp.int64)
+    _run("draw_order", vertices, _key(seed, NAMES), bits, order)
+    order.sort()
+    order &= (1 << bits) - 1
+    return order.astype(xp.int32)
+
+
+def _unpack(xp, keys, seed, weighing, both_ways):
+    sources, destinations = xp.empty(keys.size, xp.int32), xp.empty(keys.size, xp.int32)
+    _run("unpack", keys.size, keys, sources, destinations)
+    return sources, destinations, weigh(xp, seed, weighing, both_ways, sources, destinations)
+
+
+def weigh(xp, seed, weighing, both_ways, sources, destinations):
+    """Uniform weights, drawn by row or, `both_ways` the same, by the two ends; None for none."""
+    if weighing is None:
+        return None
+    weights = xp.empty(sources.size, xp.float64)
+    how = (_key(seed, WEIGHTS), int(both_ways), *weighing)
+    _run("weigh", sources.size, *how, sources, destinations, weights)
+    return weights
+
+
+def _run(entry, count, *arguments):
+    launch("generate", entry, count, *arguments, size=count)
+
+
+def _key(seed, purpose):
+    """SplitMix64's output `purpose` for a seed, as a signed word: where a stream starts."""
+    bits = (_whole("seed", seed, 0, WORD) + (purpose + 1) * 0x9E3779B97F4A7C15) & WORD
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & WORD
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & WORD
+    bits ^= bits >> 31
+    return bits - (bits >> 63 << 64)
+
+
+def _whole(name, value, least, most=None):
+    """`value` as an int, if it is one from `least` to `most`."""
+    whole = operator.index(value) if hasattr(value, "__index__") else None
+    if whole is None or whole < least or (most is not None and whole > most):
+        bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
+        raise GraphError(f"{name} is {value!r}; it can be a whole number {bounds}")
+    return whole
+
+
+def _check_probability(name, value):
+    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+        raise GraphError(f"{name} is {value!r}; it can be a probability from 0 to 1")
+
+
+def check_weights(weights):
+    """(low, width, the largest number below high), or None."""
+    if weights is None:
+        return None
+    try:
+        low, high = map(float, weights)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not low < high or not math.isfinite(high - low):
+        raise GraphError(f"weights is {weights!r}; it can be a pair (low, high), low below high")
+    return low, high - low, math.nextafter(high, low)
+
+
+def _check_memory(what, edges, vertices, weights, xp):
+    each = 32 if weights is not None else 17 if name_of(xp) == "cpu" else 26
+    check_fits(what, each * edges + 14 * vertices, xp)

@@ -1,0 +1,103 @@
+"""SCAN on one thread: GPUSCAN's algorithm 1, to race against, compiled when first called.
+
+Means: clusters grow one after the other, breadth first, from core to core. A similarity is a merge
+  of two sorted lists and is computed when first needed; between two cores of a cluster that is
+  known already it never is.
+Requires: lists of both directions without loops and duplicates, each sorted: offsets (int64) and
+  neighbors (int32). epsilon is p / q; (q * common)^2 below 2^63.
+Differs from the paper: mu counts the vertex itself. A border of several clusters stays in the one
+  that came first. That a pair is not similar is remembered, too.
+Reference: Stovall, Kockara and Avci, GPUSCAN, 2015, section 2.
+"""
+
+import numba
+import numpy as np
+
+NONE, VISITED = -1, -2  # in no cluster: not seen yet; seen, and not a core
+UNKNOWN, SIMILAR, DIFFERENT = range(3)
+CORE, BORDER, HUB, OUTLIER = range(4)
+
+
+@numba.njit
+def serial_scan(offsets, neighbors, p, q, mu):
+    """(cluster, role) of each vertex: -1 for none; 0 to 3 for core, border, hub and outlier."""
+    vertices = offsets.size - 1
+    clusters = np.full(vertices, NONE, np.int64)
+    known = np.full(neighbors.size, UNKNOWN, np.int8)  # what is known of each pair, both ways
+    counts = np.ones(vertices, np.int64)  # similar vertices found, the vertex itself one of them
+    queue = np.empty(vertices, np.int32)
+    new = 0
+    for start in range(vertices):
+        if clusters[start] != NONE:
+            continue
+        first, last = 0, 1
+        queue[0] = start
+        while first < last:
+            u = queue[first]
+            first += 1
+            if not _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts):
+                if clusters[u] == NONE:
+                    clusters[u] = VISITED
+                continue
+            if clusters[u] == NONE:
+                clusters[u] = new
+                new += 1
+            for arc in range(offsets[u], offsets[u + 1]):
+                v = neighbors[arc]
+                if known[arc] == SIMILAR and clusters[v] < 0:
+                    if clusters[v] == NONE:
+                        queue[last] = v
+                        last += 1
+                    clusters[v] = clusters[u]
+    return clusters, _settle(offsets, neighbors, mu, clusters, counts)
+
+
+@numba.njit
+def _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts):
+    for arc in range(offsets[u], offsets[u + 1]):
+        v = neighbors[arc]
+        if known[arc] != UNKNOWN:
+            continue
+        if clusters[v] >= 0 and counts[u] >= mu and counts[v] >= mu:
+            continue
+        common = _common(u, v, offsets, neighbors)
+        size_u, size_v = offsets[u + 1] - offsets[u] + 1, offsets[v + 1] - offsets[v] + 1
+        similar = (common * q) ** 2 >= p * p * size_u * size_v
+        back = offsets[v] + np.searchsorted(neighbors[offsets[v] : offsets[v + 1]], u)
+        known[arc] = known[back] = SIMILAR if similar else DIFFERENT
+        counts[u] += similar
+        counts[v] += similar
+    return counts[u] >= mu
+
+
+@numba.njit
+def _common(u, v, offsets, neighbors):
+    """Vertices that are in both closed neighborhoods; u and v, which are neighbors, are two."""
+    i, last_i = offsets[u], offsets[u + 1]
+    j, last_j = offsets[v], offsets[v + 1]
+    found = 2
+    while i < last_i and j < last_j:
+        a, b = neighbors[i], neighbors[j]
+        found += a == b
+        i += a <= b
+        j += b <= a
+    return found
+
+
+@numba.njit
+def _settle(offsets, neighbors, mu, clusters, counts):
+    """The role of each vertex; those without a cluster get -1 in `clusters`."""
+    roles = np.empty(clusters.size, np.int8)
+    for u in range(clusters.size):
+        if clusters[u] >= 0:
+            roles[u] = CORE if counts[u] >= mu else BORDER
+            continue
+        clusters[u] = NONE
+        roles[u] = OUTLIER
+        seen = NONE
+        for v in neighbors[offsets[u] : offsets[u + 1]]:
+            if clusters[v] >= 0:
+                if seen != NONE and clusters[v] != seen:
+                    roles[u] = HUB
+                seen = clusters[v]
+    return roles
