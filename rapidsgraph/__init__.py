@@ -1,8 +1,11 @@
 """Graph analytics on dataframes: on a CPU, on a GPU, the same call."""
 
-from . import datasets, generate, verify
+from . import datasets, generate, plot, verify
 from .algorithms.components import connected_components
 from .algorithms.pagerank import pagerank
+from .algorithms.scan import scan
+from .algorithms.scan_index import ScanIndex
+from .algorithms.similarity import structural_similarity
 from .algorithms.traversal import bfs, sssp
 from .errors import GraphError, NoGPU, NotConverged, NotEnoughMemory, VerificationError
 from .files import read_edges
@@ -17,6 +20,7 @@ __all__ = [
     "NoGPU",
     "NotConverged",
     "NotEnoughMemory",
+    "ScanIndex",
     "VerificationError",
     "bfs",
     "connected_components",
@@ -24,7 +28,10 @@ __all__ = [
     "estimate_memory",
     "generate",
     "pagerank",
+    "plot",
     "read_edges",
+    "scan",
     "sssp",
+    "structural_similarity",
     "verify",
 ]

@@ -64,6 +64,30 @@ def both_ways(upper):
     return Adjacency(lower.offsets + upper.offsets, joined, joined_weights)
 
 
+def without_direction(lists):
+    """Each arc both ways, once; self-loops dropped, and weights."""
+    rows = rows_of(lists)
+    xp, count = device.array_module(rows), lists.offsets.size - 1
+    keep = rows != lists.neighbors
+    ends = rows[keep], lists.neighbors[keep]
+    del rows, keep
+    pairs = [xp.minimum(*ends), xp.maximum(*ends), None]
+    del ends
+    return both_ways(from_pairs(pairs, count, "first"))
+
+
+def simplified(lists):
+    """Without self-loops, repeated neighbors and weights; the same lists where there are none."""
+    neighbors, offsets = lists.neighbors, lists.offsets
+    xp = device.array_module(neighbors)
+    keep = rows_of(lists) != neighbors
+    if neighbors.size:
+        keep &= _is_first(lists)
+    if not bool(keep.all()):
+        neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
+    return Adjacency(offsets, neighbors, xp.empty(0))
+
+
 def rows_of(lists):
     """The row of every arc, int32."""
     xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
@@ -98,11 +122,7 @@ def _merge_parallel(lists, how):
     xp, neighbors, offsets = device.array_module(lists.neighbors), lists.neighbors, lists.offsets
     if how is None or not neighbors.size:
         return lists
-    first = xp.empty(neighbors.size, bool)
-    first[0] = True
-    xp.not_equal(neighbors[1:], neighbors[:-1], out=first[1:])
-    starts = offsets[:-1]
-    first[starts[starts < offsets[1:]]] = True
+    first = _is_first(lists)
     if bool(first.all()):
         return lists
     weights = lists.weights
@@ -114,6 +134,17 @@ def _merge_parallel(lists, how):
             weights, size=starts.size,
         )  # fmt: skip
     return Adjacency(_kept_offsets(first, offsets, xp), neighbors[first], weights)
+
+
+def _is_first(lists):
+    """Whether an arc is the first of those from its row to its neighbor; there are arcs."""
+    xp, neighbors, offsets = device.array_module(lists.neighbors), lists.neighbors, lists.offsets
+    first = xp.empty(neighbors.size, bool)
+    first[0] = True
+    xp.not_equal(neighbors[1:], neighbors[:-1], out=first[1:])
+    starts = offsets[:-1]
+    first[starts[starts < offsets[1:]]] = True
+    return first
 
 
 def _kept_offsets(keep, offsets, xp):

@@ -190,18 +190,20 @@ def signatures(stem):
 
 
 def cuda_source(stem):
-    """The text of `kernels/stem.cu` and what it includes, so that compilers name the real lines."""
-    return _with_lines(KERNELS / f"{stem}.cu")
+    """The text of `kernels/stem.cu` and, once each, what it includes; compilers name real lines."""
+    return _with_lines(KERNELS / f"{stem}.cu", set())
 
 
-def _with_lines(path):
+def _with_lines(path, included):
     text = path.read_text()
+    included.add(path)
 
-    def included(match):
-        line = text.count("\n", 0, match.end()) + 2
-        return f'{_with_lines(path.with_name(match[1]))}\n#line {line} "{path.as_posix()}"'
+    def include(match):
+        other, line = path.with_name(match[1]), text.count("\n", 0, match.end()) + 2
+        inner = "" if other in included else _with_lines(other, included)
+        return f'{inner}\n#line {line} "{path.as_posix()}"'
 
-    body = re.sub(r'^#include "(\w+\.cuh)"$', included, text, flags=re.M)
+    body = re.sub(r'^#include "(\w+\.cuh)"$', include, text, flags=re.M)
     return f'#line 1 "{path.as_posix()}"\n{body}'
 
 

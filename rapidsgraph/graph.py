@@ -16,6 +16,7 @@ from .adjacency import MULTI_EDGES, both_ways, from_pairs, transposed
 from .errors import GraphError
 from .inputs import as_list, check_choice, checked_weights, labels_of, vertex_columns
 from .memory import build_bytes, check_fits
+from .named import NamedVertices
 from .names import name_vertices
 
 
@@ -40,7 +41,7 @@ class Report:
         )
 
 
-class Graph:
+class Graph(NamedVertices):
     """A graph built from an edge frame.
 
     Parameters
@@ -231,16 +232,8 @@ class Graph:
         return [self.__dict__[name] for name in ("outgoing", "incoming") if name in self.__dict__]
 
     @property
-    def num_vertices(self):
-        return self.names.count
-
-    @property
     def vertices(self):
         return self.label({})
-
-    @property
-    def device(self):
-        return device.name_of(self.xp)
 
     @property
     def nbytes(self):
@@ -256,41 +249,6 @@ class Graph:
             self._rows, self._loops_dropped, self._merged, self.num_edges, self.num_vertices,
             isolates, self.nbytes,
         )  # fmt: skip
-
-    def label(self, columns):
-        """A frame of the caller's library: vertex names and `columns` ({name: values by id}).
-
-        Values are an array, or a pair (values, whether there is one) where some are missing.
-        """
-        columns = {**self.names.columns(self.xp), **columns}
-        return frames.make(self._kind, columns, self._text_types)
-
-    def check_room(self, *columns):
-        """Raise GraphError where a name column has the name of a result's column."""
-        taken = next((label for label in self._labels if label in columns), None)
-        if taken:
-            raise GraphError(f"a name column {taken!r} has no room beside results; rename it")
-
-    def end_columns(self, end):
-        """{name column: what that of `end` of an edge, as "predecessor", is called}.
-
-        Columns that both ends of an edge share are left out.
-        """
-        own = [label for label, is_own in zip(self._labels, self._own, strict=True) if is_own]
-        return {label: end + label.removeprefix("vertex") for label in own}
-
-    def named(self, ids, known, end):
-        """Columns of the names of `end`, as `label` takes them, of int32 ids where `known`."""
-        if self.names.parts[0] is not None:  # else ids are names, also those of nobody
-            ids = self.xp.where(known, ids, 0)
-        columns = self.names.columns(self.xp, ids)
-        return {name: (columns[label], known) for label, name in self.end_columns(end).items()}
-
-    def ids(self, named, what, labels=None):
-        """int32 ids of the vertices that the name columns of an opened frame list."""
-        labels = labels or self._labels
-        columns = [frames.column(named, label, "vertex", what) for label in labels]
-        return self.names.ids(columns, self.xp, what)
 
     def __getstate__(self):
         """For pickle and copy: everything but the array module, which the device names."""

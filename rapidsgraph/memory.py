@@ -16,12 +16,15 @@ ALGORITHMS = {
     "bfs": (64, 16, 28),
     "connected_components": (64, 4, 4),
     "pagerank": (96, 16, 56),
+    "scan": (112, 44, 44),
+    "scan_index": (112, 68, 68),
     "sssp": (104, 16, 28),
+    "structural_similarity": (80, 44, 44),
 }
 
 
 # Copies of names that are text, on the way into a result; predecessors have names too.
-TEXT_COPIES = {"bfs": 4, "sssp": 4}
+TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
 
 
 class MemoryEstimate(NamedTuple):

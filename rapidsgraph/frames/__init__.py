@@ -8,7 +8,7 @@ Columns come out as NumPy or CuPy arrays where they are numbers, and as pandas o
 where they are text.
 """
 
-from .making import make
+from .making import make, text_column
 from .matching import (
     distinct_numbers,
     distinct_text,
@@ -46,6 +46,7 @@ __all__ = [
     "number_places",
     "number_positions",
     "opened",
+    "text_column",
     "text_positions",
     "text_type",
 ]

@@ -44,6 +44,9 @@ def _make_cudf(columns):
     made = []
     for values in columns.values():
         values, known = values if isinstance(values, tuple) else (values, None)
+        if isinstance(values, plc.Column):
+            made.append(values)
+            continue
         if library_of(values) == "cudf" or not len(values):
             if known is not None and len(values):
                 values = _with_nulls("cudf", values, known)
@@ -55,6 +58,21 @@ def _make_cudf(columns):
             column = column.with_mask(*plc.transform.bools_to_mask(flags))
         made.append(column)
     return cudf.DataFrame.from_pylibcudf(plc.Table(made), {"columns": list(columns)})
+
+
+def text_column(kind, codes, words):
+    """`words` by integer `codes`, as `make` takes it; arrays on a GPU hold no text: the codes."""
+    if kind == "cudf":
+        cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
+        words = plc.Table([cudf.Series(list(words)).to_pylibcudf()[0]])
+        places = plc.Column.from_cuda_array_interface(codes.astype(np.int32))
+        policy = plc.copying.OutOfBoundsPolicy.DONT_CHECK
+        return plc.copying.gather(words, places, policy).columns()[0]
+    if device.is_on_gpu(codes):
+        return codes
+    if kind == "arrays":
+        return np.array(words, object)[codes]
+    return importlib.import_module("pandas").Series(words).take(codes).reset_index(drop=True)
 
 
 def _with_nulls(kind, values, known):

@@ -44,3 +44,29 @@ def exchange_if(typing, array, index, expected, value):
         return builder.extract_value(done, 0)
 
     return element(array, index, expected, value), generate
+
+
+@intrinsic
+def add_at(typing, array, index, value):
+    """array[index] += value, in one step; returns what it was."""
+    element = array.dtype
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], *arguments[:2])
+        term = context.cast(builder, arguments[2], signature.args[2], element)
+        return builder.atomic_rmw("add", place, term, "monotonic")
+
+    return element(array, index, value), generate
+
+
+@intrinsic
+def high_product(typing, one, other):
+    """The upper 64 of the 128 bits of a product of two uint64."""
+
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+        factors = [builder.zext(argument, wide) for argument in arguments]
+        high = builder.lshr(builder.mul(*factors), ir.Constant(wide, 64))
+        return builder.trunc(high, ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate

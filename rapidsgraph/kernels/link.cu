@@ -6,37 +6,10 @@
 // Requires: parents[v] = v before.
 // Reference: Jaiganesh, Burtscher 2018 (ECL-CC); Sutton, Ben-Nun, Barak 2018 (Afforest).
 
-#include "grid.cuh"
+#include "trees.cuh"
 
 #define FULL 0xffffffffu
 #define BATCH 8  // arcs in flight a thread, where a list is long
-
-// The root of a vertex; the way there is halved. A parent that is out of date is further down on
-// the same way.
-__device__ __forceinline__ int root(int *parents, int vertex) {
-  int parent = parents[vertex];
-  while (parent != vertex) {
-    const int above = parents[parent];
-    if (above != parent) parents[vertex] = above;
-    vertex = parent;
-    parent = above;
-  }
-  return vertex;
-}
-
-// Make the trees of two vertices one, the smaller root the root of both.
-__device__ __forceinline__ void join(int *parents, int one, int other) {
-  if (parents[one] == parents[other]) return;
-  one = root(parents, one);
-  other = root(parents, other);
-  while (one != other) {
-    const int high = max(one, other), low = min(one, other);
-    const int was = atomicCAS(&parents[high], high, low);
-    if (was == high) return;
-    one = root(parents, was);
-    other = root(parents, low);
-  }
-}
 
 // Link every vertex with its neighbor at `place`.
 extern "C" __global__ void link_one(long long vertices, long long place, const long long *offsets,

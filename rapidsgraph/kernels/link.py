@@ -7,38 +7,11 @@ import numpy as np
 from numba import prange
 
 from . import parallel, serial
-from .intrinsics import exchange_if, prefetch
+from .intrinsics import prefetch
+from .trees import join
 
 PARTS = 64
 AHEAD = 24  # arcs or vertices whose parents are fetched before they are needed
-
-
-@serial
-def _root(parents, vertex):
-    """The root of a vertex; the way there is halved."""
-    vertex = np.uint32(vertex)
-    parent = np.uint32(parents[vertex])
-    while parent != vertex:
-        above = np.uint32(parents[parent])
-        if above != parent:
-            parents[vertex] = above
-        vertex, parent = parent, above
-    return vertex
-
-
-@serial
-def _join(parents, one, other):
-    """Make the trees of two vertices one, the smaller root the root of both."""
-    one, other = np.uint32(one), np.uint32(other)
-    if parents[one] == parents[other]:
-        return
-    one, other = _root(parents, one), _root(parents, other)
-    while one != other:
-        high, low = max(one, other), min(one, other)
-        was = exchange_if(parents, np.uint64(high), np.int32(high), np.int32(low))
-        if was == np.int32(high):
-            return
-        one, other = _root(parents, was), _root(parents, low)
 
 
 @parallel
@@ -52,14 +25,14 @@ def link_one(vertices, place, offsets, neighbors, parents):
                 prefetch(parents, np.uint64(neighbors[np.uint64(arc)]))
             arc = offsets[np.uint64(vertex)] + place
             if arc < offsets[np.uint64(vertex + 1)]:
-                _join(parents, vertex, neighbors[np.uint64(arc)])
+                join(parents, vertex, neighbors[np.uint64(arc)])
 
 
 @serial
 def _link_list(vertex, first, last, arcs, neighbors, parents):
     for arc in range(first, last):
         prefetch(parents, np.uint64(neighbors[np.uint64(min(arc + AHEAD, arcs - 1))]))
-        _join(parents, vertex, neighbors[np.uint64(arc)])
+        join(parents, vertex, neighbors[np.uint64(arc)])
 
 
 @parallel

@@ -1,0 +1,275 @@
+"""ScanIndex: similarities counted once, then clusterings for any epsilon and mu.
+
+Means: each vertex's neighbors in the order of falling similarity, and for every mu the vertices
+  that can be cores in the order in which a falling epsilon makes them so. What a query looks at are
+  the beginnings of these lists; the rest it leaves alone.
+Requires: 24 bytes an edge, kept.
+Reference: Wen, Qin, Zhang, Chang, Lin 2017 (GS*-Index).
+
+Lists fall by level: similarity in millionths (2^-20). Within a level neighbors are compared
+exactly, as everywhere, so levels only say where a list may be left.
+"""
+
+import numpy as np
+
+from .. import device, frames, index_files
+from ..adjacency import Adjacency, rows_of
+from ..device import choose, import_cupy
+from ..errors import GraphError
+from ..inputs import check_choice
+from ..memory import check_fits, estimate_memory
+from ..named import NamedVertices
+from ..sorting import sort_pairs
+from .scan import (
+    CORE,
+    HUB,
+    LEVELS,
+    OUTLIER,
+    Similar,
+    checked_epsilon,
+    checked_mu,
+    closed_sizes,
+    cluster,
+    clustering_frame,
+)
+from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
+
+STORED = ("offsets", "neighbors", "common", "cores", "core_offsets")
+SWEEP = {
+    "epsilon": np.float64,
+    "mu": np.int64,
+    "clusters": np.int64,
+    "clustered": np.float64,
+    "cores": np.int64,
+    "hubs": np.int64,
+    "outliers": np.int64,
+    "modularity": np.float64,
+}
+
+
+class ScanIndex(NamedVertices):
+    """An index of structural similarities.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        As `scan` takes it. The index does not keep it.
+    method : {"auto", "gpuscan"}
+        How common neighbors are counted; see `structural_similarity`.
+
+    Attributes
+    ----------
+    num_vertices, num_edges : int
+        Self-loops and repeated edges do not count.
+    device : {"cpu", "gpu"}
+    nbytes : int
+        Held, in bytes, without names.
+
+    Raises
+    ------
+    GraphError
+        A frame that cannot be used; the message says why.
+    NotEnoughMemory
+        The index would not fit; raised before it is built.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]})
+    >>> index = rg.ScanIndex(edges)
+    >>> index.query(epsilon=0.8, mu=3)["role"].tolist()
+    ['core', 'core', 'core', 'outlier']
+    >>> index.sweep([0.7, 0.8], [3])[["epsilon", "mu", "clusters", "clustered"]]
+       epsilon  mu  clusters  clustered
+    0      0.7   3         1       1.00
+    1      0.8   3         1       0.75
+    """
+
+    def __init__(self, graph, *, method="auto"):
+        check_choice("method", method, METHODS)
+        graph = undirected_graph(graph)
+        graph.check_room("cluster", "role")
+        needed = estimate_memory(graph, "scan_index").needed
+        check_fits(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
+        self._take_names(graph)
+        lists, common = neighborhoods(graph), common_neighbors(graph, method)
+        self._sizes = closed_sizes(lists)
+        self._order_neighbors(lists, common)
+
+    def _order_neighbors(self, lists, common):
+        xp, arcs = self.xp, common.size
+        rows, descent = rows_of(lists), xp.empty(arcs, xp.int32)
+        device.launch(
+            "cluster", "list_levels", arcs, rows, lists.neighbors, common, self._sizes, descent,
+            size=arcs,
+        )  # fmt: skip
+        bound = max(self.num_vertices, LEVELS)
+        order = sort_pairs([rows, descent], bound, with_order=True)[2]
+        neighbors, common, descent = (
+            _permuted(values, order) for values in (lists.neighbors, common, descent)
+        )
+        del order
+        self._adjacency, self._common = Adjacency(lists.offsets, neighbors, xp.empty(0)), common
+        # The k-th neighbor of a vertex makes it a core for mu = k + 2.
+        rows = rows_of(lists)
+        places = xp.arange(arcs, dtype=xp.int64)
+        places -= lists.offsets[rows]
+        offsets, _, order = sort_pairs([places.astype(xp.int32), descent], bound, with_order=True)
+        self._cores = _permuted(rows, order)
+        largest = int(self._sizes.max()) if self.num_vertices else 1
+        self._core_offsets = offsets[:largest]
+        if device.is_on_gpu(offsets):
+            self._core_offsets = self._core_offsets.get()
+
+    @property
+    def num_edges(self):
+        return self._common.size // 2
+
+    @property
+    def nbytes(self):
+        arrays = self._common, self._sizes, self._cores, self._core_offsets
+        return self._adjacency.nbytes + sum(array.nbytes for array in arrays)
+
+    def save(self, path):
+        """Write the index to an Arrow file, to be opened by `ScanIndex.open`.
+
+        Parameters
+        ----------
+        path : str or path
+            With the ending .arrow or .feather. A file of this name is replaced, at the end.
+
+        Raises
+        ------
+        GraphError
+            Another ending, no such folder, or no permission.
+        """
+        lists = self._adjacency
+        arrays = lists.offsets, lists.neighbors, self._common, self._cores, self._core_offsets
+        index_files.save(path, dict(zip(STORED, arrays, strict=True)), self.names, self._own)
+
+    @classmethod
+    def open(cls, path, *, device="auto"):
+        """An index that `save` wrote; its results are pandas frames, or cuDF on a GPU.
+
+        Parameters
+        ----------
+        path : str or path
+        device : {"auto", "cpu", "gpu"}
+            Where the index is to lie. ``"auto"`` takes the GPU where one works.
+
+        Raises
+        ------
+        GraphError
+            No such file, no index, or a damaged one.
+        NoGPU
+            ``device="gpu"`` where none works.
+        """
+        index = object.__new__(cls)
+        on_cpu = choose(device) == "cpu"
+        index.xp = np if on_cpu else import_cupy()
+        arrays, index.names, index._own = index_files.load(path, index.xp)
+        index._kind, index._labels = "pandas" if on_cpu else "cudf", index.names.labels
+        index._text_types, index.source_columns = {}, index.names.labels
+        offsets, neighbors, index._common, index._cores, cores = (arrays[name] for name in STORED)
+        index._adjacency = Adjacency(offsets, neighbors, index.xp.empty(0))
+        index._sizes = closed_sizes(index._adjacency)
+        index._core_offsets = cores if on_cpu else cores.get()
+        return index
+
+    def query(self, epsilon=0.5, mu=3, memberships=False):
+        """The clustering for these parameters, as `scan` returns it, which says what they mean.
+
+        Takes time for what is clustered, and to write one row a vertex.
+        """
+        found = self._clustering(checked_epsilon(epsilon), checked_mu(mu))
+        return clustering_frame(self, found, memberships)
+
+    def sweep(self, epsilons, mus):
+        """What each pair of parameters gives, to choose from.
+
+        Parameters
+        ----------
+        epsilons, mus : iterables
+            Of values as `scan` takes them, or one value.
+
+        Returns
+        -------
+        frame
+            One row a pair, mus within epsilons as given: `epsilon` (float64), `mu`, `clusters`
+            (int64), `clustered` (share of the vertices that are in a cluster), `cores`, `hubs`,
+            `outliers` (int64) and `modularity` (float64), Newman's, of the partition in which a
+            vertex of no cluster is alone; 0 where there is no edge.
+        """
+        epsilons = [(value, checked_epsilon(value)) for value in _several(epsilons, "epsilons")]
+        mus = [checked_mu(mu) for mu in _several(mus, "mus")]
+        rows = [
+            (float(given), mu, *self._summary(self._clustering(epsilon, mu)))
+            for given, epsilon in epsilons
+            for mu in mus
+        ]
+        columns = {
+            name: self.xp.asarray([row[place] for row in rows], kind)
+            for place, (name, kind) in enumerate(SWEEP.items())
+        }
+        return frames.make(self._kind, columns)
+
+    def _clustering(self, epsilon, mu):
+        xp, vertices = self.xp, self.num_vertices
+        similar = Similar(self._adjacency, self._common, self._sizes, epsilon, is_ordered=True)
+        is_core = xp.full(vertices, mu == 1, bool)
+        if 1 < mu <= self._core_offsets.size:
+            begin = int(self._core_offsets[mu - 2])
+            end = (
+                int(self._core_offsets[mu - 1])
+                if mu < self._core_offsets.size
+                else self._cores.size
+            )
+            device.launch(
+                "cluster", "mark_first_cores", end - begin, mu, *similar.limits,
+                self._cores[begin:end], *similar.lists, is_core, size=end - begin,
+            )  # fmt: skip
+        return cluster(similar, is_core)
+
+    def _summary(self, found):
+        """Clusters, share of members, cores, hubs, outliers, modularity."""
+        roles = [int((found.roles == role).sum()) for role in (CORE, HUB, OUTLIER)]
+        share = found.members.size / max(self.num_vertices, 1)
+        return found.count, share, *roles, self._modularity(found)
+
+    def _modularity(self, found):
+        xp, arcs = self.xp, self._common.size
+        if not arcs:
+            return 0.0
+        inside = xp.zeros(1, xp.int64)
+        found.similar.run(
+            "count_inside", found.members, *found.similar.lists[:2], found.clusters, inside
+        )
+        degrees = (self._sizes - 1).astype(xp.float64)
+        of_clusters = xp.zeros(found.count)
+        own = degrees[found.members]
+        device.launch(
+            "build", "accumulate", own.size, found.clusters[found.members], own, True, of_clusters,
+            size=own.size,
+        )  # fmt: skip
+        alone = degrees[found.clusters < 0]
+        expected = sum(float(((share / arcs) ** 2).sum()) for share in (of_clusters, alone))
+        return int(inside[0]) / arcs - expected
+
+    def __repr__(self):
+        size = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
+        return f"<ScanIndex: {size}, {self.nbytes:,} bytes, {self.device}>"
+
+
+def _permuted(values, order):
+    moved = device.array_module(values).empty_like(values)
+    device.launch("build", "permute", order.size, order, values, moved, size=order.size)
+    return moved
+
+
+def _several(values, what):
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        values = [values]
+    values = list(values.tolist() if hasattr(values, "tolist") else values)
+    if not values:
+        raise GraphError(f"{what} is empty; give at least one value")
+    return values

@@ -1,0 +1,160 @@
+"""Structural similarity: how much of their neighborhoods the ends of an edge share.
+
+Means: similarity(u, v) = |N[u] & N[v]| / sqrt(|N[u]| |N[v]|), where N[u] is u and its neighbors.
+Requires: nothing; edges are taken both ways, self-loops and repeated edges are ignored.
+Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles, edges oriented by
+  degree: Chiba, Nishizeki 1985; Schank, Wagner 2005. GPUSCAN's way compares whole lists.
+"""
+
+from .. import device
+from ..adjacency import rows_of, simplified, without_direction
+from ..graph import Graph
+from ..inputs import check_choice
+from ..memory import check_fits, estimate_memory
+
+METHODS = ("auto", "gpuscan")
+FEW, SOME = 8, 128  # neighbors of a vertex that a thread, a warp counts for alone
+# Places in the tables of a warp and, at most, of a block.
+SLOTS, MOST_SLOTS = 512, 8192
+WARPS = 8  # of a block that count_some runs in
+
+
+def structural_similarity(graph, *, method="auto"):
+    """How similar the ends of every edge are.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        Edges are taken as undirected; self-loops, repeated edges and weights are ignored.
+    method : {"auto", "gpuscan"}
+        "gpuscan" compares whole lists, 4 neighbors of one end with 8 of the other at a time, as
+        GPUSCAN does (on a CPU one with one). Both give the same.
+
+    Returns
+    -------
+    frame
+        `source`, `destination`, `similarity` (float64, above 0, at most 1): one row an edge, the
+        smaller vertex first, sorted, in the caller's library. The similarity is the number of
+        vertices in both closed neighborhoods (neighbors, and the vertex itself) over the geometric
+        mean of their sizes.
+
+    Raises
+    ------
+    GraphError
+        A frame that cannot be used; the message says why.
+    NotEnoughMemory
+        The run would not fit; raised before it starts.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]})
+    >>> rg.structural_similarity(edges)
+       source  destination  similarity
+    0       0            1    1.000000
+    1       0            2    0.866025
+    2       1            2    0.866025
+    3       2            3    0.707107
+    """
+    check_choice("method", method, METHODS)
+    graph = undirected_graph(graph)
+    graph.check_room("source", "destination", "similarity")
+    needed = estimate_memory(graph, "structural_similarity").needed
+    check_fits(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
+    lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
+    count = graph.num_vertices
+    later = xp.empty(count, xp.int64)
+    device.launch(
+        "similarity", "count_later", count, lists.offsets, lists.neighbors, later, size=count
+    )
+    starts = offsets_of(later)
+    edges = int(starts[-1])
+    ends = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
+    similarities = xp.empty(edges)
+    device.launch(
+        "similarity", "list_edges", count, lists.offsets, lists.neighbors, common, starts, *ends,
+        similarities, size=count + common.size,
+    )  # fmt: skip
+    return graph.label_edges(*ends, {"similarity": similarities})
+
+
+def undirected_graph(edges):
+    """A Graph as it is; a frame as edges without direction, self-loops and repeated edges."""
+    return edges if isinstance(edges, Graph) else Graph(edges, directed=False, self_loops="drop")
+
+
+def neighborhoods(graph):
+    """Both directions of every edge, once, without self-loops and weights: an Adjacency, kept."""
+
+    def make():
+        return without_direction(graph.built[0]) if graph.directed else simplified(graph.outgoing)
+
+    return graph.kept("neighborhoods", make)
+
+
+def common_neighbors(graph, method="auto"):
+    """|N[u] & N[v]| of every arc (u, v) of `neighborhoods`: int32, shape (arcs,), kept."""
+    count = _by_triangles if method == "auto" else _by_comparison
+    return graph.kept(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
+
+
+def offsets_of(sizes):
+    """Where each of lists of these sizes begins, and the last one ends: int64."""
+    xp = device.array_module(sizes)
+    offsets = xp.zeros(sizes.size + 1, xp.int64)
+    xp.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _by_triangles(lists):
+    xp = device.array_module(lists.neighbors)
+    offsets, neighbors = lists.offsets, lists.neighbors
+    vertices, arcs = offsets.size - 1, neighbors.size
+    size = vertices + arcs
+    degrees = xp.diff(offsets).astype(xp.int32)
+    upper_offsets = xp.empty(vertices, xp.int64)
+    device.launch(
+        "similarity", "count_upper", vertices, offsets, neighbors, degrees, upper_offsets, size=size
+    )
+    longest = int(upper_offsets.max()) if vertices else 0
+    upper_offsets = offsets_of(upper_offsets)
+    upper, triangles = xp.empty(arcs // 2, xp.int32), xp.zeros(arcs // 2, xp.int32)
+    device.launch(
+        "similarity", "gather_upper", vertices, offsets, neighbors, degrees, upper_offsets, upper,
+        size=size,
+    )  # fmt: skip
+    if longest > 1:  # else there is no triangle
+        device.launch(
+            "similarity", "count_few", vertices, FEW, offsets, neighbors, upper_offsets, upper,
+            triangles, size=size,
+        )  # fmt: skip
+        some = xp.flatnonzero((degrees > FEW) & (degrees <= SOME)).astype(xp.int32)
+        many = xp.flatnonzero(degrees > SOME).astype(xp.int32)
+        needed = min(max(64, 1 << (2 * longest - 1).bit_length()), MOST_SLOTS)
+        for entry, chosen, slots, threads, tables in (
+            ("count_some", some, SLOTS, 32 * WARPS, WARPS),
+            ("count_many", many, needed, 512, 1),
+        ):
+            if chosen.size:
+                device.launch(
+                    "similarity", entry, chosen.size, chosen, xp.zeros(1, xp.int64), slots,
+                    offsets, neighbors, upper_offsets, upper, triangles,
+                    size=size, threads=threads, shared_bytes=8 * slots * tables,
+                )  # fmt: skip
+    common = xp.empty(arcs, xp.int32)
+    device.launch(
+        "similarity", "spread", vertices, offsets, neighbors, degrees, upper_offsets, upper,
+        triangles, common, size=size,
+    )  # fmt: skip
+    return common
+
+
+def _by_comparison(lists):
+    xp = device.array_module(lists.neighbors)
+    arcs, rows = lists.neighbors.size, rows_of(lists)
+    common = xp.empty(arcs, xp.int32)
+    for entry in ("compare_lists", "mirror"):
+        device.launch(
+            "similarity", entry, arcs, rows, lists.offsets, lists.neighbors, common, size=32 * arcs
+        )
+    return common

@@ -1,0 +1,81 @@
+// A pass over adjacency lists: short ones a thread each, others a warp each, long ones a block.
+
+#include "grid.cuh"
+
+#define FULL 0xffffffffu
+#define ROWS_THREADS 256  // of a block
+#define SHORT 32          // from so many neighbors on, a list is for a warp
+#define LONG 2048         // and from so many, for a block
+
+__device__ __forceinline__ int warp_total(int value) {
+  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL, value, step);
+  return value;
+}
+
+// Who goes through a list together: N threads. rank() is how many before this one say so, of as
+// many as come together at once; total is how many in all.
+template <int N>
+struct Lanes {
+  static constexpr int count = N;
+  int lane;
+
+  __device__ __forceinline__ int rank(bool flag, int *total) const {
+    if constexpr (N == 1) {
+      *total = flag;
+      return 0;
+    } else {
+      const unsigned mask = __ballot_sync(FULL, flag);
+      const int before = __popc(mask & ((1u << threadIdx.x % WARP) - 1));
+      *total = __popc(mask);
+      if constexpr (N == WARP) return before;
+      __shared__ int sums[ROWS_THREADS / WARP];
+      __syncthreads();
+      if (threadIdx.x % WARP == 0) sums[threadIdx.x / WARP] = *total;
+      __syncthreads();
+      int earlier = 0;
+      *total = 0;
+      for (int warp = 0; warp < ROWS_THREADS / WARP; warp++) {
+        earlier += warp < threadIdx.x / WARP ? sums[warp] : 0;
+        *total += sums[warp];
+      }
+      return earlier + before;
+    }
+  }
+
+  __device__ __forceinline__ bool any(bool flag) const {
+    if constexpr (N == 1) return flag;
+    if constexpr (N == WARP) return __any_sync(FULL, flag);
+    return __syncthreads_or(flag);
+  }
+};
+
+// visit(lanes, row, begin, end) for the list of every row; rows[i] is a row, or i itself where
+// there are no rows. Blocks have ROWS_THREADS threads.
+template <class Visit>
+__device__ __forceinline__ void each_row(long long count, const int *rows, const long long *offsets,
+                                         Visit visit) {
+  __shared__ int waiting, queue[ROWS_THREADS];
+  const int lane = threadIdx.x % WARP;
+  for (long long first = blockIdx.x * (long long)ROWS_THREADS; first < count;
+       first += gridDim.x * (long long)ROWS_THREADS) {
+    const bool there = first + threadIdx.x < count;
+    const int row = !there ? 0 : rows ? rows[first + threadIdx.x] : (int)(first + threadIdx.x);
+    const long long begin = there ? offsets[row] : 0, end = there ? offsets[row + 1] : 0;
+    if (threadIdx.x == 0) waiting = 0;
+    __syncthreads();
+    if (end - begin >= LONG) queue[atomicAdd(&waiting, 1)] = row;
+    if (there && end - begin < SHORT) visit(Lanes<1>{0}, row, begin, end);
+    __syncwarp();
+    for (unsigned rest = __ballot_sync(FULL, end - begin >= SHORT && end - begin < LONG); rest;
+         rest &= rest - 1) {
+      const int from = __ffs(rest) - 1;
+      visit(Lanes<WARP>{lane}, __shfl_sync(FULL, row, from), __shfl_sync(FULL, begin, from),
+            __shfl_sync(FULL, end, from));
+    }
+    __syncthreads();
+    for (int i = 0; i < waiting; i++)
+      visit(Lanes<ROWS_THREADS>{(int)threadIdx.x}, queue[i], offsets[queue[i]],
+            offsets[queue[i] + 1]);
+    __syncthreads();
+  }
+}

@@ -1,0 +1,33 @@
+// Whether two neighbors are similar, and how similar, for order.
+
+#define LEVELS (1 << 20)  // algorithms/scan.py agrees
+
+typedef unsigned long long u64;
+
+// The lists of all vertices with what similarity takes; a list may fall by similarity.
+struct Neighborhoods {
+  const long long *offsets;
+  const int *neighbors, *common, *sizes;
+  u64 numerator, denominator;
+  long long floor;
+
+  // Whether (common / sqrt(size * other))^2 is at least numerator / denominator: integers below
+  // 2^62, so their products have 128 bits.
+  __device__ __forceinline__ bool similar(int row, long long arc) const {
+    const u64 shared = common[arc], square = shared * shared;
+    const u64 product = (u64)sizes[row] * (u64)sizes[neighbors[arc]];
+    const u64 high = __umul64hi(square, denominator), least = __umul64hi(numerator, product);
+    return high > least || (high == least && square * denominator >= numerator * product);
+  }
+
+  __device__ __forceinline__ int level(int row, long long arc) const {
+    const double product = (double)sizes[row] * (double)sizes[neighbors[arc]];
+    return min((int)(common[arc] / sqrt(product) * LEVELS), LEVELS - 1);
+  }
+
+  // Whether no arc from this one on is similar, in a list that falls by level; similar ones have
+  // at least the level `floor`. In other lists floor is negative.
+  __device__ __forceinline__ bool ends(int row, long long arc) const {
+    return floor > 0 && level(row, arc) < floor;
+  }
+};

@@ -1,0 +1,382 @@
+// Common neighbors of the ends of every edge.
+//
+// Means: an edge points to the end of higher degree, of equal degrees to the later vertex; the
+//   upper list of a vertex are the ends that its edges point to. The ends of a triangle's lowest
+//   edge have the third vertex in both their upper lists, so every triangle is found once: the
+//   end x with the longer list keeps it in a table, and the other's list is looked up there. It
+//   counts for three edges: (x, y), kept in a register; the one from x, kept beside the table;
+//   the one from y, in memory.
+// Requires: lists of both directions, ascending, without self-loops and repeated neighbors; here
+//   degrees are those of an adjacency list, without the vertex itself.
+// Reference: Chiba, Nishizeki 1985 (orientation by degree); Schank, Wagner 2005 (forward);
+//   Stovall, Kockara, Avci 2015 (GPUSCAN: compare_lists).
+
+#include "rows.cuh"
+
+#define NOBODY (-1)
+#define FETCHED 4  // vertices that a warp takes at a time
+#define BATCH 4    // of a list that a lane fetches at a time
+#define BRIEF 8    // neighbors of an upper list that one lane looks up alone
+
+__device__ __forceinline__ bool is_above(const int *degrees, long long vertex, int other) {
+  const int own = degrees[vertex], degree = degrees[other];
+  return degree > own || (degree == own && other > vertex);
+}
+
+// Where `key` is in list[begin .. end), ascending; it is there.
+__device__ __forceinline__ long long position(const int *list, long long begin, long long end,
+                                              int key) {
+  while (begin < end) {
+    const long long middle = (begin + end) / 2;
+    if (list[middle] < key)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+// sizes[v] = vertices in v's upper list.
+extern "C" __global__ void count_upper(long long vertices, const long long *offsets,
+                                       const int *neighbors, const int *degrees, long long *sizes) {
+  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    long long size = 0;
+    for (long long at = begin; at < end; at += lanes.count) {
+      const long long arc = at + lanes.lane;
+      int together;
+      lanes.rank(arc < end && is_above(degrees, row, neighbors[arc]), &together);
+      size += together;
+    }
+    if (lanes.lane == 0) sizes[row] = size;
+  });
+}
+
+// Upper lists, ascending.
+extern "C" __global__ void gather_upper(long long vertices, const long long *offsets,
+                                        const int *neighbors, const int *degrees,
+                                        const long long *upper_offsets, int *upper) {
+  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    long long place = upper_offsets[row];
+    for (long long at = begin; at < end; at += lanes.count) {
+      const long long arc = at + lanes.lane;
+      const int neighbor = arc < end ? neighbors[arc] : row;
+      const bool above = is_above(degrees, row, neighbor);
+      int together;
+      const int before = lanes.rank(above, &together);
+      if (above) upper[place + before] = neighbor;
+      place += together;
+    }
+  });
+}
+
+// Whether `one` keeps the table for the pair: its upper list is longer, or as long and it is later.
+__device__ __forceinline__ bool is_owner(long long size, long long vertex, long long other_size,
+                                         long long other) {
+  return size > 1 && other_size > 0 &&
+         (size > other_size || (size == other_size && vertex > other));
+}
+
+// Triangles whose owner has at most `most` neighbors: lists are merged, a thread an owner.
+extern "C" __global__ void count_few(long long vertices, long long most, const long long *offsets,
+                                     const int *neighbors, const long long *upper_offsets,
+                                     const int *upper, int *triangles) {
+  STRIDE(x, vertices) {
+    const long long begin = offsets[x], end = offsets[x + 1];
+    if (end - begin > most) continue;
+    const long long first = upper_offsets[x], last = upper_offsets[x + 1];
+    if (last - first < 2) continue;
+    for (long long arc = begin; arc < end; arc++) {
+      const int y = neighbors[arc];
+      const long long y_first = upper_offsets[y], y_last = upper_offsets[y + 1];
+      if (!is_owner(last - first, x, y_last - y_first, y)) continue;
+      long long i = first, j = y_first, own = NOBODY;
+      int found = 0;
+      while (i < last && j < y_last) {
+        const int one = upper[i], other = upper[j];
+        if (one == other) {
+          atomicAdd(&triangles[i], 1);
+          atomicAdd(&triangles[j], 1);
+          found++;
+        }
+        i += one <= other;
+        j += other <= one;
+      }
+      if (!found) continue;
+      for (i = first; i < last; i++)
+        if (upper[i] == y) own = i;
+      for (j = y_first; j < y_last; j++)
+        if (upper[j] == x) own = j;
+      atomicAdd(&triangles[own], found);
+    }
+  }
+}
+
+// A part of a vertex's upper list in shared memory: open addressing, at most half full.
+struct Table {
+  int *keys, *counts;
+  int mask, shift;
+
+  __device__ __forceinline__ int slot(int key) const {
+    int slot = (unsigned)key * 2654435761u >> shift;
+    while (true) {
+      const int there = keys[slot];
+      if (there == key || there == NOBODY) return slot;
+      slot = (slot + 1) & mask;
+    }
+  }
+  __device__ __forceinline__ void clear(int member, int members) {
+    for (int i = member; i <= mask; i += members) keys[i] = NOBODY, counts[i] = 0;
+  }
+  __device__ __forceinline__ void insert(int key) {
+    int slot = (unsigned)key * 2654435761u >> shift;
+    while (atomicCAS(&keys[slot], NOBODY, key) != NOBODY) slot = (slot + 1) & mask;
+  }
+  // The fewest slots, of at most `most`, that leave three quarters of them empty.
+  __device__ __forceinline__ void fit(int size, int most) {
+    int bits = 5;
+    while ((1 << bits) < 4 * size && (2 << bits) <= most) bits++;
+    mask = (1 << bits) - 1;
+    shift = 32 - bits;
+  }
+};
+
+struct Lists {
+  const long long *offsets;
+  const int *neighbors;
+  const long long *upper_offsets;
+  const int *upper;
+  int *triangles;
+};
+
+// Count `found` for the edge from x to y.
+__device__ __forceinline__ void count_own(const Lists &lists, const Table &table, int x, int y,
+                                          int found) {
+  const int slot = table.slot(y);
+  if (table.keys[slot] == y) {
+    atomicAdd(&table.counts[slot], found);
+    return;
+  }
+  const long long begin = lists.upper_offsets[x], end = lists.upper_offsets[x + 1];
+  atomicAdd(&lists.triangles[position(lists.upper, begin, end, y)], found);
+}
+
+// Look up the lists of those neighbors of x that x is the owner for. A warp takes 32 neighbors
+// from `first` on, then the next that are `step` farther.
+__device__ __forceinline__ void look_up(const Lists &lists, const Table &table, int x,
+                                        long long first, long long step) {
+  const int lane = threadIdx.x % WARP;
+  const long long size = lists.upper_offsets[x + 1] - lists.upper_offsets[x];
+  const long long end = lists.offsets[x + 1];
+  for (long long at = first; at < end; at += step) {
+    const bool there = at + lane < end;
+    const int neighbor = there ? lists.neighbors[at + lane] : 0;
+    const long long begin = lists.upper_offsets[neighbor];
+    const int length = (int)(lists.upper_offsets[neighbor + 1] - begin);
+    const bool own = there && is_owner(size, x, length, neighbor);
+    if (own && length < BRIEF) {
+      int found = 0;
+      long long self = NOBODY;
+      for (long long j = begin; j < begin + length; j++) {
+        const int vertex = lists.upper[j], slot = table.slot(vertex);
+        if (vertex == x) self = j;
+        if (table.keys[slot] != vertex) continue;
+        atomicAdd(&table.counts[slot], 1);
+        atomicAdd(&lists.triangles[j], 1);
+        found++;
+      }
+      if (found && self != NOBODY) atomicAdd(&lists.triangles[self], found);
+      if (found && self == NOBODY) count_own(lists, table, x, neighbor, found);
+    }
+    __syncwarp();
+    for (unsigned rest = __ballot_sync(FULL, own && length >= BRIEF); rest; rest &= rest - 1) {
+      const int from = __ffs(rest) - 1;
+      const long long from_begin = __shfl_sync(FULL, begin, from);
+      const long long from_end = from_begin + __shfl_sync(FULL, length, from);
+      const int y = __shfl_sync(FULL, neighbor, from);
+      int found = 0;
+      long long self = NOBODY;
+      for (long long j = from_begin + lane; j < from_end; j += BATCH * WARP) {
+        int vertices[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+          vertices[k] = j + k * WARP < from_end ? lists.upper[j + k * WARP] : NOBODY;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          const int vertex = vertices[k];
+          if (vertex == NOBODY) break;
+          if (vertex == x) self = j + k * WARP;
+          const int slot = table.slot(vertex);
+          if (table.keys[slot] != vertex) continue;
+          atomicAdd(&table.counts[slot], 1);
+          atomicAdd(&lists.triangles[j + k * WARP], 1);
+          found++;
+        }
+      }
+      found = warp_total(found);
+      const bool points_here = __any_sync(FULL, self != NOBODY);
+      if (found && self != NOBODY) atomicAdd(&lists.triangles[self], found);
+      if (found && !points_here && lane == 0) count_own(lists, table, x, y, found);
+    }
+  }
+}
+
+// What was counted beside the table goes to the edges from x.
+__device__ __forceinline__ void hand_over(const Lists &lists, const Table &table, long long begin,
+                                          long long end, int member, int members) {
+  for (long long i = begin + member; i < end; i += members) {
+    const int count = table.counts[table.slot(lists.upper[i])];
+    if (count) atomicAdd(&lists.triangles[i], count);
+  }
+}
+
+// Triangles whose owner is chosen: a warp an owner, with a table of `slots` for at most half as
+// many vertices.
+extern "C" __global__ void count_some(long long count, const int *chosen, long long *next,
+                                      long long slots, const long long *offsets,
+                                      const int *neighbors, const long long *upper_offsets,
+                                      const int *upper, int *triangles) {
+  extern __shared__ int shared[];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const Lists lists = {offsets, neighbors, upper_offsets, upper, triangles};
+  Table table;
+  table.keys = shared + warp * 2 * (int)slots;
+  table.counts = table.keys + slots;
+  while (true) {
+    long long from = 0;
+    if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next, FETCHED);
+    from = __shfl_sync(FULL, from, 0);
+    if (from >= count) return;
+    for (long long i = from; i < min(from + FETCHED, count); i++) {
+      const int x = chosen[i];
+      const long long begin = upper_offsets[x], end = upper_offsets[x + 1];
+      if (end - begin < 2) continue;
+      table.fit((int)(end - begin), (int)slots);
+      table.clear(lane, WARP);
+      __syncwarp();
+      for (long long j = begin + lane; j < end; j += WARP) table.insert(upper[j]);
+      __syncwarp();
+      look_up(lists, table, x, offsets[x], WARP);
+      __syncwarp();
+      hand_over(lists, table, begin, end, lane, WARP);
+      __syncwarp();
+    }
+  }
+}
+
+// The same, a block an owner; an upper list of more than slots / 2 is looked up part by part.
+extern "C" __global__ void count_many(long long count, const int *chosen, long long *next,
+                                      long long slots, const long long *offsets,
+                                      const int *neighbors, const long long *upper_offsets,
+                                      const int *upper, int *triangles) {
+  extern __shared__ int shared[];
+  __shared__ long long own;
+  const int thread = threadIdx.x, threads = blockDim.x;
+  const Lists lists = {offsets, neighbors, upper_offsets, upper, triangles};
+  Table table;
+  table.keys = shared;
+  table.counts = shared + slots;
+  while (true) {
+    if (thread == 0) own = (long long)atomicAdd((unsigned long long *)next, 1ull);
+    __syncthreads();
+    const long long i = own;
+    __syncthreads();
+    if (i >= count) return;
+    const int x = chosen[i];
+    const long long last = upper_offsets[x + 1];
+    if (last - upper_offsets[x] < 2) continue;
+    for (long long begin = upper_offsets[x]; begin < last; begin += slots / 2) {
+      const long long end = min(begin + slots / 2, last);
+      table.fit((int)(end - begin), (int)slots);
+      table.clear(thread, threads);
+      __syncthreads();
+      for (long long j = begin + thread; j < end; j += threads) table.insert(upper[j]);
+      __syncthreads();
+      look_up(lists, table, x, offsets[x] + thread / WARP * WARP, threads);
+      __syncthreads();
+      hand_over(lists, table, begin, end, thread, threads);
+      __syncthreads();
+    }
+  }
+}
+
+// common[arc] = vertices in both closed neighborhoods: triangles[edge], and the two ends.
+extern "C" __global__ void spread(long long vertices, const long long *offsets,
+                                  const int *neighbors, const int *degrees,
+                                  const long long *upper_offsets, const int *upper,
+                                  const int *triangles, int *common) {
+  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    long long place = upper_offsets[row];
+    for (long long at = begin; at < end; at += lanes.count) {
+      const long long arc = at + lanes.lane;
+      const int neighbor = arc < end ? neighbors[arc] : row;
+      const bool above = is_above(degrees, row, neighbor);
+      int together;
+      long long edge = place + lanes.rank(above, &together);
+      place += together;
+      if (arc >= end) continue;
+      if (!above) edge = position(upper, upper_offsets[neighbor], upper_offsets[neighbor + 1], row);
+      common[arc] = triangles[edge] + 2;
+    }
+  });
+}
+
+// common[arc] of the arcs to later vertices: 4 neighbors of one end against 8 of the other, a
+// warp at a time, over both whole lists.
+extern "C" __global__ void compare_lists(long long arcs, const int *rows, const long long *offsets,
+                                         const int *neighbors, int *common) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
+  const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+  for (long long arc = warp; arc < arcs; arc += warps) {
+    const int row = rows[arc], neighbor = neighbors[arc];
+    if (row > neighbor) continue;
+    long long i = offsets[row], j = offsets[neighbor];
+    const long long end = offsets[row + 1], other_end = offsets[neighbor + 1];
+    int found = 0;
+    while (i < end && j < other_end) {
+      const long long own = i + lane / 8, other = j + lane % 8;
+      if (own < end && other < other_end) found += neighbors[own] == neighbors[other];
+      const int most = neighbors[min(i + 3, end - 1)];
+      const int other_most = neighbors[min(j + 7, other_end - 1)];
+      i += most <= other_most ? 4 : 0;
+      j += other_most <= most ? 8 : 0;
+    }
+    found = warp_total(found);
+    if (lane == 0) common[arc] = found + 2;
+  }
+}
+
+// common[arc] of the arcs to earlier vertices, from the arcs back.
+extern "C" __global__ void mirror(long long arcs, const int *rows, const long long *offsets,
+                                  const int *neighbors, int *common) {
+  STRIDE(arc, arcs) {
+    const int row = rows[arc], neighbor = neighbors[arc];
+    if (row > neighbor)
+      common[arc] = common[position(neighbors, offsets[neighbor], offsets[neighbor + 1], row)];
+  }
+}
+
+// One row an edge, from each vertex to the later ones: both ends, and how similar they are.
+extern "C" __global__ void list_edges(long long vertices, const long long *offsets,
+                                      const int *neighbors, const int *common,
+                                      const long long *starts, int *sources, int *destinations,
+                                      double *similarities) {
+  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    const long long first = position(neighbors, begin, end, row), shift = starts[row] - first;
+    const double size = (double)(end - begin + 1);
+    for (long long arc = first + lanes.lane; arc < end; arc += lanes.count) {
+      const int neighbor = neighbors[arc];
+      const double other = (double)(offsets[neighbor + 1] - offsets[neighbor] + 1);
+      sources[arc + shift] = row;
+      destinations[arc + shift] = neighbor;
+      similarities[arc + shift] = common[arc] / sqrt(size * other);
+    }
+  });
+}
+
+// later[v] = neighbors of v that come after it.
+extern "C" __global__ void count_later(long long vertices, const long long *offsets,
+                                       const int *neighbors, long long *later) {
+  STRIDE(row, vertices)
+  later[row] = offsets[row + 1] - position(neighbors, offsets[row], offsets[row + 1], (int)row);
+}

@@ -1,0 +1,267 @@
+"""Common neighbors of the ends of every edge, on a CPU: the twins of similarity.cu.
+
+The meaning of every entry and parameter is said there. A table is here also a bit a vertex, which
+says of most vertices at once that they are not in it.
+"""
+
+import math
+
+import numpy as np
+from numba import prange
+
+from . import parallel, serial
+from .intrinsics import add_at
+
+PARTS = 64
+NOBODY = np.int32(-1)
+FETCHED = 64  # owners that a thread takes at a time
+
+
+@serial
+def _is_above(degrees, vertex, other):
+    own, degree = degrees[np.uint64(vertex)], degrees[np.uint64(other)]
+    return (degree > own) | ((degree == own) & (other > vertex))
+
+
+@serial
+def _position(values, begin, end, key):
+    """Where `key` is in values[begin:end], ascending, or would be."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if values[np.uint64(middle)] < key:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@parallel
+def count_upper(vertices, offsets, neighbors, degrees, sizes):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            size = 0
+            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                size += _is_above(degrees, row, neighbors[np.uint64(arc)])
+            sizes[np.uint64(row)] = size
+
+
+@parallel
+def gather_upper(vertices, offsets, neighbors, degrees, upper_offsets, upper):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            place = upper_offsets[np.uint64(row)]
+            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                neighbor = neighbors[np.uint64(arc)]
+                if _is_above(degrees, row, neighbor):
+                    upper[np.uint64(place)] = neighbor
+                    place += 1
+
+
+@serial
+def _is_owner(size, vertex, other_size, other):
+    longer = (size > other_size) | ((size == other_size) & (vertex > other))
+    return longer & (size > 1) & (other_size > 0)
+
+
+@serial
+def _credit(upper_offsets, upper, triangles, one, other, found):
+    """Count for the edge between two vertices, whichever way it points."""
+    begin, end = upper_offsets[np.uint64(one)], upper_offsets[np.uint64(one + 1)]
+    place = _position(upper, begin, end, other)
+    if place == end or upper[np.uint64(place)] != other:
+        begin, end = upper_offsets[np.uint64(other)], upper_offsets[np.uint64(other + 1)]
+        place = _position(upper, begin, end, one)
+    add_at(triangles, np.uint64(place), np.int32(found))
+
+
+@parallel
+def count_few(vertices, most, offsets, neighbors, upper_offsets, upper, triangles):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for x in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            begin, end = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
+            first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
+            if end - begin > most or last - first < 2:
+                continue
+            for arc in range(begin, end):
+                y = np.int64(neighbors[np.uint64(arc)])
+                i, j = first, upper_offsets[np.uint64(y)]
+                y_last = upper_offsets[np.uint64(y + 1)]
+                if not _is_owner(last - first, x, y_last - j, y):
+                    continue
+                found = 0
+                while i < last and j < y_last:
+                    one, other = upper[np.uint64(i)], upper[np.uint64(j)]
+                    if one == other:
+                        add_at(triangles, np.uint64(i), np.int32(1))
+                        add_at(triangles, np.uint64(j), np.int32(1))
+                        found += 1
+                    i += one <= other
+                    j += other <= one
+                if found:
+                    _credit(upper_offsets, upper, triangles, x, y, found)
+
+
+@serial
+def _slot(keys, mask, shift, key):
+    slot = np.uint32(np.uint32(key) * np.uint32(2654435761)) >> shift
+    while keys[slot] != key and keys[slot] != NOBODY:
+        slot = (slot + np.uint32(1)) & mask
+    return slot
+
+
+@serial
+def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits, triangles):
+    """All triangles that x is the owner for."""
+    first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
+    size = last - first
+    if size < 2:
+        return
+    width = 4
+    while (1 << width) < 4 * size:
+        width += 1
+    mask, shift = np.uint32((1 << width) - 1), np.uint32(32 - width)
+    keys[: 1 << width] = NOBODY
+    counts[: 1 << width] = 0
+    for place in range(first, last):
+        vertex = np.uint32(upper[np.uint64(place)])
+        keys[_slot(keys, mask, shift, np.int32(vertex))] = vertex
+        bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
+    for arc in range(offsets[np.uint64(x)], offsets[np.uint64(x + 1)]):
+        y = np.int64(neighbors[np.uint64(arc)])
+        begin = upper_offsets[np.uint64(y)]
+        length = upper_offsets[np.uint64(y + 1)] - begin
+        if not _is_owner(size, x, length, y):
+            continue
+        found = np.uint64(0)
+        for place in range(begin, begin + length):  # without a branch: what is found is no pattern
+            vertex = np.uint32(upper[np.uint64(place)])
+            hits[found] = place
+            word = bits[vertex >> np.uint32(6)]
+            found += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
+        for hit in range(found):
+            place = np.uint64(hits[np.uint64(hit)])
+            counts[_slot(keys, mask, shift, upper[place])] += 1
+            add_at(triangles, place, np.int32(1))
+        if found:
+            _credit(upper_offsets, upper, triangles, x, y, found)
+    for place in range(first, last):
+        vertex = upper[np.uint64(place)]
+        count = counts[_slot(keys, mask, shift, vertex)]
+        if count:
+            add_at(triangles, np.uint64(place), np.int32(count))
+        bits[np.uint32(vertex) >> np.uint32(6)] = 0
+
+
+@parallel
+def _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triangles):
+    longest = 0
+    for i in range(count):
+        x = np.uint64(chosen[np.uint64(i)])
+        longest = max(longest, upper_offsets[x + np.uint64(1)] - upper_offsets[x])
+    width = 4
+    while (1 << width) < 4 * longest:
+        width += 1
+    for _ in prange(PARTS):
+        if next[0] >= count:
+            continue
+        keys, counts = np.empty(1 << width, np.int32), np.empty(1 << width, np.int32)
+        bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
+        hits = np.empty(longest + 1, np.int64)
+        while True:
+            begin = add_at(next, np.uint64(0), np.int64(FETCHED))
+            if begin >= count:
+                break
+            for i in range(begin, min(begin + FETCHED, count)):
+                x = np.int64(chosen[np.uint64(i)])
+                _look_up(
+                    x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits,
+                    triangles,
+                )  # fmt: skip
+
+
+@serial
+def count_some(count, chosen, next, slots, offsets, neighbors, upper_offsets, upper, triangles):
+    _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triangles)
+
+
+@serial
+def count_many(count, chosen, next, slots, offsets, neighbors, upper_offsets, upper, triangles):
+    _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triangles)
+
+
+@parallel
+def spread(vertices, offsets, neighbors, degrees, upper_offsets, upper, triangles, common):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            edge = upper_offsets[np.uint64(row)]
+            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                neighbor = np.int64(neighbors[np.uint64(arc)])
+                if _is_above(degrees, row, neighbor):
+                    common[np.uint64(arc)] = triangles[np.uint64(edge)] + 2
+                    edge += 1
+                else:
+                    begin = upper_offsets[np.uint64(neighbor)]
+                    end = upper_offsets[np.uint64(neighbor + 1)]
+                    place = _position(upper, begin, end, row)
+                    common[np.uint64(arc)] = triangles[np.uint64(place)] + 2
+
+
+@parallel
+def compare_lists(arcs, rows, offsets, neighbors, common):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
+            row, neighbor = np.uint64(rows[np.uint64(arc)]), np.uint64(neighbors[np.uint64(arc)])
+            if row > neighbor:
+                continue
+            i, end = offsets[row], offsets[row + np.uint64(1)]
+            j, other_end = offsets[neighbor], offsets[neighbor + np.uint64(1)]
+            found = 0
+            while i < end and j < other_end:
+                one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
+                found += one == other
+                i += one <= other
+                j += other <= one
+            common[np.uint64(arc)] = found + 2
+
+
+@parallel
+def mirror(arcs, rows, offsets, neighbors, common):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
+            row, neighbor = rows[np.uint64(arc)], neighbors[np.uint64(arc)]
+            if row > neighbor:
+                begin, end = offsets[np.uint64(neighbor)], offsets[np.uint64(neighbor + 1)]
+                place = _position(neighbors, begin, end, row)
+                common[np.uint64(arc)] = common[np.uint64(place)]
+
+
+@parallel
+def list_edges(vertices, offsets, neighbors, common, starts, sources, destinations, similarities):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
+            first = _position(neighbors, begin, end, row)
+            shift = starts[np.uint64(row)] - first
+            size = np.float64(end - begin + 1)
+            for arc in range(first, end):
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                other = np.float64(offsets[neighbor + np.uint64(1)] - offsets[neighbor] + 1)
+                place = np.uint64(arc + shift)
+                sources[place] = row
+                destinations[place] = neighbor
+                similarities[place] = common[np.uint64(arc)] / math.sqrt(size * other)
+
+
+@parallel
+def count_later(vertices, offsets, neighbors, later):
+    for row_ in prange(vertices):
+        row = np.int64(row_)
+        begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
+        later[np.uint64(row)] = end - _position(neighbors, begin, end, row)
