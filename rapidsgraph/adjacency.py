@@ -76,15 +76,15 @@ def without_direction(lists):
     return both_ways(from_pairs(pairs, count, "first"))
 
 
-def simplified(lists):
+def simplified(lists, is_simple=False):
     """Without self-loops, repeated neighbors and weights; the same lists where there are none."""
     neighbors, offsets = lists.neighbors, lists.offsets
     xp = device.array_module(neighbors)
-    keep = rows_of(lists) != neighbors
-    if neighbors.size:
+    if neighbors.size and not is_simple:
+        keep = rows_of(lists) != neighbors
         keep &= _is_first(lists)
-    if not bool(keep.all()):
-        neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
+        if not bool(keep.all()):
+            neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
     return Adjacency(offsets, neighbors, xp.empty(0))
 
 

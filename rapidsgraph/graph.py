@@ -232,6 +232,11 @@ class Graph(NamedVertices):
         return [self.__dict__[name] for name in ("outgoing", "incoming") if name in self.__dict__]
 
     @property
+    def is_simple(self):
+        """Whether it was built without self-loops and parallel edges."""
+        return self._self_loops == "drop" and self._multi_edges != "keep"
+
+    @property
     def vertices(self):
         return self.label({})
 

@@ -22,6 +22,7 @@ ALGORITHMS = {
     "structural_similarity": (80, 44, 44),
 }
 
+WITHOUT_DIRECTION = {"scan", "scan_index", "structural_similarity"}  # an edge is two arcs
 
 # Copies of names that are text, on the way into a result; predecessors have names too.
 TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
@@ -65,7 +66,8 @@ def estimate_memory(
         A file's rows come from its metadata (Parquet) or its size; vertices are bounded by the
         range of integer ids where the file says it, and by two a row elsewhere.
     algorithm : str
-        ``"pagerank"``, ``"bfs"``, ``"sssp"`` or ``"connected_components"``.
+        ``"pagerank"``, ``"bfs"``, ``"sssp"``, ``"connected_components"``, ``"scan"``,
+        ``"scan_index"`` or ``"structural_similarity"``.
     source, destination : str or list of str, optional
         Columns of a file, where they are not called so.
     weight : str, optional
@@ -97,8 +99,10 @@ def estimate_memory(
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
         vertices, arcs = graph.num_vertices, graph.num_arcs
+        arcs *= 2 if graph.directed and algorithm in WITHOUT_DIRECTION else 1
         built, weighted, text = 0, graph.weighted, graph.names.text_bytes
     else:
+        directed = directed and algorithm not in WITHOUT_DIRECTION
         rows, vertices = _counts(graph_or_path, source, destination)
         weighted = weight is not None or (algorithm == "sssp" and _has_weights(graph_or_path))
         text = 0

@@ -27,6 +27,7 @@ from .similarity import METHODS, common_neighbors, neighborhoods, offsets_of, un
 
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
+FEW_ARCS = 256  # of one row; a block has as many threads
 LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; cluster.cu agrees
 
 
@@ -157,8 +158,7 @@ class Similar:
 
     def run(self, entry, rows, *arguments):
         """A pass over the lists of some rows."""
-        share = self.arcs * rows.size // max(self.vertices, 1)
-        device.launch("cluster", entry, rows.size, rows, *arguments, size=rows.size + share)
+        device.launch("cluster", entry, rows.size, rows, *arguments, size=FEW_ARCS * rows.size)
 
 
 def least_above(value, largest):

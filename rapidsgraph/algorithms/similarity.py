@@ -87,7 +87,9 @@ def neighborhoods(graph):
     """Both directions of every edge, once, without self-loops and weights: an Adjacency, kept."""
 
     def make():
-        return without_direction(graph.built[0]) if graph.directed else simplified(graph.outgoing)
+        if graph.directed:
+            return without_direction(graph.built[0])
+        return simplified(graph.outgoing, is_simple=graph.is_simple)
 
     return graph.kept("neighborhoods", make)
 

@@ -50,16 +50,19 @@ struct Lanes {
 };
 
 // visit(lanes, row, begin, end) for the list of every row; rows[i] is a row, or i itself where
-// there are no rows. Blocks have ROWS_THREADS threads.
+// there are no rows. Blocks have ROWS_THREADS threads. A warp takes up to 32 rows in a row, and the
+// warps of a block rows far apart, since long lists often stand together.
 template <class Visit>
 __device__ __forceinline__ void each_row(long long count, const int *rows, const long long *offsets,
                                          Visit visit) {
   __shared__ int waiting, queue[ROWS_THREADS];
-  const int lane = threadIdx.x % WARP;
-  for (long long first = blockIdx.x * (long long)ROWS_THREADS; first < count;
-       first += gridDim.x * (long long)ROWS_THREADS) {
-    const bool there = first + threadIdx.x < count;
-    const int row = !there ? 0 : rows ? rows[first + threadIdx.x] : (int)(first + threadIdx.x);
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const long long warps = gridDim.x * (long long)(ROWS_THREADS / WARP);
+  const int taken = (int)min((long long)WARP, (count + warps - 1) / warps);
+  for (long long start = 0; start < count; start += warps * taken) {
+    const long long i = start + (warp * (long long)gridDim.x + blockIdx.x) * taken + lane;
+    const bool there = lane < taken && i < count;
+    const int row = !there ? 0 : rows ? rows[i] : (int)i;
     const long long begin = there ? offsets[row] : 0, end = there ? offsets[row + 1] : 0;
     if (threadIdx.x == 0) waiting = 0;
     __syncthreads();
@@ -73,9 +76,9 @@ __device__ __forceinline__ void each_row(long long count, const int *rows, const
             __shfl_sync(FULL, end, from));
     }
     __syncthreads();
-    for (int i = 0; i < waiting; i++)
-      visit(Lanes<ROWS_THREADS>{(int)threadIdx.x}, queue[i], offsets[queue[i]],
-            offsets[queue[i] + 1]);
+    for (int k = 0; k < waiting; k++)
+      visit(Lanes<ROWS_THREADS>{(int)threadIdx.x}, queue[k], offsets[queue[k]],
+            offsets[queue[k] + 1]);
     __syncthreads();
   }
 }

@@ -13,7 +13,8 @@ from ..adjacency import Adjacency, rows_of
 from ..errors import GraphError
 from ..graph import as_graph
 from ..memory import check_fits
-from .clustering import LOW, ordered
+from ..verify.clusters import LOW
+from .clustering import ordered
 from .writing import check, write
 
 CELLS = 1000  # a side, at most

@@ -15,6 +15,7 @@ rapidsgraph.errors.VerificationError: vertex 2 has distance 3, and the edge from
 
 from .components import components
 from .pagerank import pagerank
+from .scan import scan
 from .traversal import bfs, sssp
 
-__all__ = ["bfs", "components", "pagerank", "sssp"]
+__all__ = ["bfs", "components", "pagerank", "scan", "sssp"]

@@ -3,6 +3,7 @@
 from ..adjacency import rows_of
 from ..errors import VerificationError
 from ..graph import as_graph
+from .groups import check_order, smallest_joined, smallest_members
 from .results import Result, vertex_name
 
 
@@ -62,7 +63,7 @@ def components(graph, result):
         )
     del crosses
     sizes, smallest = _sizes(given, xp)
-    joined = _smallest_joined(tails, heads, count, xp)
+    joined = smallest_joined(tails, heads, count, xp)
     apart = joined != smallest[given]
     if bool(apart.any()):
         wrong = int(apart.argmax())
@@ -70,7 +71,7 @@ def components(graph, result):
             f"component {int(given[wrong])} does not hang together: nothing joins "
             f"{vertex_name(graph, wrong)} and {vertex_name(graph, int(smallest[given[wrong]]))}"
         )
-    _check_order(sizes, smallest, graph)
+    check_order(sizes, smallest, graph, "component")
     return sizes.size
 
 
@@ -84,40 +85,5 @@ def _sizes(given, xp):
         raise VerificationError(
             f"there is no component {int((sizes == 0).argmax())}, and there is {number - 1}"
         )
-    smallest = xp.full(number, given.size, xp.int32)
-    xp.minimum.at(smallest, given, xp.arange(given.size, dtype=xp.int32))
-    return sizes, smallest
-
-
-def _check_order(sizes, smallest, graph):
-    wrong = sizes[:-1] < sizes[1:]
-    wrong |= (sizes[:-1] == sizes[1:]) & (smallest[:-1] > smallest[1:])
-    if bool(wrong.any()):
-        first = int(wrong.argmax())
-        described = [
-            f"{component} ({int(sizes[component])} vertices from "
-            f"{vertex_name(graph, int(smallest[component]))} on)"
-            for component in (first, first + 1)
-        ]
-        raise VerificationError(f"component {described[0]} must come after {described[1]}")
-
-
-def _smallest_joined(tails, heads, count, xp):
-    """Of every vertex the smallest one that it hangs together with.
-
-    Where arcs join two trees, the root of one is hung below the smaller root of the other, and
-    then all vertices below their roots.
-    """
-    parent = xp.arange(count, dtype=xp.int32)
-    while True:
-        apart = tails != heads
-        tails, heads = tails[apart], heads[apart]
-        if not tails.size:
-            return parent
-        xp.minimum.at(parent, xp.maximum(tails, heads), xp.minimum(tails, heads))
-        while True:
-            above = parent[parent]
-            if bool((above == parent).all()):
-                break
-            parent = above
-        tails, heads = parent[tails], parent[heads]
+    vertices = xp.arange(given.size, dtype=xp.int32)
+    return sizes, smallest_members(given, vertices, number, given.size, xp)
