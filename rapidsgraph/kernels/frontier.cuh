@@ -103,6 +103,16 @@ struct Next {
     const long long total = warp_total(arcs);
     if (lane_id() == 0 && total) atomicAdd(&slot->arcs, (u64)total);
   }
+
+  // The whole of a frontier: these vertices.
+  __device__ __forceinline__ void take_all(const int *vertices, long long count) {
+    for (long long first = warp_id() * WARP; first < count; first += warp_count() * WARP) {
+      const bool is[1] = {first + lane_id() < count};
+      const int which[1] = {is[0] ? vertices[first + lane_id()] : 0};
+      take<1>(is, which);
+    }
+    finish();
+  }
 };
 
 // Call visit(is, arcs, owners) for every arc of the frontier, BATCH a lane at a time.

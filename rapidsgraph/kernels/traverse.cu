@@ -257,12 +257,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   grid_barrier(arrived, ++barriers);
   {
     Next next = begin_round();
-    for (long long first = warp_id() * WARP; first < source_count; first += warp_count() * WARP) {
-      const bool is[1] = {first + lane < source_count};
-      const int which[1] = {is[0] ? sources[first + lane] : 0};
-      next.take<1>(is, which);
-    }
-    next.finish();
+    next.take_all(sources, source_count);
     end_round();
   }
 
