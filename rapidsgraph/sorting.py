@@ -3,14 +3,16 @@
 Means: rows sorted by (major, minor), equal pairs in their original order, as offsets by major
   and the minor keys; optionally the permutation, for weights.
 Requires: keys are int32 in [0, bound).
-Reference: counting sort per digit (least significant first) on a CPU; on a GPU the keys are
-  packed into 64 bits for CuPy's radix sort. Neither takes more than 20 bytes a row at its peak,
-  the permutation included, besides counters for `bound` keys.
+Reference: counting sort per digit (least significant first) on a CPU, where rows are few beside
+  keys NumPy's lexsort; on a GPU the keys are packed into 64 bits for CuPy's radix sort. None takes
+  more than 20 bytes a row at its peak, the permutation included, besides counters for `bound` keys.
 """
 
 import numpy as np
 
 from . import device
+
+FEW = 16  # keys a row, from which on counters of keys cost more than comparing rows
 
 
 def sort_pairs(pairs, bound, *, with_order=False, minor_sorted=False):
@@ -89,6 +91,11 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     major, minor = pairs
     pairs.clear()
     rows = major.size
+    if rows < bound // FEW:
+        order = np.lexsort((minor, major))
+        offsets = np.zeros(bound + 1, np.int64)
+        np.cumsum(np.bincount(major, minlength=bound), out=offsets[1:])
+        return offsets, minor[order], order if with_order else None
     index = np.int32 if rows < 2**31 else np.int64
     # A counter for each part and key: parts are worth their counters only while keys repeat.
     parts = max(1, min(counting.threads(), rows // max(bound, 1)))

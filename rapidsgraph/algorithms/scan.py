@@ -27,7 +27,6 @@ from .similarity import METHODS, common_neighbors, neighborhoods, offsets_of, un
 
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
-FEW_ARCS = 256  # of one row; a block has as many threads
 LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; cluster.cu agrees
 
 
@@ -149,7 +148,7 @@ class Similar:
         self.xp = device.array_module(sizes)
         self.vertices, self.arcs = sizes.size, common.size
         largest = int(sizes.max()) if sizes.size else 1
-        floor = max(int(float(epsilon) * LEVELS * (1 - 1e-9)), 1) if is_ordered else 0
+        floor = int(float(epsilon) * LEVELS * (1 - 1e-9)) if is_ordered else 0
         self.limits = (floor, *least_above(epsilon**2, largest**2))
 
     def launch(self, entry, rows, *arguments):
@@ -158,7 +157,13 @@ class Similar:
 
     def run(self, entry, rows, *arguments):
         """A pass over the lists of some rows."""
-        device.launch("cluster", entry, rows.size, rows, *arguments, size=FEW_ARCS * rows.size)
+        share = self.arcs * rows.size // max(self.vertices, 1)
+        geometry = None  # a few rows may have most arcs: then a block each
+        if self.xp is not np:
+            geometry = max(1, min(rows.size, device.most_blocks())), 256
+        device.launch(
+            "cluster", entry, rows.size, rows, *arguments, size=rows.size + share, geometry=geometry
+        )
 
 
 def least_above(value, largest):
@@ -192,6 +197,7 @@ def closed_sizes(lists):
 def cores_of(similar, mu):
     """Whether a vertex is a core, by a pass over its list: bool, shape (vertices,)."""
     is_core = similar.xp.empty(similar.vertices, bool)
+    mu = min(mu, similar.vertices + 1)  # no neighborhood has more
     device.launch(
         "cluster", "mark_cores", similar.vertices, mu, *similar.limits[1:], *similar.lists, is_core,
         size=similar.vertices + similar.arcs,

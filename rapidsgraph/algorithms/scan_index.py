@@ -200,11 +200,13 @@ class ScanIndex(NamedVertices):
             `outliers` (int64) and `modularity` (float64), Newman's, of the partition in which a
             vertex of no cluster is alone; 0 where there is no edge.
         """
-        epsilons = [(value, checked_epsilon(value)) for value in _several(epsilons, "epsilons")]
+        epsilons = [checked_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
         mus = [checked_mu(mu) for mu in _several(mus, "mus")]
+        if max(mus) >= 2**63:
+            raise GraphError(f"mu is {max(mus)}; a table has room for less than 2^63")
         rows = [
-            (float(given), mu, *self._summary(self._clustering(epsilon, mu)))
-            for given, epsilon in epsilons
+            (float(epsilon), mu, *self._summary(self._clustering(epsilon, mu)))
+            for epsilon in epsilons
             for mu in mus
         ]
         columns = {
@@ -269,7 +271,7 @@ def _permuted(values, order):
 def _several(values, what):
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         values = [values]
-    values = list(values.tolist() if hasattr(values, "tolist") else values)
+    values = list(values.get() if device.is_on_gpu(values) else values)
     if not values:
         raise GraphError(f"{what} is empty; give at least one value")
     return values

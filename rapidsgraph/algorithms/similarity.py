@@ -58,7 +58,8 @@ def structural_similarity(graph, *, method="auto"):
     """
     check_choice("method", method, METHODS)
     graph = undirected_graph(graph)
-    graph.check_room("source", "destination", "similarity")
+    ends = [name for end in ("source", "destination") for name in graph.end_columns(end).values()]
+    graph.check_room("similarity", *ends)
     needed = estimate_memory(graph, "structural_similarity").needed
     check_fits(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
