@@ -27,6 +27,7 @@ from .similarity import METHODS, common_neighbors, neighborhoods, offsets_of, un
 
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
+MOST_DIGITS = 5000  # of a Decimal, which can have more than memory does
 LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; cluster.cu agrees
 
 
@@ -105,6 +106,8 @@ def checked_epsilon(epsilon):
         if isinstance(epsilon, (bool, np.bool_, str)):
             raise TypeError
         if isinstance(epsilon, (Fraction, Decimal, numbers.Integral)):
+            if isinstance(epsilon, Decimal) and abs(epsilon.adjusted()) > MOST_DIGITS:
+                raise ValueError
             exact = Fraction(epsilon)
         else:
             plain = epsilon.item() if hasattr(epsilon, "item") else epsilon

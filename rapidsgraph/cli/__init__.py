@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from . import components, generate, machine, pagerank, traversal  # noqa: F401  they add commands
+from . import components, generate, machine, pagerank, scan, traversal  # noqa: F401  they add commands
 from .app import app
 
 __all__ = ["app", "main"]

@@ -30,10 +30,11 @@ def components(
     output: output_option("vertices with their components") = None,
     top: top_option("Print the N largest; 10 if no --output.") = None,
     verify: verify_option("components") = False,
-    plot: plot_option("sizes") = None,
+    plot: plot_option("how the sizes are spread") = None,
 ):
     """Find connected components, the largest first. Directions do not matter (weak)."""
     from .. import connected_components
+    from .. import plot as pictures
 
     job = Job("components", output, top, verify, plot, {"EDGES": edges})
     graph = job.read(edges, source, destination, device=device)
@@ -53,4 +54,4 @@ def components(
         columns = [("component", np.arange(largest.size)), ("vertices", largest)]
         print_rows(columns, ("component", "vertices"))
 
-    job.deliver(result, show)
+    job.deliver(result, show, lambda path: pictures.distribution(result, path))

@@ -52,7 +52,7 @@ def verify_option(what):
 def plot_option(what):
     return Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Draw how the {what} are spread: .png, .svg, .pdf."),
+        typer.Option(metavar="FILE", help=f"Draw {what}: .png, .svg, .pdf."),
     ]
 
 
@@ -69,6 +69,8 @@ class Job:
         The files that are read, by the argument or option that names them.
     has_nulls : bool
         Whether some rows of the result lack a value.
+    others : dict from str to path or None
+        Where further results are to be written, by what they hold; their options are called so.
 
     Raises
     ------
@@ -77,23 +79,25 @@ class Job:
         work comes after this.
     """
 
-    def __init__(self, what, output, top, verify, plot, inputs, *, has_nulls=False):
-        from .. import files
-
+    def __init__(self, what, output, top, verify, plot, inputs, *, has_nulls=False, others=None):
+        others = others or {}
+        more = {f"--{name}": path for name, path in others.items()}
+        written = {"--output": output, **more, "--plot": plot}
+        written = {option: path.expanduser() for option, path in written.items() if path}
         for option, path in inputs.items():
             if str(path) == "-":
                 raise GraphError(f"{option} is -, but standard input is not read; name a file")
-            for written, to in (("--output", output), ("--plot", plot)):
-                if path and to and _is_within(to.expanduser(), path.expanduser()):
+            for writer, to in written.items():
+                if path and _is_within(to, path.expanduser()):
                     raise GraphError(
-                        f"{to}: {written} would write over {option}, which is read from there; "
+                        f"{to}: {writer} would write over {option}, which is read from there; "
                         "name another file"
                     )
-        kind = output and files.check_writable(output)
-        if kind == "mtx":
-            raise GraphError(f"{output}: Matrix Market holds edges, not {what}; {_TRY}")
-        if kind == "text" and has_nulls:
-            raise GraphError(f"{output}: SNAP text has no way to leave a value out; {_TRY}")
+        _check_result(output, what, has_nulls)
+        for name, path in others.items():
+            _check_result(path, name)
+            if path and output and _is_same(path.expanduser(), output.expanduser()):
+                raise GraphError(f"{path}: --{name} would write over --output; name another file")
         if plot:
             from .. import plot as pictures
 
@@ -110,7 +114,7 @@ class Job:
         frame = files.read_edges(
             edges, source=source, destination=destination, weight=weight, device=device
         )
-        self._note("read")
+        self.note("read")
         is_plain = not isinstance(source, list) and not isinstance(destination, list)
         graph = Graph(
             frame,
@@ -118,12 +122,12 @@ class Job:
             weight=weight and ("weight" if is_plain else weight),
             **policies,
         )
-        self._note("built")
+        self.note("built")
         return graph
 
     def tell(self, graph, part):
         """End a part of the work and say how long each took."""
-        self._note(part)
+        self.note(part)
         self.say(
             f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges on the "
             f"{graph.device.upper()}: {', '.join(self._parts)}"
@@ -134,8 +138,8 @@ class Job:
         if self.talks or always:
             typer.echo(text, err=True)
 
-    def deliver(self, result, show):
-        """Write the result, `show(top)` what is asked for, draw it."""
+    def deliver(self, result, show, draw):
+        """Write the result, `show(top)` what is asked for, `draw(path)` the picture."""
         if self.output:
             from .. import files
 
@@ -143,11 +147,10 @@ class Job:
         if self.top or not self.output:
             show(self.top)
         if self.plot:
-            from .. import plot as pictures
+            draw(self.plot)
 
-            pictures.distribution(result, self.plot)
-
-    def _note(self, part):
+    def note(self, part):
+        """End a part of the work."""
         now = time.perf_counter()
         self._parts.append(f"{part} in {now - self._last:.2f} s")
         self._last = now
@@ -156,9 +159,27 @@ class Job:
 _TRY = "try .parquet or .csv"
 
 
+def _check_result(path, what, has_nulls=False):
+    """Raise GraphError if such a result could not be written there."""
+    from .. import files
+
+    kind = path and files.check_writable(path)
+    if kind == "mtx":
+        raise GraphError(f"{path}: Matrix Market holds edges, not {what}; {_TRY}")
+    if kind == "text" and has_nulls:
+        raise GraphError(f"{path}: SNAP text has no way to leave a value out; {_TRY}")
+
+
+def _is_same(path, other):
+    """Whether two paths, of files that need not be there, lead to one place."""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
 def _is_within(path, read):
     """Whether a file to write is one that is read, or would be one of a folder's."""
-    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
+    if _is_same(path, read):
         return True
     path, read = Path(os.path.realpath(path)), Path(os.path.realpath(read))
     return read.is_dir() and read in path.parents and path.suffix.lower() in (".parquet", ".pq")

@@ -75,11 +75,12 @@ def pagerank(
     progress: Annotated[
         bool | None, typer.Option(help="A progress bar; by default on a terminal.")
     ] = None,
-    plot: plot_option("ranks") = None,
+    plot: plot_option("how the ranks are spread") = None,
 ):
     """Rank vertices by PageRank."""
     from .. import files
     from .. import pagerank as rank
+    from .. import plot as pictures
 
     tables = {"personalization": personalization, "start": start, "dangling": Path(dangling)}
     if dangling in ("uniform", "drop"):
@@ -121,4 +122,8 @@ def pagerank(
             graph, ranks, damping=damping, tolerance=tolerance or 1e-6, **values
         )
         job.say(f"verified: the formula changes the ranks by {change:.1e} in total")
-    job.deliver(ranks, lambda count: print_highest(ranks, "pagerank", count or 10))
+    job.deliver(
+        ranks,
+        lambda count: print_highest(ranks, "pagerank", count or 10),
+        lambda path: pictures.distribution(ranks, path),
+    )

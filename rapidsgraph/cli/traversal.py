@@ -50,13 +50,14 @@ def bfs(
     output: output_option("vertices with their distances") = None,
     top: top_option("Print the N first levels; all if no --output.") = None,
     verify: verify_option("distances") = False,
-    plot: plot_option("distances") = None,
+    plot: plot_option("how the distances are spread") = None,
 ):
     """How many edges away vertices are: breadth-first search.
 
     One of --from and --from-file is needed.
     """
     from .. import bfs as search
+    from .. import plot as pictures
 
     inputs = {"EDGES": edges, "--from-file": starts_file}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
@@ -78,7 +79,7 @@ def bfs(
         columns = [("distance", np.arange(first.size)), ("vertices", first)]
         print_rows(columns, ("distance", "vertices"))
 
-    job.deliver(result, show)
+    job.deliver(result, show, lambda path: pictures.distribution(result, path))
 
 
 @command(app)
@@ -106,12 +107,13 @@ def sssp(
     output: output_option("vertices with their distances") = None,
     top: top_option("Print the N nearest but the sources; 10 if no --output.") = None,
     verify: verify_option("distances") = False,
-    plot: plot_option("distances") = None,
+    plot: plot_option("how the distances are spread") = None,
 ):
     """The cheapest way to each vertex: shortest paths by weight.
 
     One of --from and --from-file is needed.
     """
+    from .. import plot as pictures
     from .. import sssp as search
     from ..vertex_values import source_ids
 
@@ -152,7 +154,7 @@ def sssp(
         order = graph.xp.argsort(distances[rows], kind="stable")[: count or 10]
         print_rows(columns_of(result.take(rows[order])), ("distance",))
 
-    job.deliver(result, show)
+    job.deliver(result, show, lambda path: pictures.distribution(result, path))
 
 
 def _reached(graph, count, farthest):
