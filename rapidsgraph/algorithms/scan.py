@@ -250,6 +250,7 @@ def cluster_by_turns(similar, mu):
         is_similar, size=similar.arcs,
     )  # fmt: skip
     ends = rows[is_similar], neighbors[is_similar]
+    mu = min(mu, vertices + 1)  # as in cores_of
     is_core = xp.bincount(ends[0], minlength=vertices)[:vertices] + 1 >= mu
     joined = is_core[ends[0]] & is_core[ends[1]]
     is_touched = xp.zeros(vertices, bool)
