@@ -255,14 +255,6 @@ class Graph(NamedVertices):
             isolates, self.nbytes,
         )  # fmt: skip
 
-    def __getstate__(self):
-        """For pickle and copy: everything but the array module, which the device names."""
-        return {**self.__dict__, "xp": self.device}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self.xp = np if state["xp"] == "cpu" else device.import_cupy()
-
     def __repr__(self):
         arrow = "directed" if self.directed else "undirected"
         return (

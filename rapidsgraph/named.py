@@ -3,6 +3,8 @@
 Means: what Graph and ScanIndex share: names by id, and results in the caller's library.
 """
 
+import numpy as np
+
 from . import device, frames
 from .errors import GraphError
 
@@ -87,3 +89,11 @@ class NamedVertices:
         labels = labels or self._labels
         columns = [frames.column(named, label, "vertex", what) for label in labels]
         return self.names.ids(columns, self.xp, what)
+
+    def __getstate__(self):
+        """For pickle and copy: everything but the array module, which the device names."""
+        return {**self.__dict__, "xp": self.device}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.xp = np if state["xp"] == "cpu" else device.import_cupy()

@@ -35,10 +35,12 @@ from .scan import (
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
 STORED = ("offsets", "neighbors", "common", "cores", "core_offsets")
+EPSILONS, MUS = tuple(i / 10 for i in range(1, 10)), (2, 3, 4, 5)
 SWEEP = {
     "epsilon": np.float64,
     "mu": np.int64,
     "clusters": np.int64,
+    "largest": np.int64,
     "clustered": np.float64,
     "cores": np.int64,
     "hubs": np.int64,
@@ -184,21 +186,24 @@ class ScanIndex(NamedVertices):
         found = self._clustering(checked_epsilon(epsilon), checked_mu(mu))
         return clustering_frame(self, found, memberships)
 
-    def sweep(self, epsilons, mus):
+    def sweep(self, epsilons=EPSILONS, mus=MUS):
         """What each pair of parameters gives, to choose from.
 
         Parameters
         ----------
         epsilons, mus : iterables
-            Of values as `scan` takes them, or one value.
+            Of values as `scan` takes them, or one value. Each float is the decimal it prints as:
+            ``numpy.linspace(0.1, 0.9, 9)`` has 0.30000000000000004, which is above 0.3; write
+            ``[i / 10 for i in range(1, 10)]`` or ``numpy.linspace(0.1, 0.9, 9).round(2)``.
 
         Returns
         -------
         frame
             One row a pair, mus within epsilons as given: `epsilon` (float64), `mu`, `clusters`
-            (int64), `clustered` (share of the vertices that are in a cluster), `cores`, `hubs`,
-            `outliers` (int64) and `modularity` (float64), Newman's, of the partition in which a
-            vertex of no cluster is alone; 0 where there is no edge.
+            (int64), `largest` (vertices of the largest cluster, int64), `clustered` (share of the
+            vertices that are in a cluster), `cores`, `hubs`, `outliers` (int64) and `modularity`
+            (float64), Newman's, of the partition in which a vertex of no cluster is alone; 0 where
+            there is no edge.
         """
         epsilons = [checked_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
         mus = [checked_mu(mu) for mu in _several(mus, "mus")]
@@ -233,10 +238,11 @@ class ScanIndex(NamedVertices):
         return cluster(similar, is_core)
 
     def _summary(self, found):
-        """Clusters, share of members, cores, hubs, outliers, modularity."""
+        """The columns of `sweep` from `clusters` on."""
         roles = [int((found.roles == role).sum()) for role in (CORE, HUB, OUTLIER)]
         share = found.members.size / max(self.num_vertices, 1)
-        return found.count, share, *roles, self._modularity(found)
+        largest = int((found.clusters == 0).sum())  # clusters are numbered by size
+        return found.count, largest, share, *roles, self._modularity(found)
 
     def _modularity(self, found):
         xp, arcs = self.xp, self._common.size
