@@ -2,7 +2,7 @@
 
 Means: clusters grow one after the other, breadth first, from core to core. A similarity is a merge
   of two sorted lists and is computed when first needed; between two cores of a cluster that is
-  known already it never is.
+  known already it never is. Where the common neighbors of every arc are given (int32), none is.
 Requires: lists of both directions without loops and duplicates, each sorted: offsets (int64) and
   neighbors (int32). epsilon is p / q; (q * common)^2 below 2^63.
 Differs from the paper: mu counts the vertex itself. A border of several clusters stays in the one
@@ -19,7 +19,7 @@ CORE, BORDER, HUB, OUTLIER = range(4)
 
 
 @numba.njit
-def serial_scan(offsets, neighbors, p, q, mu):
+def serial_scan(offsets, neighbors, p, q, mu, common=None):
     """(cluster, role) of each vertex: -1 for none; 0 to 3 for core, border, hub and outlier."""
     vertices = offsets.size - 1
     clusters = np.full(vertices, NONE, np.int64)
@@ -35,7 +35,11 @@ def serial_scan(offsets, neighbors, p, q, mu):
         while first < last:
             u = queue[first]
             first += 1
-            if not _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts):
+            if common is None:
+                is_core = _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts)
+            else:
+                is_core = _is_known_core(u, offsets, neighbors, p, q, mu, common, known, counts)
+            if not is_core:
                 if clusters[u] == NONE:
                     clusters[u] = VISITED
                 continue
@@ -60,14 +64,28 @@ def _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts):
             continue
         if clusters[v] >= 0 and counts[u] >= mu and counts[v] >= mu:
             continue
-        common = _common(u, v, offsets, neighbors)
-        size_u, size_v = offsets[u + 1] - offsets[u] + 1, offsets[v + 1] - offsets[v] + 1
-        similar = (common * q) ** 2 >= p * p * size_u * size_v
+        similar = _is_similar(u, v, offsets, p, q, _common(u, v, offsets, neighbors))
         back = offsets[v] + np.searchsorted(neighbors[offsets[v] : offsets[v + 1]], u)
         known[arc] = known[back] = SIMILAR if similar else DIFFERENT
         counts[u] += similar
         counts[v] += similar
     return counts[u] >= mu
+
+
+@numba.njit
+def _is_known_core(u, offsets, neighbors, p, q, mu, common, known, counts):
+    """The same from common neighbors that are given; each vertex is asked about once."""
+    for arc in range(offsets[u], offsets[u + 1]):
+        similar = _is_similar(u, neighbors[arc], offsets, p, q, np.int64(common[arc]))
+        known[arc] = SIMILAR if similar else DIFFERENT
+        counts[u] += similar
+    return counts[u] >= mu
+
+
+@numba.njit
+def _is_similar(u, v, offsets, p, q, common):
+    size_u, size_v = offsets[u + 1] - offsets[u] + 1, offsets[v + 1] - offsets[v] + 1
+    return (common * q) ** 2 >= p * p * size_u * size_v
 
 
 @numba.njit

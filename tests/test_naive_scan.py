@@ -204,7 +204,7 @@ def test_collaborations():
 # GPUSCAN's algorithm 1, the serial race
 
 
-def serially(edges, epsilon, mu, vertices):
+def serially(edges, epsilon, mu, vertices, given=False):
     """(cluster, role) of serial_scan for vertices 0, 1, ...; borders may differ from naive.scan."""
     near = [set() for _ in range(vertices)]
     for a, b, _ in edges:
@@ -214,13 +214,17 @@ def serially(edges, epsilon, mu, vertices):
     offsets = np.cumsum([0, *map(len, near)])
     neighbors = np.array([b for around in near for b in sorted(around)], np.int32)
     p, q = Fraction(repr(epsilon)).as_integer_ratio()
-    clusters, roles = serial_scan(offsets, neighbors, p, q, mu)
+    common = None
+    if given:  # the number of common neighbors of every arc
+        arcs = ((a, b) for a, around in enumerate(near) for b in sorted(around))
+        common = np.array([len(near[a] & near[b]) + 2 for a, b in arcs], np.int32)
+    clusters, roles = serial_scan(offsets, neighbors, p, q, mu, common)
     return clusters.tolist(), [ROLES[role] for role in roles]
 
 
-def check_serial(edges, epsilon, mu, vertices):
+def check_serial(edges, epsilon, mu, vertices, given=False):
     expected, all_of = naive.scan(edges, epsilon, mu, range(vertices), memberships=True)
-    clusters, roles = serially(edges, epsilon, mu, vertices)
+    clusters, roles = serially(edges, epsilon, mu, vertices, given)
     number = {}
     for vertex in with_role(expected, "core"):
         assert roles[vertex] == "core"
@@ -235,17 +239,19 @@ def check_serial(edges, epsilon, mu, vertices):
             assert number[clusters[vertex]] in all_of[vertex]
 
 
+@pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("mu", [1, 2, 3, 4])
 @pytest.mark.parametrize("epsilon", [0.3, 0.5, 0.6, 0.7, 1.0])
-def test_serial_scan_finds_the_cores_and_their_clusters(epsilon, mu):
+def test_serial_scan_finds_the_cores_and_their_clusters(epsilon, mu, given):
     for seed in range(20):
         edges = random_edges(seed, 40, 110)
-        check_serial(edges, epsilon, mu, 40)
-    check_serial(FIGURE, epsilon, mu, 10)
-    check_serial([], epsilon, mu, 2)
+        check_serial(edges, epsilon, mu, 40, given)
+    check_serial(FIGURE, epsilon, mu, 10, given)
+    check_serial([], epsilon, mu, 2, given)
 
 
+@pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize(("name", "epsilon", "mu"), [("polbooks", 0.4, 3), ("ca-GrQc", 0.5, 4)])
-def test_serial_scan_of_real_graphs(name, epsilon, mu):
+def test_serial_scan_of_real_graphs(name, epsilon, mu, given):
     edges = real(name)
-    check_serial(edges, epsilon, mu, 1 + max(max(edge[:2]) for edge in edges))
+    check_serial(edges, epsilon, mu, 1 + max(max(edge[:2]) for edge in edges), given)

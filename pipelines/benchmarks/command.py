@@ -62,6 +62,22 @@ def options(description, arguments, graphs, extend=None):
     return found
 
 
+def only(names):
+    """An `extend` that adds --only, some of these names."""
+
+    def some(text):
+        if unknown := set(text.split(",")) - set(names):
+            raise argparse.ArgumentTypeError(f"{min(unknown)!r} is none of {', '.join(names)}")
+        return text.split(",")
+
+    def extend(parser):
+        parser.add_argument(
+            "--only", type=some, default=names, metavar="TASKS", help=f"some of {','.join(names)}"
+        )
+
+    return extend
+
+
 def attempted(row, work):
     """What `work` returns; where it fails None, and the row says why: it must not end the run."""
     try:

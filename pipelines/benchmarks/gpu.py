@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from pipelines.benchmarks.cases import other_counts, other_values
+from pipelines.benchmarks.clusterers import Clusterer
 from pipelines.benchmarks.contenders import (
     DAMPING,
     MOST_ITERATIONS,
@@ -206,6 +208,60 @@ def gpu_searchers():
             peers.append(CuGraphSearch(*both, "sssp", "sssp", True, note, precision=precision))
         note = "the graph is made symmetric before"
         peers.append(CuGraphSearch(*both, "components", "weak", None, note))
+    return peers, notes
+
+
+class CuGraphJaccard(Clusterer):
+    """pylibcugraph.jaccard_coefficients of every edge: common neighbors by those of either end.
+
+    Here an end is no neighbor of itself, so it is no SCAN similarity, but the same work.
+    """
+
+    library = "cuGraph"
+
+    def __init__(self, pylibcugraph, handle):
+        note = "open neighborhoods; through pylibcugraph"
+        super().__init__("similarity", "Jaccard", note, "single")
+        self.pylibcugraph, self.handle = pylibcugraph, handle
+
+    def start(self, case):
+        library, handle = self.pylibcugraph, self.handle
+
+        def make():
+            return cugraph_graph(
+                library,
+                handle,
+                case.rows,
+                case.lists.neighbors,
+                case.workload.vertices,
+                transposed=False,
+                symmetric=True,
+                symmetrize=False,
+            )
+
+        graph = case.kept("cuGraph", make)
+        return lambda: library.jaccard_coefficients(handle, graph, *case.ends, False, False)
+
+    def problem(self, case, answer):
+        """Newer releases give the pairs, too, and need not keep their order."""
+        xp, (first, second) = case.xp, case.ends
+        triangles = (case.common[case.is_first] - 2).astype(np.float64)
+        truth = triangles / (case.degrees[first] + case.degrees[second] - triangles)
+        if isinstance(answer, tuple):
+            low, high = xp.minimum(*answer[:2]), xp.maximum(*answer[:2])
+            keys = low.astype(np.int64) << 32 | high
+            order = xp.argsort(keys)
+            if wrong := other_counts(keys[order], first.astype(np.int64) << 32 | second):
+                return wrong.replace("counts", "pairs")
+            answer = answer[2][order]
+        return other_values(answer, truth, self.precision)
+
+
+def gpu_counters():
+    """(contenders of the tasks "similarity" and "counts", notes on what is missing)."""
+    notes, peers = [], []
+    if pylibcugraph := found("pylibcugraph", notes, RAPIDS):
+        peers.append(CuGraphJaccard(pylibcugraph, pylibcugraph.ResourceHandle()))
     return peers, notes
 
 

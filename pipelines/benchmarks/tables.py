@@ -6,6 +6,7 @@ HEADINGS = {
     "precision": "precision",
     "predecessors": "predecessors",
     "case": "rows",
+    "gives": "gives",
     "iteration_ms": "an iteration, ms",
     "run_ms": "a run, ms",
     "ratio": "times ours",
@@ -22,6 +23,30 @@ HEADINGS = {
     "thousand_frame_ms": "1000 from the frame, ms",
     "bytes_per_row": "peak, bytes a row",
     "estimate_per_row": "estimate, bytes a row",
+    "sort_ms": "order alone, ms",
+    "bytes_per_edge": "bytes an edge",
+    "query_ms": "a query, ms",
+    "slowest_ms": "slowest query, ms",
+    "slowest": "which is",
+    "direct_ms": "scan, ms",
+    "saves": "scan by query",
+    "serial_ms": "serial, ms",
+    "auto_ms": "auto, ms",
+    "gpuscan_ms": "gpuscan, ms",
+    "NetworKit_ms": "NetworKit, ms",
+    "SciPy_ms": "SciPy, ms",
+    "cuGraph_ms": "cuGraph, ms",
+    "auto_speedup": "serial by auto",
+    "gpuscan_speedup": "serial by gpuscan",
+    "gpuscan_ratio": "gpuscan by auto",
+    "NetworKit_ratio": "NetworKit by auto",
+    "SciPy_ratio": "SciPy by auto",
+    "cuGraph_ratio": "cuGraph by auto",
+    "paper_speedup": "its speedup",
+    "paper_cpu_ms": "its CPU, ms",
+    "paper_gpu_ms": "its GPU, ms",
+    "degree": "average degree",
+    "verified": "checked by",
     "check": "check",
     "note": "note",
 }
@@ -61,6 +86,24 @@ TITLES = {
     "memory": "Peak memory of a build, above the frame",
 }
 FOUND = ("levels", "farthest", "components")  # what a search finds out about its graph
+QUERIES = [
+    "graph", "vertices", "edges", "build_ms", "sort_ms", "bytes_per_edge", "pairs", "query_ms",
+    "spread", "slowest_ms", "slowest", "direct_ms", "saves", "check",
+]  # fmt: skip
+RACE = [
+    "gives", "graph", "vertices", "edges", "degree", "clusters", "auto_ms", "gpuscan_ms",
+    "serial_ms", "NetworKit_ms", "SciPy_ms", "cuGraph_ms", "gpuscan_ratio", "NetworKit_ratio",
+    "SciPy_ratio", "cuGraph_ratio", "auto_speedup", "gpuscan_speedup", "paper_speedup",
+    "paper_cpu_ms", "paper_gpu_ms", "verified", "check",
+]  # fmt: skip
+RACES = {"similarity": "Similarity of all edges", "scan": "SCAN beside the serial loop"}
+CLUSTERING = {*RACES, "queries", "papers", "claim"}  # kinds of records
+PAPER_TITLES = {
+    1: "similarity and clustering of generated graphs",
+    2: "clustering alone of generated graphs",
+    3: "similarity and clustering of real graphs",
+    4: "clustering alone of real graphs",
+}
 # Rows are methods, columns graphs, as the papers print theirs.
 PIVOTS = {
     "iteration_ms": "The methods: one iteration, ms",
@@ -83,6 +126,10 @@ def markdown(records, name):
         parts += pivots(kinds["pagerank"])
     for task in ("bfs", "sssp", "components"):
         parts += systems(kinds.get(task, []), task)
+    if CLUSTERING & kinds.keys():
+        parts += clusterings(
+            list(facts.values()), {kind: kinds.pop(kind, []) for kind in CLUSTERING}
+        )
     for kind, rows in kinds.items():
         if kind not in COLUMNS:
             parts.append(grid(rows, list(dict.fromkeys(key for row in rows for key in row))))
@@ -172,6 +219,40 @@ def systems(rows, task):
     columns = ["graph", *FOUND, "rounds", *dict.fromkeys(row["library"] for row in rows)]
     title = f"## {TITLES[task]}: the fastest run of each library, ms (as WolfPath's table 5)"
     return [title, grid(list(lines.values()), columns)]
+
+
+def clusterings(graphs, kinds):
+    """Similarities, SCAN beside the serial loop, queries, and GPUSCAN's tables with a sentence."""
+    parts = []
+    if graphs:
+        parts += ["## Graphs", grid(graphs, ["graph", "origin", "vertices", "rows", "edges"])]
+    for kind, title in RACES.items():
+        if kinds[kind]:
+            parts += [f"## {title}", race(kinds[kind])]
+    if kinds["queries"]:
+        parts += ["## Queries of an index", grid(kinds["queries"], QUERIES, "query_ms")]
+    for number, what in PAPER_TITLES.items():
+        rows = [row for row in kinds["papers"] if row["of_table"] == number]
+        if rows:
+            parts += [f"## GPUSCAN's table {number}: {what}", race(rows)]
+            parts += [claim["claim"] for claim in kinds["claim"] if claim["of_table"] == number]
+    return parts
+
+
+def race(rows):
+    """A row for each graph and what is given; a column for each of ours and each other library."""
+    lines = {}
+    for row in rows:
+        line = lines.setdefault((row["gives"], row["graph"]), {"check": "ok"})
+        line |= {name: row[name] for name in RACE if name in row and name != "check"}
+        name = row["implementation"] if row["library"] == "rapidsgraph" else row["library"]
+        line[f"{name}_ms"] = cell(row, "run_ms", "run_ms")
+        line |= {f"{name}_{ratio}": row[ratio] for ratio in ("ratio", "speedup") if ratio in row}
+        if row.get("check", "ok") != "ok":
+            line["check"] = f"{name}: {row['check']}"
+    given = list(dict.fromkeys(gives for gives, _ in lines))
+    ordered = sorted(lines.items(), key=lambda item: given.index(item[0][0]))
+    return grid([line for _, line in ordered], RACE)
 
 
 def table(lines):

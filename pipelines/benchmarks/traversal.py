@@ -10,7 +10,6 @@ distances or components gets no time. README.md beside this file says what the c
 """
 
 import sys
-from argparse import ArgumentTypeError
 from functools import partial
 from pathlib import Path
 
@@ -173,22 +172,10 @@ def chosen(searchers, task, workload, notes):
     return taken
 
 
-def only(parser):
-    def tasks(text):
-        names = text.split(",")
-        if unknown := set(names) - set(TASKS):
-            raise ArgumentTypeError(f"{min(unknown)!r} is none of {', '.join(TASKS)}")
-        return names
-
-    parser.add_argument(
-        "--only", type=tasks, default=TASKS, metavar="TASKS", help=f"some of {','.join(TASKS)}"
-    )
-
-
 def main(arguments=None):
     graphs = CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS
     description = "Time BFS, SSSP and connected components, beside other libraries."
-    found = command.options(description, arguments, graphs, only)
+    found = command.options(description, arguments, graphs, command.only(TASKS))
     session = command.Session("traversal", found, seed=SEED)
     clock, xp = session.clock, session.xp
     everyone = ours() + session.peers(cpu_peers, "gpu_searchers")

@@ -1,7 +1,8 @@
 """The graphs of the benchmarks, by name: generated ones, and real ones where their files are.
 
-Names are `rmat18` (R-MAT of that scale), `rmat18u` (the same without direction), `grid1000`
-(lattice of that side), or one of FILES.
+Names are `rmat18` (R-MAT of that scale), `rmat18u` (the same without direction), `rmat18u-3` (with
+3 edges a vertex drawn instead of 16), `grid1000` (lattice of that side), `ssca18-7` (SSCA#2 of that
+scale, cliques of at most 7), or one of FILES.
 """
 
 import re
@@ -23,6 +24,17 @@ FILES = {  # name: (file, is directed)
     "ego-Facebook": ("ego-Facebook.parquet", False),
     "cit-DBLP": ("cit-DBLP.parquet", True),
     "cnr-2000": ("cnr-2000.parquet", True),
+    "karate": ("karate.parquet", False),
+    "polbooks": ("polbooks.parquet", False),
+    "football": ("football.parquet", False),
+    "netscience": ("netscience.parquet", False),
+    "email-Eu-core": ("email-Eu-core.parquet", True),
+    "ca-GrQc": ("ca-GrQc.parquet", False),
+    "ca-CondMat": ("ca-CondMat.parquet", False),
+    "email-Enron": ("email-Enron.parquet", False),
+    "wiki-Vote": ("wiki-Vote.parquet", True),
+    "cit-HepPh": ("cit-HepPh.parquet", True),
+    "soc-Slashdot0902": ("soc-Slashdot0902.parquet", True),
 }
 WEIGHTED = ("NY",)  # files with a column `weight`
 
@@ -138,8 +150,8 @@ class Workload:
 
 def load(name, xp=np, folder=None, edge_factor=16):
     """A Workload; raises Missing where a file is not there, or nobody knows the name."""
-    if match := re.fullmatch(r"rmat(\d+)(u?)", name):
-        scale = int(match[1])
+    if match := re.fullmatch(r"rmat(\d+)(u?)(?:-(\d+))?", name):
+        scale, edge_factor = int(match[1]), int(match[3] or edge_factor)
         arrays = generate.rmat_arrays(xp, scale, edge_factor, seed=SEED)
         factor = "" if edge_factor == 16 else f", {edge_factor}"
         origin = f"rmat({scale}{factor}, seed={SEED})"
@@ -150,10 +162,20 @@ def load(name, xp=np, folder=None, edge_factor=16):
         return Workload(
             name, f"grid({side}, keep={KEEP}, seed={SEED})", xp, side * side, *arrays[:2]
         )
+    if match := re.fullmatch(r"ssca(\d+)-(\d+)", name):
+        vertices, max_clique = 1 << int(match[1]), int(match[2])
+        arrays = generate.ssca2_arrays(xp, vertices, max_clique, seed=SEED)
+        origin = f"ssca2({vertices}, max_clique={max_clique}, seed={SEED})"
+        return Workload(name, origin, xp, vertices, *arrays[:2], directed=False)
     source, destination = map(xp.asarray, columns_of(name, folder, ["source", "destination"]))
     file, directed = FILES[name]
     vertices = 1 + max(int(values.max()) for values in (source, destination))
-    return Workload(name, file, xp, vertices, source, destination, directed=directed)
+    seen = xp.unique(xp.concatenate([source, destination]))
+    if seen.size < vertices:  # ids that nobody has are left out
+        source, destination = (
+            xp.searchsorted(seen, values).astype(np.int32) for values in (source, destination)
+        )
+    return Workload(name, file, xp, int(seen.size), source, destination, directed=directed)
 
 
 def with_weights(workload, folder=None):
@@ -174,7 +196,9 @@ def with_weights(workload, folder=None):
 def columns_of(name, folder, wanted):
     """int32 arrays of a graph's file."""
     if name not in FILES:
-        known = ", ".join(["rmat<scale>", "rmat<scale>u", "grid<side>", *FILES])
+        known = ", ".join(
+            ["rmat<scale>", "rmat<scale>u", "grid<side>", "ssca<scale>-<clique>", *FILES]
+        )
         raise Missing(f"{name}: there is no such graph; there are {known}")
     file = FILES[name][0]
     paths = [Path(folder or at) / file for at in FOLDERS]

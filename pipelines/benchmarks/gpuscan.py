@@ -1,0 +1,142 @@
+"""GPUSCAN's tables 1 to 4: its graphs, its figures, and whether its claims hold here.
+
+Reference: Stovall, Kockara and Avci, GPUSCAN, 2015, section 4.2. Speedups are over its own serial
+  SCAN, milliseconds those of its CPU and of its two GPUs (GTX 460 and GTX 480).
+"""
+
+from dataclasses import dataclass
+
+from pipelines.benchmarks.clusterers import PARTS
+
+MISSING = ("Brightkite", "Gowalla", "roadNet-CA")
+# vertices: speedups of table 1 (R-MAT, SSCA#2) and of table 2, at an average degree of 6
+BY_VERTICES = {
+    1024: (13.8, 10.6, 2.2, 1.9),
+    2048: (13.3, 13.1, 4.5, 3.5),
+    4096: (28.3, 17.1, 8.7, 5.3),
+    8192: (31.3, 16.1, 9, 5.4),
+    16384: (38.3, 23.9, 13.3, 7.9),
+    32768: (50.5, 31.9, 17.3, 9.7),
+    65536: (77.8, 54, 24.4, 16),
+    131072: (88.7, 59.7, 37.2, 16.8),
+    262144: (111.1, 74.1, 49.6, 24.1),
+    524288: (149.2, 87.6, 64.6, 28),
+}
+# average degree: the same, with 32,768 vertices
+BY_DEGREE = {
+    10: (115.3, 79.5, 17.5, 22.1),
+    20: (151.3, 114.2, 24.3, 29.7),
+    30: (173.6, 158.1, 28.4, 34.8),
+    40: (185.9, 173.4, 30.9, 38.2),
+    50: (196.6, 201.8, 32, 39.5),
+    60: (198.6, 218.5, 37.5, 40.4),
+    70: (214.2, 224.7, 41.8, 41.7),
+    80: (219.6, 235, 43.5, 41.7),
+    90: (235, 250.5, 44.8, 43.6),
+    100: (239.2, 254.2, 46.6, 45.7),
+}
+# milliseconds of tables 3 and 4: CPU, GPU1, GPU2
+REAL = {
+    "ca-CondMat": ((118, 11.69, 11.29), (36, 9.21, 9.41)),
+    "ca-GrQc": ((581, 32, 28.21), (116, 19.46, 18.56)),
+    "email-Enron": ((5192, 148.1, 124.75), (301, 24.61, 21.11)),
+}
+SERIES = ("R-MAT, vertices", "SSCA#2, vertices", "R-MAT, degree", "SSCA#2, degree")
+QUICK_VERTICES, QUICK_DEGREES, QUICK_SCALE = (1024, 2048), (10, 20), 8
+QUICK_REAL = ("ca-GrQc",)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One of its graphs, and its figures for "whole" and "alone".
+
+    Attributes
+    ----------
+    tables : {part: number}
+    series : str
+        Its kind, and what grows.
+    size : int, or None
+        What grows.
+    figures : {part: speedup, or milliseconds of the CPU and the GPUs}
+    """
+
+    graph: str
+    tables: dict
+    series: str
+    size: int | None
+    figures: dict
+
+    def about(self, gives, case):
+        """What records say of it."""
+        part = next(part for part, text in PARTS.items() if text == gives)
+        degree = 2 * case.edges / max(case.workload.vertices, 1)
+        found = {"of_table": self.tables[part], "series": self.series, "size": self.size}
+        found["degree"] = float(f"{degree:.3g}")
+        figures = self.figures[part]
+        if self.size is not None:
+            return found | {"paper_speedup": figures}
+        cpu, *gpus = figures
+        return found | {
+            "paper_cpu_ms": cpu,
+            "paper_gpu_ms": min(gpus),
+            "paper_speedup": float(f"{cpu / min(gpus):.3g}"),
+        }
+
+
+def entries(quick=False):
+    """All graphs that can be had, as names of workloads."""
+    tables, made = {"whole": 1, "alone": 2}, []
+
+    def add(series, size, name, figures):
+        made.append(Entry(name, tables, series, size, dict(zip(PARTS, figures))))
+
+    for vertices in QUICK_VERTICES if quick else BY_VERTICES:
+        rmat, ssca2, rmat_alone, ssca2_alone = BY_VERTICES[vertices]
+        scale = vertices.bit_length() - 1
+        add("R-MAT, vertices", vertices, f"rmat{scale}u-3", (rmat, rmat_alone))
+        add("SSCA#2, vertices", vertices, f"ssca{scale}-7", (ssca2, ssca2_alone))
+    for degree in QUICK_DEGREES if quick else BY_DEGREE:
+        rmat, ssca2, rmat_alone, ssca2_alone = BY_DEGREE[degree]
+        scale = QUICK_SCALE if quick else 15
+        add("R-MAT, degree", degree, f"rmat{scale}u-{degree // 2}", (rmat, rmat_alone))
+        clique = 3 * degree // 2 - 2  # 2 / 3 (clique - 1) + 4 * 0.5 is the degree
+        add("SSCA#2, degree", degree, f"ssca{scale}-{clique}", (ssca2, ssca2_alone))
+    made.sort(key=lambda entry: SERIES.index(entry.series))
+    tables = {"whole": 3, "alone": 4}
+    for name, figures in REAL.items():
+        if name in QUICK_REAL or not quick:
+            add("real graphs", None, name, figures)
+    return made
+
+
+def claims(rows, where):
+    """A sentence on each table: is serial SCAN slower, and the more so the larger the graph?"""
+    made = []
+    for number in sorted({row["of_table"] for row in rows}):
+        of_table = [row for row in rows if row["of_table"] == number]
+        holds, here = {}, []
+        for method in ("gpuscan", "auto"):
+            own = [row for row in of_table if row["implementation"] == method]
+            speedups = [row["speedup"] for row in own if row.get("speedup")]
+            if speedups:
+                holds[method] = min(speedups) > 1 and (number > 2 or grows(own))
+                verdict = "holds" if holds[method] else "does not hold"
+                here.append(f"{method} {min(speedups):g} to {max(speedups):g} times: {verdict}")
+        if holds:
+            theirs = [row["paper_speedup"] for row in of_table]
+            what = "and more so the larger or denser the graph" if number < 3 else "on every graph"
+            text = (
+                f"GPUSCAN claims to be {min(theirs):g} to {max(theirs):g} times as fast as serial "
+                f"SCAN, {what}. Here, on {where}, {'; '.join(here)}."
+            )
+            made.append({"table": "claim", "of_table": number, "claim": text, "holds": holds})
+    return made
+
+
+def grows(rows):
+    """Is the speedup on the largest graph of every series above that on the smallest?"""
+    series = {}
+    for row in rows:
+        if row.get("speedup"):
+            series.setdefault(row["series"], []).append((row["size"], row["speedup"]))
+    return all(max(found)[1] > min(found)[1] for found in series.values())
