@@ -46,7 +46,8 @@ CLIQUES = pd.DataFrame(
     columns=["source", "destination"],
 )
 PAIRS = pd.DataFrame({"net": ["x"] * 3 + ["y"] * 3, "u": [1, 2, 3] * 2, "v": [2, 3, 1, 2, 3, 3]})
-SWEEP = ["epsilon", "mu", "clusters", "clustered", "cores", "hubs", "outliers", "modularity"]
+SWEEP = ["epsilon", "mu", "clusters", "largest", "clustered", "cores", "hubs", "outliers"]
+SWEEP += ["modularity"]
 MANY = [place / 10 for place in range(1, 10)], [2, 3, 4, 5]
 
 
@@ -207,7 +208,7 @@ def test_a_sweep_prints_a_row_a_pair(edges):
     expected = rg.ScanIndex(EDGES).sweep([0.7, 0.9], [3, 2])
     assert expected["clusters"].tolist() == [2, 3, 0, 1]
     assert [[float(field) for field in row] for row in rows_of(done)] == expected.values.tolist()
-    assert done.stdout.startswith(f"0.7\t3\t2\t{7 / 9}\t6\t1\t1\t0.")
+    assert done.stdout.startswith(f"0.7\t3\t2\t4\t{7 / 9}\t6\t1\t1\t0.")
     assert done.stderr == ""
 
 
@@ -246,6 +247,19 @@ def test_a_sweep_reports_every_pair(edges, monkeypatch):
     assert calls == [(None, "Sweep", 2), (1, "epsilon 0.50, mu 2"), (2, "epsilon 0.7, mu 2")]
 
 
+@pytest.mark.parametrize(
+    ("room", "left_out"),
+    [(88, []), (87, ["cores"]), (79, ["cores", "outliers"]), (60, ["cores", "outliers", "hubs"])],
+)
+def test_a_terminal_shows_what_it_has_room_for(monkeypatch, room, left_out):
+    monkeypatch.setenv("COLUMNS", str(room))
+    rows = rg.ScanIndex(EDGES).sweep(*MANY)
+    shown = command._narrowed(rows.round({"clustered": 4, "modularity": 4}))
+    assert list(shown) == [name for name in SWEEP if name not in left_out]
+    wide = rows.assign(clusters=123_456_789, largest=1)[:1]
+    assert "cores" not in command._narrowed(wide)  # as long as it is printed
+
+
 # What is said
 
 
@@ -257,6 +271,16 @@ def test_verify_says_what_it_found(edges):
         "verified: similar cores share a cluster, each cluster hangs together, roles fit\n"
         in done.stderr
     )
+
+
+def test_no_cluster_is_said(edges):
+    done = run("scan", edges, "--epsilon", 1, "--verify")
+    assert done.stdout == ""
+    line = "no cluster, cores: 0, borders: 0, hubs: 0, outliers: 9; a lower --epsilon or --mu may"
+    assert line in done.stderr
+    run("scan", edges, "--epsilon", 1, "-o", edges.with_name("r.csv"))
+    back = pd.read_csv(edges.with_name("r.csv"), dtype={"cluster": "Int32"})
+    assert back["cluster"].isna().all() and back["cluster"].dtype == "Int32"
 
 
 def test_a_wrong_result_is_not_written(edges, monkeypatch):
@@ -386,10 +410,10 @@ def test_an_empty_graph(tmp_path):
     (tmp_path / "e.csv").write_text("source,destination\n")
     done = run("scan", tmp_path / "e.csv", "--verify", "-o", tmp_path / "r.csv", "--top", 3)
     assert done.stdout == ""
-    assert "clusters: 0, cores: 0, borders: 0, hubs: 0, outliers: 0\n" in done.stderr
+    assert "\nno cluster, cores: 0, borders: 0, hubs: 0, outliers: 0\n" in done.stderr
     assert (tmp_path / "r.csv").read_text() == "vertex,cluster,role\n"
     done = run("scan", tmp_path / "e.csv", "--sweep", "--mu", 2, "--epsilon", 0.5)
-    assert done.stdout == "0.5\t2\t0\t0.0\t0\t0\t0\t0.0\n"
+    assert done.stdout == "0.5\t2\t0\t0\t0.0\t0\t0\t0\t0.0\n"
     done = run("scan", tmp_path / "e.csv", "--plot", tmp_path / "a.png", code=1)
     assert done.stderr == "error: there is nothing to draw: the graph has no vertex\n"
 
@@ -433,8 +457,10 @@ def test_a_terminal_gets_a_table_and_counts(edges):
     assert re.search(r"│\s*0\s*│\s*4\s*│\s*3\s*│\s*1\s*│\s*a\s*│", shown)
     assert "9 vertices, 10 edges on the CPU: read in" in shown
     assert "clusters: 2, cores: 6, borders: 1, hubs: 1, outliers: 1" in shown
+    shown = shown_on_a_terminal("scan", edges, "--epsilon", 1)
+    assert "no cluster, cores: 0, borders: 0, hubs: 0, outliers: 9; a lower" in shown
     shown = shown_on_a_terminal("scan", edges, "--sweep", "--mu", 3, "--epsilon", "0.7")
-    assert re.search(r"│\s*0\.7\s*│\s*3\s*│\s*2\s*│\s*0\.77", shown)
+    assert re.search(r"│\s*0\.7\s*│\s*3\s*│\s*2\s*│\s*4\s*│\s*0\.77", shown)
     assert re.search(r"highest modularity: 0\.\d+ at epsilon 0\.7, mu 3", shown)
 
 
@@ -475,6 +501,7 @@ def test_help():
     shown = run("scan", "--help").stdout
     assert "Usage" in shown
     assert "(SCAN)" in shown
+    assert "0.1 to 0.9 by 0.1, 2 to 5" in " ".join(re.sub("│", " ", shown).split())
     assert "scan" in run("--help").stdout
 
 
@@ -488,6 +515,6 @@ def test_on_a_gpu(edges, tmp_path):
     assert (tmp_path / "r.csv").read_text() == "vertex,cluster,role\n" + ROWS
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 11
     done = run("scan", edges, "--sweep", "--epsilon", 0.7, "--mu", 3)
-    assert done.stdout.startswith(f"0.7\t3\t2\t{7 / 9}\t6\t1\t1\t0.")
+    assert done.stdout.startswith(f"0.7\t3\t2\t4\t{7 / 9}\t6\t1\t1\t0.")
     for more in ([], ["--sweep"]):
         run("scan", edges, *more, "--plot", tmp_path / "a.png")

@@ -114,6 +114,10 @@ def test_the_matrix_in_the_order_of_the_clusters():
         "2 outliers": 7,
     }
     assert (axes.get_xlim(), axes.get_ylim()) == ((0, 8), (8, 0))
+    assert axes.get_xlabel() == "vertices by cluster, then hubs, then outliers"
+    figure.draw_without_rendering()
+    marks = [tick.tick1line for axis in (axes.xaxis, axes.yaxis) for tick in axis.get_major_ticks()]
+    assert {mark.get_markersize() for mark in marks} == {0}
     assert len(figure.axes) == 1  # black and white need no scale
 
 
@@ -196,6 +200,7 @@ def test_without_roles_those_without_a_cluster_come_last_together():
     assert figure.axes[0].get_title() == "8 vertices, 2 clusters, 3 in no cluster"
     assert ticks(figure) == [3, 5]
     assert names(figure) == {"cluster 0 (3)": 1.5, "cluster 1 (2)": 4, "3 in no cluster": 6.5}
+    assert figure.axes[0].get_xlabel() == "vertices by cluster, then those in no cluster"
 
 
 def test_components():
@@ -203,6 +208,7 @@ def test_components():
     figure = plot.adjacency(graph, rg.connected_components(graph))
     assert matrix(figure) == expected("abcdefgh")
     assert figure.axes[0].get_title() == "8 vertices, 2 components"
+    assert figure.axes[0].get_xlabel() == "vertices by component"
     assert ticks(figure) == [6]
     assert names(figure) == {"component 0 (6)": 3, "component 1 (2)": 7}
 
@@ -228,6 +234,7 @@ def test_vertices_without_edges_and_a_graph_without():
     figure = plot.adjacency(graph, clusters)
     assert matrix(figure) == [[0, 0], [0, 0]]
     assert figure.axes[0].get_title() == "2 vertices, 0 clusters, 0 hubs, 2 outliers"
+    assert figure.axes[0].get_xlabel() == "outliers"
     one = plot.adjacency({"source": [0], "destination": [0]}, {"vertex": [0], "cluster": [0]})
     assert (matrix(one), one.axes[0].get_title()) == ([[0]], "1 vertex, 1 cluster")
     many = rg.Graph({"source": np.array([], int), "destination": np.array([], int)}, vertices=3000)
@@ -296,6 +303,31 @@ def test_only_clusters_that_can_be_seen_are_marked():
         "1,001 more clusters": 7100,
         "500 hubs": 9450,
         "300 outliers": 9850,
+    }
+
+
+def test_neighbors_too_thin_for_a_line_of_text_share_one():
+    assert names(clustered([40, 39, 20, 2], rest=[2, 2])) == {
+        "cluster 0 (40)": 20,
+        "cluster 1 (39)": 59.5,
+        "cluster 2 (20)": 89,
+        "cluster 3 (2), 2 hubs": 101,  # where a line is
+        "2 outliers": 104,
+    }
+    named = names(clustered([800, 180], rest=[10, 10]))
+    assert named == {"cluster 0 (800)": 400, "cluster 1 (180)": 890, "10 hubs, 10 outliers": 990}
+    named = names(clustered([900, 50, 26, 2, 2], rest=[10, 10]))
+    assert list(named)[2:] == ["cluster 2 (26), 10 hubs", "10 outliers"]
+
+
+def test_small_clusters_between_large_ones():
+    figure = clustered([400, 20, 300, 20, 15, 245])
+    assert names(figure) == {
+        "cluster 0 (400)": 200,
+        "cluster 1 (20)": 410,
+        "cluster 2 (300)": 570,
+        "2 more clusters": 737.5,
+        "cluster 5 (245)": 877.5,
     }
 
 
@@ -406,6 +438,7 @@ WRONG = [
     ({**FOUND, "cluster": np.array([1])}, "8 vertices, and 1 rows of column 'cluster'"),
     ({**FOUND, "role": np.array([1])}, "8 vertices, and 1 rows of column 'role'"),
     (5, "builtins.int is no edge frame"),
+    (rg.ScanIndex(edges()), "clusters: ScanIndex is no frame of them; .* scan or index.query ret"),
 ]
 
 
@@ -423,6 +456,11 @@ def test_clusters_that_do_not_fit(tmp_path, clusters, message):
 def test_files_that_cannot_be_written(tmp_path, name, message):
     with pytest.raises(GraphError, match=message):
         plot.adjacency(edges(), found(), tmp_path / name)
+
+
+def test_an_index_has_no_edges():
+    with pytest.raises(GraphError, match="an index does not keep the edges to draw; give the gr"):
+        plot.adjacency(rg.ScanIndex(edges()), found())
 
 
 def test_a_graph_of_nothing():

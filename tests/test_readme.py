@@ -43,4 +43,5 @@ def test_programs_print_what_the_comments_say(tmp_path, monkeypatch):
                 assert plain(printed.getvalue()) == plain(comment), source
                 compared += 1
     assert compared > 12
+    assert (tmp_path / "sweep.svg").read_bytes().startswith(b"<?xml")
     assert (tmp_path / "matrix.png").read_bytes().startswith(b"\x89PNG")

@@ -1,6 +1,7 @@
 """`rapidsgraph scan`."""
 
 import itertools
+import shutil
 import sys
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -10,6 +11,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from ..algorithms.scan_index import EPSILONS, MUS
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
 from .graphs import (
     DestinationOption,
@@ -24,8 +26,8 @@ from .graphs import (
 
 Method = StrEnum("Method", "auto gpuscan")
 DEFAULTS = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
-EPSILONS = [Decimal(tenths).scaleb(-1) for tenths in range(1, 10)]  # of a sweep, unless told
-MUS = [2, 3, 4, 5]
+SWEEP = {"--epsilon": [Decimal(str(epsilon)) for epsilon in EPSILONS], "--mu": MUS}
+LESS_WANTED = "cores", "outliers", "hubs"  # in the table of a sweep
 
 
 def _decimal(text):
@@ -58,14 +60,19 @@ def scan(
         ),
     ] = None,
     memberships: Annotated[
-        bool, typer.Option("--memberships", help="A row for each cluster that a border touches.")
+        bool,
+        typer.Option(
+            "--memberships",
+            help="A row for each cluster in which a border is similar to a core; the table counts "
+            "it in each.",
+        ),
     ] = False,
     sweep: Annotated[
         bool,
         typer.Option(
             "--sweep",
             help="Compare parameters: give --epsilon and --mu several times. By default "
-            f"{EPSILONS[0]} to {EPSILONS[-1]}, {MUS[0]} to {MUS[-1]}.",
+            f"{EPSILONS[0]} to {EPSILONS[-1]} by {EPSILONS[0]}, {MUS[0]} to {MUS[-1]}.",
         ),
     ] = False,
     method: Annotated[
@@ -122,8 +129,8 @@ def _parameters(epsilons, mus, sweep, memberships, verify):
                 param_hint=option,
             )
     given = []
-    for option, values, default in (("--epsilon", epsilons, EPSILONS), ("--mu", mus, MUS)):
-        values = list(dict.fromkeys(values or (default if sweep else DEFAULTS[option])))
+    for option, values in (("--epsilon", epsilons), ("--mu", mus)):
+        values = list(dict.fromkeys(values or (SWEEP if sweep else DEFAULTS)[option]))
         if len(values) > 1 and not sweep:
             raise typer.BadParameter(
                 "several values need --sweep; for clusters give one", param_hint=option
@@ -178,8 +185,10 @@ def _counted(result, numbers):
     if len(result) > len(vertices):
         borders = int((result["role"] == "border").sum())
         counts[ROLES.index("border")] += f" (in clusters {borders:,} times)"
-    clusters = int(numbers.max()) + 1 if numbers.size else 0
-    return ", ".join([f"clusters: {clusters:,}", *counts])
+    clusters = f"clusters: {int(numbers.max()) + 1:,}" if numbers.size else "no cluster"
+    line = ", ".join([clusters, *counts])
+    is_hinted = len(vertices) and not numbers.size
+    return f"{line}; a lower --epsilon or --mu may find some" if is_hinted else line
 
 
 def _swept(job, graph, epsilons, mus, method):
@@ -208,8 +217,23 @@ def _swept(job, graph, epsilons, mus, method):
 
     def show(count):
         rows = result.nlargest(count, "modularity") if count else result
-        if sys.stdout.isatty():  # the table is to fit into 80 columns
-            rows = rows.round({"clustered": 4, "modularity": 4})
+        if sys.stdout.isatty():
+            rows = _narrowed(rows.round({"clustered": 4, "modularity": 4}))
         print_rows(columns_of(rows), result.columns)
 
     return result, show, lambda path: pictures.sweep(result, path)
+
+
+def _narrowed(rows):
+    """What of a sweep a terminal has room for."""
+    room = shutil.get_terminal_size().columns
+    for name in LESS_WANTED:
+        widths = [max(map(len, [column, *_shown(rows[column])])) for column in rows]
+        if sum(widths) + 3 * len(widths) + 1 <= room:
+            break
+        rows = rows.drop(columns=name)
+    return rows
+
+
+def _shown(values):
+    return values.map("{:.6g}".format if values.dtype.kind == "f" else str)

@@ -10,9 +10,11 @@ Reference: Stovall et al. 2015 (GPUSCAN), figure 8 and section 4.1.
 import numpy as np
 
 from ..adjacency import Adjacency, rows_of
+from ..algorithms.scan_index import ScanIndex
 from ..errors import GraphError
 from ..graph import as_graph
 from ..memory import check_fits
+from ..named import NamedVertices
 from ..verify.clusters import LOW
 from .clustering import ordered
 from .writing import check, write
@@ -32,12 +34,13 @@ def adjacency(graph, clusters, path=None):
     First the clusters, as they are numbered, then hubs, then outliers; inside each the vertices by
     name. Up to 1000 vertices every edge is a square in both triangles; of more vertices a cell of
     several by several shows how many arcs are in it. Lines and names mark the clusters, hubs and
-    outliers that are large enough to be seen.
+    outliers that are large enough to be seen; neighbors too thin for a line of text share one.
 
     Parameters
     ----------
     graph : Graph or edge frame
-        Edges are taken as undirected; self-loops and repeated edges do not count.
+        Edges are taken as undirected; self-loops and repeated edges do not count. A `ScanIndex`
+        does not keep them.
     clusters : frame
         `vertex`, `cluster` and `role` as from `rapidsgraph.scan`, rows in any order; or without
         `role`: vertices without a cluster then come last together; or `component` as from
@@ -71,6 +74,13 @@ def adjacency(graph, clusters, path=None):
     [[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]]
     """
     check(path)
+    if isinstance(graph, ScanIndex):
+        raise GraphError("an index does not keep the edges to draw; give the graph or its edges")
+    if isinstance(clusters, NamedVertices):
+        raise GraphError(
+            f"clusters: {type(clusters).__name__} is no frame of them; give what scan or "
+            "index.query returns"
+        )
     graph = as_graph(graph)
     vertices = graph.num_vertices
     if not vertices:
@@ -86,6 +96,7 @@ def adjacency(graph, clusters, path=None):
     counts = counts if isinstance(counts, np.ndarray) else counts.get()
     figure = _drawn(counts.reshape(cells, cells), width, *_marks(order, vertices))
     figure.axes[0].set_title(_title(order, vertices), size="medium")
+    figure.axes[0].set_xlabel(_sequence(order), size="small")
     write(figure, path, dpi="figure")
     return figure
 
@@ -122,6 +133,15 @@ def _title(order, vertices):
     return ", ".join([*counts, *(_rest(order, kind) for kind in order.rest)])
 
 
+def _sequence(order):
+    """What the axes show."""
+    kinds = {"hub": "hubs", "outlier": "outliers", "none": f"those in no {order.what}"}
+    parts = [kinds[kind] for kind, count in order.rest.items() if count]
+    if order.numbers.size:
+        parts.insert(0, f"vertices by {order.what}")
+    return ", then ".join(parts)
+
+
 def _count(count, what):
     several = "vertices" if what == "vertex" else f"{what}s"
     return f"{count:,} {what if count == 1 else several}"
@@ -133,29 +153,51 @@ def _rest(order, kind):
 
 
 def _marks(order, vertices):
-    """Places of lines, and {place: name} of groups of vertices: what has room, the rest first."""
-    start = clustered = vertices - sum(order.rest.values())
-    groups = []  # (start, end, name) in the order in which they claim room
-    for kind, size in order.rest.items():
-        groups.append((start, start + size, _rest(order, kind)))
-        start += size
-    last, last_end = 0, 0
-    large = _large_clusters(order, APART * vertices)
-    for size, end, number, place in sorted(large, key=lambda row: -row[0]):
-        groups.append((end - size, end, f"{order.what} {number} ({size:,})"))
-        last, last_end = max(last, place + 1), max(last_end, end)
-    more = order.numbers.size - last
-    if more:
-        groups.append((last_end, clustered, _count(more, f"{'more ' * (last > 0)}{order.what}")))
-    lines, names = [0, vertices], {}  # the frame is a line, too
-    for start, end, name in groups:
+    """Places of lines, and {place: names} of bands, those of neighbors without room joined."""
+    bands = _bands(order, vertices)
+    lines = [0, vertices]  # the frame is a line, too
+    for start, end, _ in sorted(bands, key=lambda band: band[0] - band[1]):
         for place in (start, end):
             if _is_apart(place, lines, NEAR * vertices):
                 lines.append(place)
-        middle = (start + end) / 2
-        if end - start >= NEAR * vertices and _is_apart(middle, names, APART * vertices):
-            names[middle] = name
-    return sorted(lines[2:]), names
+    named = []
+    for start, end, name in bands:
+        if end - start < NEAR * vertices:  # too thin to be seen
+            continue
+        while named and start + end - sum(named[-1][:2]) < 2 * APART * vertices:
+            start, _, before = named.pop()
+            name = f"{before}, {name}"
+        named.append((start, end, name))
+    return sorted(lines[2:]), {(start + end) / 2: name for start, end, name in named}
+
+
+def _bands(order, vertices):
+    """[(start, end, name)] from the first vertex to the last: small clusters are one band."""
+    bands, start, place = [], 0, 0
+    for size, end, number, of_large in _large_clusters(order, APART * vertices):
+        if of_large > place:
+            bands.append((start, end - size, _small_clusters(order, place, of_large)))
+        bands.append((end - size, end, _cluster(order, number, size)))
+        start, place = end, of_large + 1
+    if place < order.numbers.size:
+        end = vertices - sum(order.rest.values())
+        bands.append((start, end, _small_clusters(order, place, order.numbers.size)))
+        start = end
+    for kind, size in order.rest.items():
+        bands.append((start, start + size, _rest(order, kind)))
+        start += size
+    return bands
+
+
+def _cluster(order, number, size):
+    return f"{order.what} {number} ({size:,})"
+
+
+def _small_clusters(order, first, end):
+    if end - first == 1:
+        return _cluster(order, int(order.numbers[first]), int(order.sizes[first]))
+    are_all = end - first == order.numbers.size
+    return _count(end - first, f"{'' if are_all else 'more '}{order.what}")
 
 
 def _large_clusters(order, least):
@@ -181,7 +223,7 @@ def _drawn(counts, width, lines, names):
     dpi = side / INCHES
     text = 0.065 * max(map(len, names.values()), default=0)
     left, right, edge, above = (
-        round(inches * dpi) for inches in (0.3 + text, 0.95 if width > 1 else 0.2, 0.2, 0.35)
+        round(inches * dpi) for inches in (0.3 + text, 0.95 if width > 1 else 0.2, 0.35, 0.35)
     )
     size = left + side + right, edge + side + above
     figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
@@ -200,8 +242,9 @@ def _drawn(counts, width, lines, names):
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(lines)
         axis.set_major_formatter(NullFormatter())
+    axes.yaxis.remove_overlapping_locs = False  # a name of several bands may be at a line
     axes.set_yticks(list(names), list(names.values()), minor=True, size="small")
-    axes.tick_params(which="minor", length=0, pad=6)
+    axes.tick_params(which="both", length=0, pad=6)
     return figure
 
 

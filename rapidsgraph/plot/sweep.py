@@ -5,16 +5,19 @@ import numpy as np
 from .. import frames
 from ..device import is_array
 from ..errors import GraphError
+from ..named import NamedVertices
 from .writing import check, write
 
 PARAMETERS = ("epsilon", "mu")
 FIELDS = {  # column -> title
     "clusters": "clusters",
+    "largest": "vertices of the largest cluster",
     "clustered": "share of vertices in a cluster",
     "modularity": "modularity",
     "hubs": "hubs",
     "outliers": "outliers",
 }
+OPTIONAL = ("largest",)
 MOST_NAMED = 10  # lines; more have a scale of colors
 RANGE = 30  # from the least to the greatest: likewise for the scale of colors
 WIDE = 1000  # times the median: from here on a logarithmic axis shows more
@@ -24,14 +27,17 @@ LINE = {"marker": ".", "markersize": 5, "linewidth": 1}
 def sweep(frame, path=None):
     """How a clustering depends on epsilon and mu, for choosing them.
 
-    Clusters, the share of vertices in one, modularity, hubs and outliers, each in a field of its
-    own against epsilon, one line for each mu; of a single epsilon against mu.
+    Clusters, vertices of the largest, the share of vertices in one, modularity, hubs and outliers,
+    each in a field of its own against epsilon, one line for each mu; of a single epsilon against
+    mu. Where lines coincide the greatest mu lies on top.
 
     Parameters
     ----------
     frame : frame
         As `rapidsgraph.ScanIndex.sweep` returns it, rows in any order: `epsilon`, `mu`,
-        `clusters`, `clustered`, `modularity`, `hubs` and `outliers`.
+        `clusters`, `clustered`, `modularity`, `hubs`, `outliers` and, if there is one, `largest`.
+        Equal rows count once. An epsilon of ``numpy.linspace(0.1, 0.9, 9)`` may be
+        0.30000000000000004, which is above 0.3: sweep ``numpy.linspace(0.1, 0.9, 9).round(2)``.
     path : str or path, optional
         Where to write it: .png, .svg or .pdf. A file of this name is replaced.
 
@@ -43,7 +49,7 @@ def sweep(frame, path=None):
     ------
     GraphError
         Matplotlib is not installed, there is nothing to draw, a column holds something else than
-        finite numbers, a pair of parameters comes twice, or `path` cannot be written.
+        finite numbers, rows of one pair of parameters differ, or `path` cannot be written.
 
     Examples
     --------
@@ -68,9 +74,13 @@ def sweep(frame, path=None):
     scale = _scale_of(values)
     are_many = values.size > MOST_NAMED
     colors = scale.to_rgba(values) if are_many else scale.cmap(np.linspace(0, 1, values.size))
-    figure = Figure(figsize=(9.6, 5.6), layout="constrained")
-    *fields, last = figure.subplots(2, 3).ravel()
-    for axes, (column, title) in zip(fields, FIELDS.items()):
+    figure = Figure(figsize=(10.2, 5.6), layout="constrained")
+    titles = {column: title for column, title in FIELDS.items() if column in columns}
+    places = figure.subplots(2, 3).ravel().tolist()
+    fields = places[: len(titles)]
+    for axes in places[len(titles) :]:
+        axes.remove()
+    for axes, (column, title) in zip(fields, titles.items()):
         for value, color in zip(values, colors):
             rows = columns[other] == value
             along_line, up = columns[along][rows], columns[column][rows]
@@ -83,11 +93,10 @@ def sweep(frame, path=None):
         elif along == "mu":
             axes.xaxis.get_major_locator().set_params(integer=True)
         _limit(axes, column, columns[column])
-    last.set_axis_off()  # the place of what says which line is which
     if are_many:
-        figure.colorbar(scale, ax=last, location="left", fraction=0.1, label=other, format="{x:g}")
+        figure.colorbar(scale, ax=fields, fraction=0.04, pad=0.02, label=other, format="{x:g}")
     elif values.size > 1:
-        last.legend(handles=list(axes.lines), loc="center left", title=other)
+        figure.legend(handles=list(fields[0].lines), loc="outside right center", title=other)
     figure.suptitle(_title(columns, along, other, values))
     write(figure, path)
     return figure
@@ -95,9 +104,14 @@ def sweep(frame, path=None):
 
 def _columns(frame):
     """{column: float64 array of finite numbers}, rows by epsilon, then mu."""
+    if isinstance(frame, NamedVertices):
+        raise GraphError(
+            f"there is nothing to draw: {type(frame).__name__} is no frame; give what the sweep of "
+            "a ScanIndex returns, as index.sweep()"
+        )
     _, table = frames.opened(frame)
     there = frames.column_names(table)
-    wanted = (*PARAMETERS, *FIELDS)
+    wanted = [name for name in (*PARAMETERS, *FIELDS) if name in there or name not in OPTIONAL]
     if not set(wanted) <= set(there):
         raise GraphError(
             f"there is nothing to draw: a sweep has the columns {', '.join(wanted)}; this has "
@@ -118,12 +132,14 @@ def _columns(frame):
         raise GraphError("there is nothing to draw: the sweep has no row")
     order = np.lexsort((columns["mu"], columns["epsilon"]))
     columns = {name: values[order] for name, values in columns.items()}
-    epsilons, mus = (columns[name] for name in PARAMETERS)
-    again = (np.diff(epsilons) == 0) & (np.diff(mus) == 0)
-    if again.any():
-        row = int(again.argmax())
-        raise GraphError(f"epsilon {epsilons[row]:g} and mu {mus[row]:g} are in several rows")
-    return columns
+    is_equal = {name: np.diff(values) == 0 for name, values in columns.items()}
+    again = is_equal["epsilon"] & is_equal["mu"]
+    differ = again & ~np.logical_and.reduce(list(is_equal.values()))
+    if differ.any():
+        epsilon, mu = (columns[name][differ.argmax()] for name in PARAMETERS)
+        raise GraphError(f"epsilon {epsilon:g} and mu {mu:g} are in several rows that differ")
+    kept = np.concatenate([[True], ~again])
+    return {name: values[kept] for name, values in columns.items()}
 
 
 def _title(columns, along, other, values):
