@@ -71,7 +71,7 @@ class Graph(NamedVertices):
     device : {"cpu", "gpu"}
     report : Report
     nbytes : int
-        Held now, in bytes.
+        Held by adjacency lists now, in bytes; what algorithms keep beside them is not counted.
 
     Raises
     ------

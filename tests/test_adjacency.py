@@ -154,6 +154,50 @@ def test_both_ways(xp, rows, bound, weighted, loops):
         assert np.array_equal(matrix, upper_matrix + np.triu(upper_matrix, 1).T)
 
 
+def arcs_of(lists):
+    """[(row, neighbor)] in the order of the lists, after a look at types."""
+    assert (lists.offsets.dtype, lists.neighbors.dtype) == (np.int64, np.int32)
+    assert lists.weights.size == 0
+    return list(zip(*(host(v).tolist() for v in (adjacency.rows_of(lists), lists.neighbors))))
+
+
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
+@pytest.mark.parametrize("rows, bound", [(0, 3), (0, 0), (1, 1), (3000, 40), (300, 200)])
+def test_without_loops_repetitions_and_weights(xp, rows, bound, weighted):
+    if not bound:
+        lists = Adjacency(xp.zeros(1, xp.int64), xp.empty(0, xp.int32), xp.empty(0))
+        assert arcs_of(adjacency.simplified(lists)) == []
+        assert arcs_of(adjacency.without_direction(lists)) == []
+        return
+    lists, major, minor, _ = lists_of(xp, rows, bound, weighted)
+    arcs = {(a, b) for a, b in zip(major.tolist(), minor.tolist()) if a != b}
+    assert arcs_of(adjacency.simplified(lists)) == sorted(arcs)
+    both = adjacency.without_direction(lists)
+    assert arcs_of(both) == sorted(arcs | {(b, a) for a, b in arcs})
+    assert both.offsets.size == bound + 1
+    # What is simple already is taken as it is, and weights are left behind.
+    again = adjacency.simplified(both)
+    assert again.neighbors is both.neighbors and again.offsets is both.offsets
+    weights = xp.ones(both.neighbors.size)
+    assert arcs_of(adjacency.simplified(Adjacency(both.offsets, both.neighbors, weights))) == (
+        arcs_of(both)
+    )
+
+
+def test_without_loops_alone_and_without_repetitions_alone(xp):
+    for pairs_, left in (
+        ([(0, 0), (0, 2), (2, 0), (2, 2)], [(0, 2), (2, 0)]),
+        ([(0, 1), (0, 1), (1, 0), (1, 0)], [(0, 1), (1, 0)]),
+        ([(0, 0), (1, 1), (1, 1)], []),
+        ([(0, 1), (1, 1), (2, 1)], [(0, 1), (2, 1)]),  # across rows nothing is repeated
+    ):
+        major, minor = (xp.asarray(v, xp.int32) for v in zip(*pairs_))
+        lists = adjacency.from_pairs([major, minor, None], 4, "keep")
+        assert arcs_of(adjacency.simplified(lists)) == left
+        both = sorted({*left, *((b, a) for a, b in left)})
+        assert arcs_of(adjacency.without_direction(lists)) == both
+
+
 def test_rows_of_each_arc(xp):
     lists, major, *_ = lists_of(xp, 5000, 300, weighted=False)
     rows = adjacency.rows_of(lists)

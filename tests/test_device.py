@@ -1,5 +1,7 @@
 """The switch between CPU and GPU, and the checks in front of kernels."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -142,6 +144,45 @@ def test_sources_name_their_file(stem):
     assert first == f'#line 1 "{path.as_posix()}"'
     assert text.splitlines()[0] == path.read_text().splitlines()[0]
     assert text.endswith(path.read_text().split('.cuh"\n')[-1])  # what it includes stands before
+
+
+def included_by(path):
+    """The .cuh files that a kernel's file names, and those that they name."""
+    named = re.findall(r'^#include "(\w+\.cuh)"$', path.read_text(), flags=re.M)
+    return {*named, *(other for name in named for other in included_by(path.with_name(name)))}
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_sources_hold_what_they_include_once(stem):
+    begins = re.findall(r'^#line 1 "(.*)"$', device.cuda_source(stem), flags=re.M)
+    expected = {f"{stem}.cu", *included_by(device.KERNELS / f"{stem}.cu")}
+    assert sorted(path.rsplit("/")[-1] for path in begins) == sorted(expected)
+    if stem == "cluster":  # grid.cuh by way of two others
+        assert expected == {"cluster.cu", "rows.cuh", "similar.cuh", "trees.cuh", "grid.cuh"}
+    assert "#include" not in device.cuda_source(stem)
+
+
+def test_lines_are_those_of_their_files_where_something_is_included_twice(tmp_path, monkeypatch):
+    texts = {
+        "a.cu": '// a\n#include "b.cuh"\n#include "c.cuh"\na4\n',
+        "b.cuh": '#include "c.cuh"\nb2\n',
+        "c.cuh": "c1\nc2\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(device, "KERNELS", tmp_path)
+    line, at, found = 0, "", {}
+    for text in device.cuda_source("a").splitlines():
+        directive = re.fullmatch(r'#line (\d+) "(.*)"', text)
+        if directive:
+            line, at = int(directive[1]), directive[2].rsplit("/")[-1]
+            continue
+        if text.strip() and not text.startswith("//"):
+            found.setdefault(text, []).append((at, line))
+        line += 1
+    assert found == {
+        "c1": [("c.cuh", 1)], "c2": [("c.cuh", 2)], "b2": [("b.cuh", 2)], "a4": [("a.cu", 4)],
+    }  # fmt: skip
 
 
 def ids(dtype=np.int64):

@@ -134,6 +134,78 @@ def test_traversals_keep_to_their_estimates(kind, algorithm, policy):
         assert peak <= needed + SLACK, f"{peak / ROWS:.1f} a row, estimate {needed / ROWS:.1f}"
 
 
+CLUSTERINGS = {
+    "scan": lambda edges: rg.scan(edges, epsilon=0.01, mu=2, memberships=True),
+    "scan_index": lambda edges: rg.ScanIndex(edges).query(0.01, 2, memberships=True),
+    "structural_similarity": rg.structural_similarity,
+}
+SIMILAR_CASES = [(kind, "directed") for kind in ("far apart, 850,000", "from 0, few")]
+SIMILAR_CASES += [("gaps, many", policy) for policy in ("directed", "weighted", "undirected")]
+
+
+def check_clustering(run, edges, algorithm):
+    needed = rg.estimate_memory(edges, algorithm).needed
+    result, peak = peak_of(lambda: run(edges))
+    assert peak <= needed + SLACK, f"{peak / ROWS:.1f} a row, estimate {needed / ROWS:.1f}"
+    return result
+
+
+@pytest.mark.parametrize("algorithm", CLUSTERINGS)
+@pytest.mark.parametrize("kind, policy", sorted(SIMILAR_CASES))
+def test_clusterings_keep_to_their_estimates(kind, policy, algorithm):
+    options, frame, run = POLICIES[policy], frame_with_weights(kind), CLUSTERINGS[algorithm]
+    run(rg.Graph(frame.head(100), **options))
+    check_clustering(run, rg.Graph(frame, **options), algorithm)
+    if policy == "directed":
+        check_clustering(run, frame[["source", "destination"]], algorithm)
+
+
+@pytest.mark.parametrize(
+    "algorithm, method", [("scan", "auto"), ("scan", "gpuscan"), ("scan_index", "auto")]
+)
+def test_clusterings_of_what_is_all_similar_keep_to_their_estimates(algorithm, method):
+    """All neighbors in one cluster; and borders that are in ten clusters each."""
+    random = np.random.default_rng(3)
+    one = {name: random.integers(0, 100_000, ROWS) for name in ("source", "destination")}
+    borders = {"source": random.permutation(ROWS) // 10,
+               "destination": 100_000 + random.integers(0, 1000, ROWS)}  # fmt: skip
+    for columns, mu, rows in ((one, 2, 100_000), (borders, 100, 990_000)):
+        frame = pandas.DataFrame(columns)
+        parameters = {"epsilon": 1e-6, "mu": mu, "memberships": True}
+
+        def run(edges):
+            if algorithm == "scan":
+                return rg.scan(edges, **parameters, method=method)  # noqa: B023
+            return rg.ScanIndex(edges).query(**parameters)  # noqa: B023
+
+        run(frame.head(100))
+        for edges in (rg.Graph(frame), frame):
+            assert len(check_clustering(run, edges, algorithm)) >= rows
+
+
+@pytest.mark.parametrize("algorithm", CLUSTERINGS)
+def test_a_star_takes_memory_for_its_leaves(algorithm):
+    """Not for their pairs; one list is as long as all others together."""
+    leaves = np.arange(ROWS)
+    star = pandas.DataFrame({"source": np.full(ROWS, ROWS), "destination": leaves})
+    run = CLUSTERINGS[algorithm]
+    run(star.head(100))
+    for edges in (rg.Graph(star), rg.Graph(star, directed=False), star):
+        check_clustering(run, edges, algorithm)
+
+
+@pytest.mark.parametrize("algorithm", CLUSTERINGS)
+def test_a_clustering_that_does_not_fit_is_not_begun(make_arrays, monkeypatch, algorithm):
+    graph = rg.Graph(make_arrays(columns_of(random_edges(52))))
+    needed = rg.estimate_memory(graph, algorithm).needed
+    monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
+    with pytest.raises(rg.NotEnoughMemory) as caught:
+        CLUSTERINGS[algorithm](graph)
+    assert (caught.value.needed, caught.value.free) == (needed, needed - 1)
+    monkeypatch.setattr(device, "free_memory", lambda xp: needed)
+    assert CLUSTERINGS[algorithm](graph) is not None
+
+
 # What estimates say
 
 

@@ -620,3 +620,11 @@ def test_order_of_similarities_is_exact(make_arrays):
     for (one, key), (other, other_key) in combinations(zip(exact, zip(whole, rest)), 2):
         assert (one < other) == (key < other_key)
         assert (one == other) == (key == other_key)
+
+
+def test_a_hub_where_there_is_no_cluster():
+    edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    roles = ["outlier", "hub", "outlier"]
+    result = pandas.DataFrame({"vertex": range(3), "cluster": [None] * 3, "role": roles})
+    with pytest.raises(rg.VerificationError, match="vertex 1 is a hub; it must be an outlier: no"):
+        rg.verify.scan(edges, result, epsilon=1, mu=3)

@@ -27,7 +27,7 @@ from .similarity import METHODS, common_neighbors, neighborhoods, offsets_of, un
 
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
-MOST_DIGITS = 5000  # of a Decimal, which can have more than memory does
+MOST_DIGITS = 1000  # of a Decimal, which can have more than memory has bytes
 LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; cluster.cu agrees
 
 
@@ -38,8 +38,8 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     ----------
     graph : Graph or edge frame
         Edges are taken as undirected; self-loops, repeated edges and weights are ignored. A
-        `Graph` keeps what was counted of it (8 bytes an edge), so that other parameters take less
-        time; for many of them see `ScanIndex`.
+        `Graph` keeps what was counted of it (8 bytes an edge, 16 if it is directed), so that other
+        parameters take less time; for many of them see `ScanIndex`.
     epsilon : float, Fraction or Decimal, above 0, at most 1
         Neighbors are similar if their similarity (see `structural_similarity`) is at least this.
         A float is taken as the decimal it prints as, and the comparison is exact.
@@ -103,23 +103,32 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
 def checked_epsilon(epsilon):
     """As a Fraction; a float as the decimal that it prints as."""
     try:
-        if isinstance(epsilon, (bool, np.bool_, str)):
-            raise TypeError
-        if isinstance(epsilon, (Fraction, Decimal, numbers.Integral)):
-            if isinstance(epsilon, Decimal) and abs(epsilon.adjusted()) > MOST_DIGITS:
-                raise ValueError
-            exact = Fraction(epsilon)
-        else:
-            plain = epsilon.item() if hasattr(epsilon, "item") else epsilon
-            exact = Fraction(str(epsilon) if isinstance(epsilon, np.floating) else repr(plain))
+        exact = _exact(epsilon)
     except (TypeError, ValueError, OverflowError):  # also NaN and infinity
         exact = None
     if exact is None or not 0 < exact <= 1:
-        raise GraphError(f"epsilon is {epsilon!r}; it must be a number above 0, at most 1")
+        raise GraphError(f"epsilon is {_shown(epsilon)}; it must be a number above 0, at most 1")
     return exact
 
 
+def _exact(number):
+    if isinstance(number, np.ndarray) and number.ndim == 0:
+        number = number[()]
+    if isinstance(number, (bool, np.bool_, str, np.timedelta64, np.ndarray)):
+        raise TypeError
+    if isinstance(number, Decimal):
+        digits = number.as_tuple().digits
+        if max(abs(number.adjusted()), len(digits)) > MOST_DIGITS:
+            raise ValueError
+    if isinstance(number, (Fraction, Decimal, numbers.Integral)):
+        return Fraction(number)
+    if isinstance(number, np.floating):
+        return Fraction(str(number))
+    return Fraction(repr(number.item() if hasattr(number, "item") else number))
+
+
 def checked_mu(mu):
+    """As an int."""
     try:
         if isinstance(mu, (bool, np.bool_)):
             raise TypeError
@@ -127,8 +136,15 @@ def checked_mu(mu):
     except TypeError:
         whole = 0
     if whole < 1:
-        raise GraphError(f"mu is {mu!r}; it must be a whole number, at least 1")
+        raise GraphError(f"mu is {_shown(mu)}; it must be a whole number, at least 1")
     return whole
+
+
+def _shown(value):
+    try:
+        return repr(value)
+    except ValueError:  # Python's own limit of digits
+        return "a number of thousands of digits"
 
 
 class Similar:
@@ -243,35 +259,43 @@ def cluster(similar, is_core):
 def cluster_by_turns(similar, mu):
     """The same as GPUSCAN finds it: from the pairs of similar neighbors, by sorting."""
     xp, vertices = similar.xp, similar.vertices
-    rows, neighbors = rows_of(similar.adjacency), similar.adjacency.neighbors
-    is_similar = xp.empty(similar.arcs, bool)
+    tails, heads = rows_of(similar.adjacency), similar.adjacency.neighbors
+    is_similar, is_core = xp.empty(similar.arcs, bool), cores_of(similar, mu)
     device.launch(
-        "cluster", "mark_similar", similar.arcs, *similar.limits[1:], rows, *similar.lists,
+        "cluster", "mark_similar", similar.arcs, *similar.limits[1:], tails, *similar.lists,
         is_similar, size=similar.arcs,
     )  # fmt: skip
-    ends = rows[is_similar], neighbors[is_similar]
-    mu = min(mu, vertices + 1)  # as in cores_of
-    is_core = xp.bincount(ends[0], minlength=vertices)[:vertices] + 1 >= mu
-    joined = is_core[ends[0]] & is_core[ends[1]]
+    is_similar &= is_core[tails]
     is_touched = xp.zeros(vertices, bool)
-    is_touched[ends[1][is_core[ends[0]] & ~is_core[ends[1]]]] = True
-    parents = link_by_turns(ends[0][joined], ends[1][joined], vertices, xp)
+    is_touched[heads[is_similar]] = True
+    is_touched &= ~is_core
+    is_similar &= is_core[heads]
+    ends = [tails[is_similar], heads[is_similar]]
+    del tails, is_similar
+    parents = link_by_turns(ends, vertices)
     return _finished(similar, is_core, _ids(is_core, xp), parents, _ids(is_touched, xp))
 
 
-def link_by_turns(tails, heads, vertices, xp):
+def link_by_turns(ends, vertices):
     """The root of every vertex's tree, from pairs given both ways: int32, shape (vertices,).
 
     A vertex links to the smallest of itself and its neighbors, in the next turn to the largest,
     and so on; then both ends of a pair are replaced by what they linked to. No pair is left when
-    every tree has one root, and ways to roots are halved until all are short.
+    every tree has one root, and ways to roots are halved until all are short. `ends` is emptied.
     """
-    parents, turn = xp.arange(vertices, dtype=xp.int32), 0
-    while tails.size:
-        pairs = xp.unique(tails.astype(xp.int64) << 32 | heads)
-        tails, heads = (pairs >> 32).astype(xp.int32), pairs.astype(xp.int32)
+    xp, turn = device.array_module(ends[0]), 0
+    parents = xp.arange(vertices, dtype=xp.int32)
+    while ends[0].size:
+        pairs = ends.pop(0).astype(xp.int64)
+        pairs <<= 32
+        pairs |= ends.pop()
+        pairs.sort()
+        heads = pairs.astype(xp.int32)
+        pairs >>= 32
+        tails = pairs.astype(xp.int32)
+        del pairs
         changes = xp.flatnonzero(tails[1:] != tails[:-1])
-        if turn % 2 == 0:  # in sorted pairs the first is the smallest
+        if turn % 2 == 0:  # of sorted pairs the first is the smallest
             at, choose = xp.concatenate((xp.zeros(1, changes.dtype), changes + 1)), xp.minimum
         else:
             last = xp.full(1, tails.size - 1, changes.dtype)
@@ -279,7 +303,7 @@ def link_by_turns(tails, heads, vertices, xp):
         parents[tails[at]] = choose(tails[at], heads[at])
         tails, heads = parents[tails], parents[heads]
         apart = tails != heads
-        tails, heads = tails[apart], heads[apart]
+        ends += [tails[apart], heads[apart]]
         turn += 1
     while True:
         above = parents[parents]

@@ -119,9 +119,8 @@ class ScanIndex(NamedVertices):
         offsets, _, order = sort_pairs([places.astype(xp.int32), descent], bound, with_order=True)
         self._cores = _permuted(rows, order)
         largest = int(self._sizes.max()) if self.num_vertices else 1
-        self._core_offsets = offsets[:largest]
-        if device.is_on_gpu(offsets):
-            self._core_offsets = self._core_offsets.get()
+        offsets = offsets[:largest]
+        self._core_offsets = offsets.get() if device.is_on_gpu(offsets) else offsets.copy()
 
     @property
     def num_edges(self):
@@ -275,9 +274,10 @@ def _permuted(values, order):
 
 
 def _several(values, what):
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        values = [values]
-    values = list(values.get() if device.is_on_gpu(values) else values)
+    values = values.get() if device.is_on_gpu(values) else values
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or not np.ndim(values):
+        return [values]
+    values = list(values)
     if not values:
         raise GraphError(f"{what} is empty; give at least one value")
     return values

@@ -33,7 +33,8 @@ extern "C" __global__ void mark_cores(long long vertices, long long mu, long lon
 }
 
 // is_core[v] of the candidates, which have at least mu - 1 neighbors and come in the order of the
-// level of the last neighbor that makes them cores.
+// level of the last neighbor that makes them cores. Neighbors above level floor + 1 are similar,
+// those below floor are not, and those between are in no order: there they are counted.
 extern "C" __global__ void mark_first_cores(long long count, long long mu, long long floor,
                                             long long numerator, long long denominator,
                                             const int *candidates, const long long *offsets,
@@ -43,11 +44,23 @@ extern "C" __global__ void mark_first_cores(long long count, long long mu, long 
                                (u64)numerator, (u64)denominator, floor};
   STRIDE(i, count) {
     const int vertex = candidates[i];
-    const long long arc = offsets[vertex] + mu - 2;
-    if (lists.similar(vertex, arc))
-      is_core[vertex] = true;
-    else if (lists.ends(vertex, arc))
-      break;
+    const long long begin = offsets[vertex], end = offsets[vertex + 1];
+    long long arc = begin + mu - 2;
+    const int last = lists.level(vertex, arc);
+    if (last < floor) break;
+    bool is = last > floor + 1;
+    if (!is) {
+      while (arc > begin && lists.level(vertex, arc - 1) <= floor + 1) arc--;
+      long long similar = arc - begin + 1;
+      for (; arc < end && similar < mu; arc++) {
+        if (lists.similar(vertex, arc))
+          similar++;
+        else if (lists.ends(vertex, arc))
+          break;
+      }
+      is = similar >= mu;
+    }
+    if (is) is_core[vertex] = true;
   }
 }
 

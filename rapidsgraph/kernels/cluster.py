@@ -74,11 +74,26 @@ def mark_first_cores(
     for part_ in prange(PARTS):
         for i in range(np.int64(part_), count, PARTS):
             vertex = np.uint64(candidates[np.uint64(i)])
-            arc = offsets[vertex] + mu - 2
-            if _similar(vertex, arc, neighbors, common, sizes, numerator, denominator):
-                is_core[vertex] = True
-            elif _ends(vertex, arc, floor, neighbors, common, sizes):
+            begin, end = offsets[vertex], offsets[vertex + np.uint64(1)]
+            arc = begin + mu - 2
+            last = _level(vertex, arc, neighbors, common, sizes)
+            if last < floor:
                 break
+            similar = mu
+            if last <= floor + 1:
+                while (
+                    arc > begin and _level(vertex, arc - 1, neighbors, common, sizes) <= floor + 1
+                ):
+                    arc -= 1
+                similar = arc - begin + 1
+                while arc < end and similar < mu:
+                    if _similar(vertex, arc, neighbors, common, sizes, numerator, denominator):
+                        similar += 1
+                    elif _ends(vertex, arc, floor, neighbors, common, sizes):
+                        break
+                    arc += 1
+            if similar >= mu:
+                is_core[vertex] = True
 
 
 @parallel

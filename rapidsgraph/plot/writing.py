@@ -25,5 +25,8 @@ def write(figure, path, dpi=150):
     if path is None:
         return
     path = Path(path).expanduser()
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
+    try:
+        with replacing(path) as file:
+            figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
+    except OSError as error:
+        raise GraphError(f"{path}: it could not be written ({error})") from error

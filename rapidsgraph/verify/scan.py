@@ -379,8 +379,8 @@ def _check_hubs(graph, given, lists, roles):
     if bool(wrong.any()):
         vertex = int(wrong.argmax())
         said, must_be = NAMES[int(roles[vertex])], NAMES[int(expected[vertex])]
-        found = [given.number(place) for place in (least[vertex], greatest[vertex]) if place < none]
         if int(expected[vertex]) == HUB:
+            found = given.number(least[vertex]), given.number(greatest[vertex])
             says = f"neighbors of it are in clusters {found[0]} and {found[1]}"
         elif int(least[vertex]) < none:
             says = f"its neighbors are in cluster {given.number(least[vertex])} alone"

@@ -1,0 +1,339 @@
+"""SCAN against closed forms, slow loops, the serial algorithm, and itself, turned and renamed."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import hypothesis.strategies as st
+import naive
+import numpy as np
+import pytest
+from clusterings import (
+    METHODS,
+    ROLES,
+    bipartite,
+    check_scan,
+    clique,
+    clustered,
+    cycle,
+    edges_of,
+    frame_columns,
+    lattice,
+    path,
+    rows_of,
+    small_graphs,
+    star,
+    thresholds,
+)
+from conftest import FrameMaker, columns_of, on_host, random_edges, to_pandas
+from hypothesis import given, settings
+from serial_scan import serial_scan
+
+import rapidsgraph as rg
+from rapidsgraph.algorithms import similarity
+from rapidsgraph.generate import grid, rmat, ssca2, uniform
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+both_methods = pytest.mark.parametrize("method", METHODS)
+
+CORE, BORDER, HUB, OUTLIER = ROLES
+NO = None
+TWO_CLIQUES = clique(range(4)) + clique(range(5, 9))  # 4 is between
+
+# Closed forms: (edges, epsilon, mu, [(cluster, role), ...] of vertices 0, 1, ...)
+CLOSED_FORMS = {
+    "one edge": ([(0, 1, 1)], 1, 2, [(0, CORE)] * 2),
+    "one edge, more wanted": ([(0, 1, 1)], 1, 3, [(NO, OUTLIER)] * 2),
+    "clique": (clique(range(6)), 1, 6, [(0, CORE)] * 6),
+    "clique, more wanted": (clique(range(6)), 0.01, 7, [(NO, OUTLIER)] * 6),
+    "star at its similarity": (star(7), 0.5, 3, [(0, CORE)] + [(0, BORDER)] * 7),
+    "star above it": (star(7), 0.51, 2, [(NO, OUTLIER)] * 8),
+    "star of cores": (star(7), 0.5, 2, [(0, CORE)] * 8),
+    "path": (path(range(5)), 0.66, 3, [(0, BORDER), *[(0, CORE)] * 3, (0, BORDER)]),
+    "path in two": (
+        path(range(5)), 0.67, 2, [(0, CORE), (0, CORE), (NO, HUB), (1, CORE), (1, CORE)],
+    ),
+    "cycle": (cycle(9), 0.66, 3, [(0, CORE)] * 9),
+    "cycle above its similarity": (cycle(9), 0.67, 2, [(NO, OUTLIER)] * 9),
+    "every vertex is a core": (cycle(4), 1, 1, [(v, CORE) for v in range(4)]),
+    "torus at its similarity": (lattice(6, 5), 0.4, 5, [(0, CORE)] * 30),
+    "torus above it": (lattice(6, 5), 0.4000000000000001, 2, [(NO, OUTLIER)] * 30),
+    # 2 / sqrt(4 * 9) between the sides
+    "complete bipartite": (bipartite(8, 3), Fraction(1, 3), 4, [(0, CORE)] * 11),
+    # no two cores are neighbors, and every border has the same to choose from
+    "complete bipartite, one side": (
+        bipartite(8, 3), Fraction(1, 3), 5, [(0, BORDER)] * 8 + [(v, CORE) for v in range(3)],
+    ),
+    "cliques with an edge between": (
+        clique(range(4)) + clique(range(4, 8)) + [(3, 4, 1)], 0.7, 3,
+        [(0, CORE)] * 4 + [(1, CORE)] * 4,
+    ),
+    "cliques with a hub between": (
+        TWO_CLIQUES + edges_of([(3, 4), (4, 5)]), 0.7, 3,
+        [(0, CORE)] * 4 + [(NO, HUB)] + [(1, CORE)] * 4,
+    ),
+    "a neighbor of one clique is no hub": (
+        TWO_CLIQUES + edges_of([(3, 4), (2, 4)]), 0.8, 3,
+        [(0, CORE)] * 4 + [(NO, OUTLIER)] + [(1, CORE)] * 4,
+    ),
+    "the tie of a border": (
+        TWO_CLIQUES + edges_of([(5, 4), (4, 3)]), 0.4, 5,
+        [*[(0, BORDER)] * 3, (0, CORE), (0, BORDER), (1, CORE), *[(1, BORDER)] * 3],
+    ),
+    "a border of its most similar core": (
+        TWO_CLIQUES + edges_of([(4, 3), (4, 5), (4, 6)]), 0.4, 5,
+        [*[(1, BORDER)] * 3, (1, CORE), (0, BORDER), (0, CORE), (0, CORE), *[(0, BORDER)] * 2],
+    ),
+    "numbers fall with size": (
+        clique(range(2)) + clique(range(2, 5)) + clique(range(5, 9)) + clique(range(9, 12)), 1, 2,
+        [(3, CORE)] * 2 + [(1, CORE)] * 3 + [(0, CORE)] * 4 + [(2, CORE)] * 3,
+    ),
+    "self-loops alone": (edges_of([(0, 0), (1, 1)]), 0.1, 2, [(NO, OUTLIER)] * 2),
+    "vertices alone": ([], 0.1, 2, [(NO, OUTLIER)] * 3),
+    "vertices alone are cores": ([], 1, 1, [(v, CORE) for v in range(3)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_closed_forms(make_arrays, name):
+    edges, epsilon, mu, expected = CLOSED_FORMS[name]
+    graph = rg.Graph(make_arrays(frame_columns(edges)), vertices=len(expected))
+    found = check_scan(graph, edges, epsilon, mu, range(len(expected)), rg.ScanIndex(graph))
+    assert found == dict(enumerate(expected))
+    clusters = len({cluster for cluster, _ in expected} - {None})
+    result = rg.scan(graph, epsilon=epsilon, mu=mu)
+    assert rg.verify.scan(graph, result, epsilon=epsilon, mu=mu) == clusters
+
+
+def test_memberships_of_a_border(make_frame):
+    """0.52 to a core of each clique; its own cluster first."""
+    edges, *parameters, expected = CLOSED_FORMS["the tie of a border"]
+    found = rg.scan(
+        make_frame(frame_columns(edges)), epsilon=parameters[0], mu=parameters[1], memberships=True
+    )
+    rows = [(vertex, *row) for vertex, row in enumerate(expected)]
+    assert rows_of(found) == [*rows[:5], (4, 1, "border"), *rows[5:]]
+    once = to_pandas(found).drop_duplicates("vertex")
+    assert once["vertex"].tolist() == list(range(9))
+
+
+# Against slow loops
+
+
+ENDS = st.tuples(st.integers(0, 12), st.integers(0, 12), st.just(1))
+EPSILONS = st.one_of(
+    st.floats(0, 1, exclude_min=True),
+    st.fractions(0, 1, max_denominator=30).filter(bool),
+    st.decimals("0.01", 1, places=2),
+)
+
+
+@given(st.data(), st.lists(ENDS, max_size=50), st.integers(1, 6))
+@settings(max_examples=200)
+def test_small_graphs_agree_with_naive(data, edges, mu):
+    """At any epsilon and on a similarity; of a frame and of graphs of every kind."""
+    frame = FrameMaker("arrays")(frame_columns(edges))
+    vertices = data.draw(st.sampled_from([(), range(15)]))
+    kinds = {
+        "directed": {},
+        "undirected": {"directed": False},
+        "keep": {"multi_edges": "keep", "self_loops": "keep"},
+        "keep, undirected": {"directed": False, "multi_edges": "keep", "self_loops": "keep"},
+    }
+    kind = data.draw(st.sampled_from(["frame", *kinds]))
+    if kind == "frame":
+        graph, vertices = frame, ()
+    else:
+        graph = rg.Graph(frame, vertices=vertices or None, **kinds[kind])
+    on_similarities = thresholds(edges)
+    epsilons = {data.draw(EPSILONS)}
+    if on_similarities:
+        epsilons |= set(data.draw(st.lists(st.sampled_from(on_similarities), max_size=2)))
+    for epsilon in epsilons:
+        check_scan(graph, edges, epsilon, mu, vertices)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hundreds_of_graphs_at_once(make_arrays, seed):
+    """Beside each other in one frame; at round numbers and on what is similar in them."""
+    random = np.random.default_rng(seed)
+    edges = small_graphs(seed, 400, vertices=8 + 2 * (seed % 3))
+    graph = rg.Graph(make_arrays(frame_columns(edges)), directed=bool(seed % 2))
+    index = rg.ScanIndex(graph)
+    on_similarities = thresholds(edges)
+    for mu in range(1, 7):
+        exact = on_similarities[random.integers(len(on_similarities))]
+        for epsilon in (exact, round(random.uniform(0.3, 1), 2)):
+            check_scan(graph, edges, epsilon, mu, (), index)
+            found = rg.scan(graph, epsilon=epsilon, mu=mu)
+            assert rg.verify.scan(graph, found, epsilon=epsilon, mu=mu) > 0
+
+
+def generated(frame):
+    return {name: frame[name].to_numpy() for name in ("source", "destination")}
+
+
+def cliques_and_hubs():
+    """A clique of 200 whose first vertices hang on two stars of 3,000 that share leaves."""
+    ends = [(a, b) for a, b, _ in clique(range(200))]
+    ends += [(300, 302 + leaf) for leaf in range(3000)]
+    ends += [(301, 1302 + leaf) for leaf in range(3000)] + [(300, 301), (0, 300), (1, 301)]
+    names = np.random.default_rng(3).permutation(4302)
+    source, destination = names[np.array(ends).T]
+    return {"source": source, "destination": destination}
+
+
+LARGE = {
+    "rmat": lambda: generated(rmat(10, 16, seed=1, device="cpu")),
+    "sparse rmat": lambda: generated(rmat(12, 2, seed=2, device="cpu")),
+    "ssca2": lambda: generated(ssca2(3000, max_clique=50, seed=3, device="cpu")),
+    "grid": lambda: generated(grid(50, keep=0.9, seed=4, device="cpu")),
+    "uniform": lambda: generated(uniform(300, 20_000, seed=5, device="cpu")),
+    "cliques and hubs": cliques_and_hubs,
+}
+
+
+@pytest.mark.parametrize("shape", LARGE)
+def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
+    monkeypatch.setattr(similarity, "FEW", 2)
+    monkeypatch.setattr(similarity, "SOME", 10)
+    monkeypatch.setattr(similarity, "MOST_SLOTS", 64)
+    columns = LARGE[shape]()
+    graph = rg.Graph(make_arrays(columns))
+    edges = edges_of(zip(*(values.tolist() for values in columns.values())))
+    index = rg.ScanIndex(graph)
+    for epsilon, mu in [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]:
+        found = check_scan(graph, edges, epsilon, mu, (), index)
+        clusters = len({cluster for cluster, _ in found.values()} - {None})
+        result = rg.scan(graph, epsilon=epsilon, mu=mu)
+        assert rg.verify.scan(graph, result, epsilon=epsilon, mu=mu) == clusters
+
+
+# What may not matter
+
+
+def test_neither_order_nor_direction_nor_weights_of_rows_matter(make_arrays):
+    edges = random_edges(31, 60, 300)
+    expected = naive.scan(edges, 0.45, 3)
+    turned = [(b, a, w) if w < 2 else (a, b, w) for a, b, w in edges][::-1]
+    both = edges + [(b, a, -1) for a, b, _ in edges]
+    for rows in (edges, turned, both, edges[50:] + turned + [(4, 4, 1)]):
+        frame = make_arrays(columns_of(rows))
+        for method in METHODS:
+            assert clustered(rg.scan(frame, epsilon=0.45, method=method)) == expected
+    frame = make_arrays(columns_of(edges))
+    for options in (
+        {"weight": "weight", "multi_edges": "sum"},
+        {"weight": "weight", "directed": False, "multi_edges": "max"},
+        {"multi_edges": "keep", "self_loops": "keep"},
+        {"directed": False, "multi_edges": "keep", "self_loops": "keep"},
+    ):
+        graph = rg.Graph(frame, **options)
+        assert clustered(rg.scan(graph, epsilon=0.45)) == expected
+        assert clustered(rg.ScanIndex(graph).query(0.45)) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20), st.just(1)), min_size=8),
+    st.randoms(use_true_random=False),
+    st.sampled_from([0.4, 0.5, 0.6, 0.7]),
+    st.integers(2, 4),
+)
+@settings(max_examples=50)
+def test_names_only_order_what_is_equal(edges, random, epsilon, mu):
+    """Names in the same order give the same numbers; any give the same cores, and who is in none.
+
+    Of those that touch no border of several clusters also the same hubs and outliers.
+    """
+    make = FrameMaker("arrays")
+    found = clustered(rg.scan(make(frame_columns(edges)), epsilon=epsilon, mu=mu))
+    rising = {name: 3 * name - 7 for name in found}
+    shuffled = dict(zip(found, random.sample(list(found), len(found))))
+    again = []
+    for names in (rising, shuffled):
+        renamed = frame_columns([(names[a], names[b], 1) for a, b, _ in edges])
+        result = clustered(rg.scan(make(renamed), epsilon=epsilon, mu=mu))
+        again.append({name: result[names[name]] for name in found})
+    assert again[0] == found
+    cores = {name: cluster for name, (cluster, role) in found.items() if role == "core"}
+    others = {name: cluster for name, (cluster, role) in again[1].items() if role == "core"}
+    assert len(set(zip(cores.values(), others.values()))) == len(set(cores.values()))
+    assert cores.keys() == others.keys() and len(set(others.values())) == len(set(cores.values()))
+    for name, (_, role) in found.items():
+        assert (role == "border") == (again[1][name][1] == "border")
+        assert (again[1][name][0] is None) == (role in ("hub", "outlier"))
+
+
+def test_every_time_the_same(make_arrays):
+    graph = rg.Graph(make_arrays(generated(rmat(13, 8, seed=6, device="cpu"))))
+    index = rg.ScanIndex(graph)
+    first = rows_of(rg.scan(graph, epsilon=0.3, memberships=True))
+    assert {role for *_, role in first} == set(ROLES)
+    for _ in range(12):
+        assert rows_of(rg.scan(graph, epsilon=0.3, memberships=True)) == first
+        assert rows_of(index.query(0.3, memberships=True)) == first
+
+
+def test_a_star_of_a_million_leaves(make_arrays):
+    """2 / sqrt(2 * 1,000,001) = 0.00141: a core with borders, or nothing at all."""
+    leaves = np.arange(1, 1_000_001)
+    graph = rg.Graph(make_arrays({"source": leaves, "destination": leaves * 0}), vertices=1_000_001)
+    index = rg.ScanIndex(graph)
+    for epsilon, cluster, hub, leaf in (
+        (0.001414, 0, "core", "border"), (0.0015, -1, "outlier", "outlier"),
+    ):  # fmt: skip
+        for result in (rg.scan(graph, epsilon=epsilon), index.query(epsilon)):
+            clusters, roles = on_host(result["cluster"]), on_host(result["role"])
+            codes = {role: ROLES.index(role) if make_arrays.on_gpu else role for role in ROLES}
+            assert np.all(clusters == cluster) and clusters.size == 1_000_001
+            assert roles[0] == codes[hub] and np.all(roles[1:] == codes[leaf])
+
+
+# Real graphs
+
+
+def real(name):
+    file = DATA / f"{name}.parquet"
+    if not file.exists():
+        pytest.skip(f"{file.name} is not in ../shared/data, so this graph was not clustered")
+    return rg.read_edges(file, device="cpu")
+
+
+def sizes_of(result, role=None):
+    members = result if role is None else result[result["role"] == role]
+    return np.bincount(members["cluster"].dropna().astype(int)).tolist()
+
+
+@both_methods
+def test_political_books(method):
+    books = real("polbooks")
+    found = rg.scan(books, epsilon=0.35, mu=2, method=method)
+    assert sizes_of(found) == [104]
+    found = rg.scan(books, epsilon=0.4, mu=3, method=method)
+    assert (sizes_of(found), sizes_of(found, "core")) == ([40, 39, 20], [39, 39, 18])
+    assert rg.verify.scan(books, found, epsilon=0.4, mu=3) == 3
+
+
+@both_methods
+def test_collaborations(method):
+    edges = real("ca-GrQc")
+    found = rg.scan(edges, epsilon=0.5, mu=4, method=method)
+    assert len(sizes_of(found)) == 365
+    assert rg.verify.scan(edges, found, epsilon=0.5, mu=4) == 365
+
+
+@pytest.mark.parametrize("name", ["ca-CondMat", "email-Enron"])
+@pytest.mark.parametrize("epsilon, mu", [(0.5, 3), (0.3, 6), (0.7, 2)])
+def test_cores_are_partitioned_as_by_the_serial_algorithm(name, epsilon, mu):
+    graph = rg.Graph(real(name))
+    lists = similarity.neighborhoods(graph)
+    p, q = Fraction(repr(epsilon)).as_integer_ratio()
+    clusters, roles = serial_scan(lists.offsets, lists.neighbors, p, q, mu)
+    found = rg.scan(graph, epsilon=epsilon, mu=mu)
+    cores = np.flatnonzero(roles == 0)
+    np.testing.assert_array_equal(np.flatnonzero(found["role"] == "core"), cores)
+    ours = found["cluster"].fillna(-1).to_numpy(int)
+    pairs = np.unique([ours[cores], clusters[cores]], axis=1).shape[1]
+    assert pairs == np.unique(ours[cores]).size == np.unique(clusters[cores]).size > 100
+    np.testing.assert_array_equal(ours < 0, clusters < 0)
+    assert rg.verify.scan(graph, found, epsilon=epsilon, mu=mu) == pairs
