@@ -76,16 +76,29 @@ def without_direction(lists):
     return both_ways(from_pairs(pairs, count, "first"))
 
 
-def simplified(lists, is_simple=False):
-    """Without self-loops, repeated neighbors and weights; the same lists where there are none."""
+def simplified(lists, *, is_merged=False, is_loopless=False):
+    """Lists of both directions without self-loops, repeated neighbors and weights.
+
+    The same lists where there are none; what the build has merged or dropped is not looked for.
+    """
     neighbors, offsets = lists.neighbors, lists.offsets
-    xp = device.array_module(neighbors)
-    if neighbors.size and not is_simple:
+    xp, arcs = device.array_module(neighbors), neighbors.size
+    if is_merged and not is_loopless:  # a loop is one arc, other edges are two
+        is_loopless = 2 * int(count_later(lists).sum()) == arcs
+    if arcs and not (is_merged and is_loopless):
         keep = rows_of(lists) != neighbors
         keep &= _is_first(lists)
         if not bool(keep.all()):
             neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
     return Adjacency(offsets, neighbors, xp.empty(0))
+
+
+def count_later(lists):
+    """How many neighbors of each row are not before it: int64."""
+    xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
+    later = xp.empty(count, xp.int64)
+    device.launch("build", "count_later", count, lists.offsets, lists.neighbors, later, size=count)
+    return later
 
 
 def rows_of(lists):

@@ -232,9 +232,14 @@ class Graph(NamedVertices):
         return [self.__dict__[name] for name in ("outgoing", "incoming") if name in self.__dict__]
 
     @property
-    def is_simple(self):
-        """Whether it was built without self-loops and parallel edges."""
-        return self._self_loops == "drop" and self._multi_edges != "keep"
+    def is_merged(self):
+        """Whether there are no parallel edges, since the build has merged them."""
+        return self._multi_edges != "keep"
+
+    @property
+    def is_loopless(self):
+        """Whether there are no self-loops, since the build has dropped them."""
+        return self._self_loops == "drop"
 
     @property
     def vertices(self):

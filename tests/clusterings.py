@@ -15,14 +15,16 @@ METHODS = ("auto", "gpuscan")
 # With such a table for half of it an upper list of 33 has two parts; all owners count for them.
 SMALL_TABLES = {"MOST_SLOTS": 64}
 # Who counts for an owner, by its neighbors: a thread up to FEW, a warp up to SOME, a block.
+BY_TRIANGLES = {"MERGED": 0}  # also where all lists are short
 COUNTERS = {
     "as they are": {},
-    "small tables": SMALL_TABLES,
-    "threads": {"FEW": 10**9, "SOME": 10**9},
-    "warps up to 128": {"FEW": 0},
-    "blocks": {"FEW": 0, "SOME": 0},
-    "blocks, small tables": {"FEW": 0, "SOME": 0, **SMALL_TABLES},
-    "all kinds": {"FEW": 2, "SOME": 10, **SMALL_TABLES},
+    "by triangles": BY_TRIANGLES,
+    "small tables": {**BY_TRIANGLES, **SMALL_TABLES},
+    "threads": {**BY_TRIANGLES, "FEW": 10**9, "SOME": 10**9},
+    "warps up to 128": {**BY_TRIANGLES, "FEW": 0},
+    "blocks": {**BY_TRIANGLES, "FEW": 0, "SOME": 0},
+    "blocks, small tables": {**BY_TRIANGLES, "FEW": 0, "SOME": 0, **SMALL_TABLES},
+    "all kinds": {**BY_TRIANGLES, "FEW": 2, "SOME": 10, **SMALL_TABLES},
 }
 
 

@@ -395,7 +395,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Figure, "savefig", savefig)
     (tmp_path / "a.png").write_text("what was there")
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(rg.GraphError, match=r"a\.png: it could not be written \(disk full\)"):
         plot.adjacency(edges(), found(), tmp_path / "a.png")
     assert os.listdir(tmp_path) == ["a.png"]
     assert (tmp_path / "a.png").read_text() == "what was there"

@@ -275,7 +275,8 @@ def _permuted(values, order):
 
 def _several(values, what):
     values = values.get() if device.is_on_gpu(values) else values
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or not np.ndim(values):
+    is_one = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")
+    if is_one or getattr(values, "ndim", 1) == 0:
         return [values]
     values = list(values)
     if not values:

@@ -7,12 +7,13 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 """
 
 from .. import device
-from ..adjacency import rows_of, simplified, without_direction
+from ..adjacency import count_later, rows_of, simplified, without_direction
 from ..graph import Graph
 from ..inputs import check_choice
 from ..memory import check_fits, estimate_memory
 
 METHODS = ("auto", "gpuscan")
+MERGED = 16  # neighbors of all vertices: up to so many, lists are merged as they are
 FEW, SOME = 8, 128  # neighbors of a vertex that a thread, a warp counts for alone
 # Places in the tables of a warp and, at most, of a block.
 SLOTS, MOST_SLOTS = 512, 8192
@@ -63,13 +64,8 @@ def structural_similarity(graph, *, method="auto"):
     needed = estimate_memory(graph, "structural_similarity").needed
     check_fits(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
-    count = graph.num_vertices
-    later = xp.empty(count, xp.int64)
-    device.launch(
-        "similarity", "count_later", count, lists.offsets, lists.neighbors, later, size=count
-    )
-    starts = offsets_of(later)
-    edges = int(starts[-1])
+    count, edges = graph.num_vertices, common.size // 2
+    starts = offsets_of(count_later(lists))
     ends = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
     similarities = xp.empty(edges)
     device.launch(
@@ -90,7 +86,8 @@ def neighborhoods(graph):
     def make():
         if graph.directed:
             return without_direction(graph.built[0])
-        return simplified(graph.outgoing, is_simple=graph.is_simple)
+        facts = {"is_merged": graph.is_merged, "is_loopless": graph.is_loopless}
+        return simplified(graph.outgoing, **facts)
 
     return graph.kept("neighborhoods", make)
 
@@ -115,11 +112,15 @@ def _by_triangles(lists):
     vertices, arcs = offsets.size - 1, neighbors.size
     size = vertices + arcs
     degrees = xp.diff(offsets).astype(xp.int32)
+    common = xp.empty(arcs, xp.int32)
+    if not arcs or int(degrees.max()) <= MERGED:
+        device.launch("similarity", "merge_few", vertices, offsets, neighbors, common, size=size)
+        return common
     upper_offsets = xp.empty(vertices, xp.int64)
     device.launch(
         "similarity", "count_upper", vertices, offsets, neighbors, degrees, upper_offsets, size=size
     )
-    longest = int(upper_offsets.max()) if vertices else 0
+    longest = int(upper_offsets.max())
     upper_offsets = offsets_of(upper_offsets)
     upper, triangles = xp.empty(arcs // 2, xp.int32), xp.zeros(arcs // 2, xp.int32)
     device.launch(
@@ -144,7 +145,6 @@ def _by_triangles(lists):
                     offsets, neighbors, upper_offsets, upper, triangles,
                     size=size, threads=threads, shared_bytes=8 * slots * tables,
                 )  # fmt: skip
-    common = xp.empty(arcs, xp.int32)
     device.launch(
         "similarity", "spread", vertices, offsets, neighbors, degrees, upper_offsets, upper,
         triangles, common, size=size,

@@ -95,3 +95,20 @@ extern "C" __global__ void reduce_runs(long long runs, long long count, const lo
     reduced[run] = value;
   }
 }
+
+// later[r] = neighbors of r from r itself on.
+extern "C" __global__ void count_later(long long count, const long long *offsets,
+                                       const int *neighbors, long long *later) {
+  STRIDE(row, count) {
+    long long begin = offsets[row], end = offsets[row + 1];
+    later[row] = end;
+    while (begin < end) {
+      const long long middle = (begin + end) / 2;
+      if (neighbors[middle] < row)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    later[row] -= begin;
+  }
+}

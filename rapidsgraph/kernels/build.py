@@ -89,3 +89,18 @@ def reduce_runs(runs, count, starts, weights, how, reduced):
                 else:
                     value = max(value, weight)
         reduced[run] = value
+
+
+@parallel
+def count_later(count, offsets, neighbors, later):
+    for row_ in prange(count):
+        row = np.int64(row_)
+        begin, end = offsets[row], offsets[row + 1]
+        last = end
+        while begin < end:
+            middle = (begin + end) // 2
+            if neighbors[middle] < row:
+                begin = middle + 1
+            else:
+                end = middle
+        later[row] = last - begin

@@ -320,6 +320,27 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
   });
 }
 
+// common[arc] where all lists are short: they are merged, a thread a vertex.
+extern "C" __global__ void merge_few(long long vertices, const long long *offsets,
+                                     const int *neighbors, int *common) {
+  STRIDE(row, vertices) {
+    const long long begin = offsets[row], end = offsets[row + 1];
+    for (long long arc = begin; arc < end; arc++) {
+      const int neighbor = neighbors[arc];
+      long long i = begin, j = offsets[neighbor];
+      const long long other_end = offsets[neighbor + 1];
+      int found = 0;
+      while (i < end && j < other_end) {
+        const int one = neighbors[i], other = neighbors[j];
+        found += one == other;
+        i += one <= other;
+        j += other <= one;
+      }
+      common[arc] = found + 2;
+    }
+  }
+}
+
 // common[arc] of the arcs to later vertices: 4 neighbors of one end against 8 of the other, a
 // warp at a time, over both whole lists.
 extern "C" __global__ void compare_lists(long long arcs, const int *rows, const long long *offsets,
@@ -372,11 +393,4 @@ extern "C" __global__ void list_edges(long long vertices, const long long *offse
       similarities[arc + shift] = common[arc] / sqrt(size * other);
     }
   });
-}
-
-// later[v] = neighbors of v that come after it.
-extern "C" __global__ void count_later(long long vertices, const long long *offsets,
-                                       const int *neighbors, long long *later) {
-  STRIDE(row, vertices)
-  later[row] = offsets[row + 1] - position(neighbors, offsets[row], offsets[row + 1], (int)row);
 }

@@ -210,23 +210,38 @@ def spread(vertices, offsets, neighbors, degrees, upper_offsets, upper, triangle
                     common[np.uint64(arc)] = triangles[np.uint64(place)] + 2
 
 
+@serial
+def _common(row, neighbor, offsets, neighbors):
+    """Vertices in both closed neighborhoods, by merging whole lists."""
+    i, end = offsets[row], offsets[row + np.uint64(1)]
+    j, other_end = offsets[neighbor], offsets[neighbor + np.uint64(1)]
+    found = 2
+    while i < end and j < other_end:
+        one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
+        found += one == other
+        i += one <= other
+        j += other <= one
+    return found
+
+
+@parallel
+def merge_few(vertices, offsets, neighbors, common):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                common[np.uint64(arc)] = _common(np.uint64(row), neighbor, offsets, neighbors)
+
+
 @parallel
 def compare_lists(arcs, rows, offsets, neighbors, common):
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
             row, neighbor = np.uint64(rows[np.uint64(arc)]), np.uint64(neighbors[np.uint64(arc)])
-            if row > neighbor:
-                continue
-            i, end = offsets[row], offsets[row + np.uint64(1)]
-            j, other_end = offsets[neighbor], offsets[neighbor + np.uint64(1)]
-            found = 0
-            while i < end and j < other_end:
-                one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
-                found += one == other
-                i += one <= other
-                j += other <= one
-            common[np.uint64(arc)] = found + 2
+            if row < neighbor:
+                common[np.uint64(arc)] = _common(row, neighbor, offsets, neighbors)
 
 
 @parallel
@@ -257,11 +272,3 @@ def list_edges(vertices, offsets, neighbors, common, starts, sources, destinatio
                 sources[place] = row
                 destinations[place] = neighbor
                 similarities[place] = common[np.uint64(arc)] / math.sqrt(size * other)
-
-
-@parallel
-def count_later(vertices, offsets, neighbors, later):
-    for row_ in prange(vertices):
-        row = np.int64(row_)
-        begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
-        later[np.uint64(row)] = end - _position(neighbors, begin, end, row)

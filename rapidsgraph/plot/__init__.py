@@ -1,4 +1,12 @@
-"""Pictures of results. Matplotlib is imported on use, and no window system is needed."""
+"""Pictures of results. Matplotlib is imported on use, and no window system is needed.
+
+Examples
+--------
+>>> import pandas, rapidsgraph as rg
+>>> edges = pandas.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]})
+>>> rg.plot.adjacency(edges, rg.scan(edges, epsilon=0.8)).axes[0].get_title()
+'4 vertices, 1 cluster, 0 hubs, 1 outlier'
+"""
 
 from .adjacency import adjacency
 from .distribution import POINTS, distribution
