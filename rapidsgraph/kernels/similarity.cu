@@ -320,23 +320,26 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
   });
 }
 
-// common[arc] where all lists are short: they are merged, a thread a vertex.
+// common[arc] where all lists are short: they are merged, a thread a vertex and its later
+// neighbors.
 extern "C" __global__ void merge_few(long long vertices, const long long *offsets,
                                      const int *neighbors, int *common) {
   STRIDE(row, vertices) {
     const long long begin = offsets[row], end = offsets[row + 1];
     for (long long arc = begin; arc < end; arc++) {
       const int neighbor = neighbors[arc];
-      long long i = begin, j = offsets[neighbor];
-      const long long other_end = offsets[neighbor + 1];
-      int found = 0;
+      if (neighbor < row) continue;
+      const long long other_begin = offsets[neighbor], other_end = offsets[neighbor + 1];
+      long long i = begin, j = other_begin, back = other_begin;
+      int found = 2;
       while (i < end && j < other_end) {
         const int one = neighbors[i], other = neighbors[j];
         found += one == other;
         i += one <= other;
         j += other <= one;
       }
-      common[arc] = found + 2;
+      while (neighbors[back] != row) back++;
+      common[arc] = common[back] = found;
     }
   }
 }

@@ -10,11 +10,12 @@ import numpy as np
 from numba import prange
 
 from . import parallel, serial
-from .intrinsics import add_at
+from .intrinsics import add_at, prefetch
 
 PARTS = 64
 NOBODY = np.int32(-1)
 FETCHED = 64  # owners that a thread takes at a time
+AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 
 
 @serial
@@ -37,22 +38,26 @@ def _position(values, begin, end, key):
 
 @parallel
 def count_upper(vertices, offsets, neighbors, degrees, sizes):
+    last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
             size = 0
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
                 size += _is_above(degrees, row, neighbors[np.uint64(arc)])
             sizes[np.uint64(row)] = size
 
 
 @parallel
 def gather_upper(vertices, offsets, neighbors, degrees, upper_offsets, upper):
+    last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
             place = upper_offsets[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
                 neighbor = neighbors[np.uint64(arc)]
                 if _is_above(degrees, row, neighbor):
                     upper[np.uint64(place)] = neighbor
@@ -129,7 +134,12 @@ def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hi
         vertex = np.uint32(upper[np.uint64(place)])
         keys[_slot(keys, mask, shift, np.int32(vertex))] = vertex
         bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
-    for arc in range(offsets[np.uint64(x)], offsets[np.uint64(x + 1)]):
+    end = offsets[np.uint64(x + 1)]
+    for arc in range(offsets[np.uint64(x)], end):
+        ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, end - 1))])
+        prefetch(upper_offsets, ahead)
+        ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, end - 1))])
+        prefetch(upper, np.uint64(upper_offsets[ahead]))
         y = np.int64(neighbors[np.uint64(arc)])
         begin = upper_offsets[np.uint64(y)]
         length = upper_offsets[np.uint64(y + 1)] - begin
@@ -194,11 +204,19 @@ def count_many(count, chosen, next, slots, offsets, neighbors, upper_offsets, up
 
 @parallel
 def spread(vertices, offsets, neighbors, degrees, upper_offsets, upper, triangles, common):
+    last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
             edge = upper_offsets[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
+                prefetch(degrees, ahead)
+                prefetch(upper_offsets, ahead)
+                ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))])
+                middle = (upper_offsets[ahead] + upper_offsets[ahead + np.uint64(1)]) >> 1
+                prefetch(upper, np.uint64(middle))
+                prefetch(triangles, np.uint64(middle))
                 neighbor = np.int64(neighbors[np.uint64(arc)])
                 if _is_above(degrees, row, neighbor):
                     common[np.uint64(arc)] = triangles[np.uint64(edge)] + 2
@@ -226,12 +244,25 @@ def _common(row, neighbor, offsets, neighbors):
 
 @parallel
 def merge_few(vertices, offsets, neighbors, common):
+    last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
-                common[np.uint64(arc)] = _common(np.uint64(row), neighbor, offsets, neighbors)
+                ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
+                prefetch(offsets, ahead)
+                ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))])
+                prefetch(neighbors, np.uint64(offsets[ahead]))
+                prefetch(common, np.uint64(offsets[ahead]))
+                if neighbor < np.uint64(row):
+                    continue
+                found = _common(np.uint64(row), neighbor, offsets, neighbors)
+                back = np.uint64(offsets[neighbor])
+                while neighbors[back] != row:
+                    back += np.uint64(1)
+                common[np.uint64(arc)] = found
+                common[back] = found
 
 
 @parallel
