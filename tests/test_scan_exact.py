@@ -16,7 +16,8 @@ from numba import prange
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.adjacency import Adjacency
-from rapidsgraph.algorithms.scan import LEVELS, Similar, checked_epsilon, least_above
+from rapidsgraph.algorithms.clustering import LEVELS, Similar, least_above
+from rapidsgraph.algorithms.scan import checked_epsilon
 from rapidsgraph.kernels.intrinsics import add_at, high_product
 
 MOST = 2**31 - 1  # what a size can be

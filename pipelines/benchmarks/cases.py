@@ -16,7 +16,7 @@ import numpy as np
 import rapidsgraph as rg
 from rapidsgraph.adjacency import rows_of
 from rapidsgraph.algorithms import similarity
-from rapidsgraph.algorithms.scan import CORE, ROLES
+from rapidsgraph.algorithms.clustering import CORE, ROLES
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 

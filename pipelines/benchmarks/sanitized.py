@@ -181,7 +181,7 @@ def clusters():
 
 def codes(answer):
     """A result of scan with roles by their places, as CuPy arrays have them."""
-    from rapidsgraph.algorithms.scan import ROLES
+    from rapidsgraph.algorithms.clustering import ROLES
 
     roles = answer["role"]
     if roles.dtype == object:

@@ -20,18 +20,8 @@ from ..inputs import check_choice
 from ..memory import check_fits, estimate_memory
 from ..named import NamedVertices
 from ..sorting import sort_pairs
-from .scan import (
-    CORE,
-    HUB,
-    LEVELS,
-    OUTLIER,
-    Similar,
-    checked_epsilon,
-    checked_mu,
-    closed_sizes,
-    cluster,
-    clustering_frame,
-)
+from .clustering import CORE, HUB, LEVELS, OUTLIER, Similar, closed_sizes, cluster
+from .scan import checked_epsilon, checked_mu, clustering_frame
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
 STORED = ("offsets", "neighbors", "common", "cores", "core_offsets")

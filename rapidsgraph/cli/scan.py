@@ -178,7 +178,7 @@ def _are(rows, role):
 
 def _counted(result, numbers):
     """Clusters and roles in a line."""
-    from ..algorithms.scan import ROLES
+    from ..algorithms.clustering import ROLES
 
     vertices = result.drop_duplicates(list(result.columns[:-2]))
     counts = [f"{role}s: {int((vertices['role'] == role).sum()):,}" for role in ROLES]

@@ -14,7 +14,7 @@ from .trees import join
 
 PARTS = 64
 NOBODY = np.int32(-1)
-LEVELS = 1 << 20  # algorithms/scan.py agrees
+LEVELS = 1 << 20  # algorithms/clustering.py agrees
 
 
 @serial

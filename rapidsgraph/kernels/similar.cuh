@@ -1,6 +1,6 @@
 // Whether two neighbors are similar, and how similar, for order.
 
-#define LEVELS (1 << 20)  // algorithms/scan.py agrees
+#define LEVELS (1 << 20)  // algorithms/clustering.py agrees
 
 typedef unsigned long long u64;
 
@@ -26,7 +26,7 @@ struct Neighborhoods {
   }
 
   // Whether no arc from this one on is similar, in a list that falls by level; similar ones have
-  // at least the level `floor`. In other lists floor is negative.
+  // at least the level `floor`. In other lists floor is 0.
   __device__ __forceinline__ bool ends(int row, long long arc) const {
     return floor > 0 && level(row, arc) < floor;
   }

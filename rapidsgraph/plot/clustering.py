@@ -7,7 +7,7 @@ Reference: Stovall et al. 2015 (GPUSCAN), section 4.1.
 from dataclasses import dataclass
 
 from .. import frames
-from ..algorithms.scan import HUB
+from ..algorithms.clustering import HUB
 from ..verify.clusters import check_roles_fit, read_clusters
 
 COLUMNS = ("cluster", "component")

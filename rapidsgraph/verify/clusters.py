@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import frames
-from ..algorithms.scan import BORDER, HUB, ROLES
+from ..algorithms.clustering import BORDER, HUB, ROLES
 from ..device import is_array
 from ..errors import GraphError
 from .results import vertex_name

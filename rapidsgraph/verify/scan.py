@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from .. import frames
 from ..adjacency import rows_of
-from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, checked_epsilon, checked_mu
+from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
+from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import array_module
 from ..errors import GraphError, VerificationError

@@ -1,0 +1,248 @@
+"""From which neighbors are similar to clusters: cores, their trees, borders, hubs.
+
+Means: what `scan` and `ScanIndex` share once common neighbors are counted; scan.py says what the
+  roles mean.
+Requires: lists of both directions without self-loops and repeated neighbors.
+Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN); Stovall, Kockara, Avci 2015 (GPUSCAN, whose text
+  would also join clusters that share a border); trees of cores as in components.py.
+
+Similarities are compared exactly, as integers: common^2 / (|N[u]| |N[v]|) against epsilon^2.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .. import device
+from ..adjacency import rows_of
+from .similarity import offsets_of
+
+ROLES = ("core", "border", "hub", "outlier")
+CORE, BORDER, HUB, OUTLIER = range(4)
+LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; similar.cuh agrees
+
+
+class Similar:
+    """Lists of neighbors, and what makes neighbors similar.
+
+    Attributes
+    ----------
+    adjacency : Adjacency
+    lists : tuple of arrays
+        Its offsets and neighbors, common neighbors of every arc, sizes of closed neighborhoods: as
+        kernels take them.
+    limits : (int, int, int)
+        The least level of what is similar where lists fall by level, or 0; numerator and
+        denominator of the least squared similarity.
+    """
+
+    def __init__(self, adjacency, common, sizes, epsilon, is_ordered=False):
+        self.adjacency = adjacency
+        self.lists = adjacency.offsets, adjacency.neighbors, common, sizes
+        self.xp = device.array_module(sizes)
+        self.vertices, self.arcs = sizes.size, common.size
+        largest = int(sizes.max()) if sizes.size else 1
+        floor = int(float(epsilon) * LEVELS * (1 - 1e-9)) if is_ordered else 0
+        self.limits = (floor, *least_above(epsilon**2, largest**2))
+
+    def launch(self, entry, rows, *arguments):
+        """A pass over the lists of some rows, by what is similar."""
+        self.run(entry, rows, *self.limits, *self.lists, *arguments)
+
+    def run(self, entry, rows, *arguments):
+        """A pass over the lists of some rows."""
+        share = self.arcs * rows.size // max(self.vertices, 1)
+        geometry = None  # a few rows may have most arcs: then a block each
+        if self.xp is not np:
+            geometry = max(1, min(rows.size, device.most_blocks())), 256
+        device.launch(
+            "cluster", entry, rows.size, rows, *arguments, size=rows.size + share, geometry=geometry
+        )
+
+
+def least_above(value, largest):
+    """(numerator, denominator) of the least fraction >= value with a denominator <= largest.
+
+    A squared similarity is a fraction whose denominator is a product of two sizes. So it is at
+    least `value` if and only if it is at least this one, whose terms do not outgrow 64 bits.
+    """
+    if value.denominator <= largest:
+        return value.numerator, value.denominator
+    # Two neighbors in the Farey sequence, below and above: value's continued fraction, cut off.
+    low, high = (0, 1), (1, 0)
+    rest = value
+    while True:
+        whole = rest.numerator // rest.denominator
+        term = (low[0] + whole * high[0], low[1] + whole * high[1])
+        if term[1] > largest:
+            break
+        low, high, rest = high, term, 1 / (rest - whole)
+    steps = (largest - low[1]) // high[1]
+    bounds = high, (low[0] + steps * high[0], low[1] + steps * high[1])
+    return next(bound for bound in bounds if Fraction(*bound) >= value)
+
+
+def closed_sizes(lists):
+    """Of every closed neighborhood: int32."""
+    xp = device.array_module(lists.offsets)
+    return (xp.diff(lists.offsets) + 1).astype(xp.int32)
+
+
+def cores_of(similar, mu):
+    """Whether a vertex is a core, by a pass over its list: bool, shape (vertices,)."""
+    is_core = similar.xp.empty(similar.vertices, bool)
+    mu = min(mu, similar.vertices + 1)  # no neighborhood has more
+    device.launch(
+        "cluster", "mark_cores", similar.vertices, mu, *similar.limits[1:], *similar.lists, is_core,
+        size=similar.vertices + similar.arcs,
+    )  # fmt: skip
+    return is_core
+
+
+@dataclass
+class Clustering:
+    """What a clustering found, by vertex id.
+
+    Attributes
+    ----------
+    clusters : int32, shape (vertices,); -1 where there is none
+    roles : int8, shape (vertices,); places in ROLES
+    count : int
+        How many clusters there are.
+    members : int32
+        Vertices that are in one, ascending.
+    similar : Similar
+    """
+
+    clusters: object
+    roles: object
+    count: int
+    members: object
+    similar: Similar
+
+
+def cluster(similar, is_core):
+    """The Clustering that follows from which vertices are cores."""
+    xp, vertices = similar.xp, similar.vertices
+    cores = _ids(is_core, xp)
+    parents, is_touched = xp.arange(vertices, dtype=xp.int32), xp.zeros(vertices, bool)
+    similar.launch("join_cores", cores, is_core, parents, is_touched)
+    device.launch("link", "compress", vertices, parents, size=vertices)
+    return _finished(similar, is_core, cores, parents, _ids(is_touched, xp))
+
+
+def cluster_by_turns(similar, mu):
+    """The same as GPUSCAN finds it: from the pairs of similar neighbors, by sorting."""
+    xp, vertices = similar.xp, similar.vertices
+    tails, heads = rows_of(similar.adjacency), similar.adjacency.neighbors
+    is_similar, is_core = xp.empty(similar.arcs, bool), cores_of(similar, mu)
+    device.launch(
+        "cluster", "mark_similar", similar.arcs, *similar.limits[1:], tails, *similar.lists,
+        is_similar, size=similar.arcs,
+    )  # fmt: skip
+    is_similar &= is_core[tails]
+    is_touched = xp.zeros(vertices, bool)
+    is_touched[heads[is_similar]] = True
+    is_touched &= ~is_core
+    is_similar &= is_core[heads]
+    ends = [tails[is_similar], heads[is_similar]]
+    del tails, is_similar
+    parents = link_by_turns(ends, vertices)
+    return _finished(similar, is_core, _ids(is_core, xp), parents, _ids(is_touched, xp))
+
+
+def link_by_turns(ends, vertices):
+    """The root of every vertex's tree, from pairs given both ways: int32, shape (vertices,).
+
+    A vertex links to the smallest of itself and its neighbors, in the next turn to the largest,
+    and so on; then both ends of a pair are replaced by what they linked to. No pair is left when
+    every tree has one root, and ways to roots are halved until all are short. `ends` is emptied.
+    """
+    xp, turn = device.array_module(ends[0]), 0
+    parents = xp.arange(vertices, dtype=xp.int32)
+    while ends[0].size:
+        pairs = ends.pop(0).astype(xp.int64)
+        pairs <<= 32
+        pairs |= ends.pop()
+        pairs.sort()
+        heads = pairs.astype(xp.int32)
+        pairs >>= 32
+        tails = pairs.astype(xp.int32)
+        del pairs
+        changes = xp.flatnonzero(tails[1:] != tails[:-1])
+        if turn % 2 == 0:  # of sorted pairs the first is the smallest
+            at, choose = xp.concatenate((xp.zeros(1, changes.dtype), changes + 1)), xp.minimum
+        else:
+            last = xp.full(1, tails.size - 1, changes.dtype)
+            at, choose = xp.concatenate((changes, last)), xp.maximum
+        parents[tails[at]] = choose(tails[at], heads[at])
+        tails, heads = parents[tails], parents[heads]
+        apart = tails != heads
+        ends += [tails[apart], heads[apart]]
+        turn += 1
+    while True:
+        above = parents[parents]
+        if bool((above == parents).all()):
+            return parents
+        parents = above
+
+
+def _finished(similar, is_core, cores, parents, borders):
+    """Borders to their cores, clusters to their numbers, the others to their roles."""
+    xp, vertices = similar.xp, similar.vertices
+    labels = xp.full(vertices, -1, xp.int32)
+    labels[cores] = parents[cores]
+    nearest, touching = xp.empty(vertices, xp.int32), xp.empty(vertices, xp.int32)
+    similar.launch("attach", borders, is_core, nearest, touching)
+    labels[borders] = parents[nearest[borders]]
+    members = xp.flatnonzero(labels >= 0).astype(xp.int32)
+    clusters, count = _numbered(labels, members, xp)
+    seen, is_hub = nearest, xp.zeros(vertices, bool)  # its place is free now
+    seen.fill(-1)
+    similar.run("find_hubs", members, *similar.lists[:2], clusters, seen, is_hub)
+    roles = xp.full(vertices, OUTLIER, xp.int8)
+    roles[is_hub] = HUB
+    roles[cores], roles[borders] = CORE, BORDER
+    return Clustering(clusters, roles, count, members, similar)
+
+
+def _numbered(labels, members, xp):
+    """Clusters by descending size, ties by the first member: (int32 a vertex, how many)."""
+    vertices = labels.size
+    sizes, first = xp.zeros(vertices, xp.int32), xp.full(vertices, vertices, xp.int32)
+    device.launch(
+        "cluster", "measure", members.size, members, labels, sizes, first, size=members.size
+    )
+    found = xp.flatnonzero(sizes)
+    found = found[xp.argsort((-sizes[found].astype(xp.int64) << 32) + first[found])]
+    first[found] = xp.arange(found.size, dtype=xp.int32)
+    clusters = xp.full(vertices, -1, xp.int32)
+    clusters[members] = first[labels[members]]
+    return clusters, int(found.size)
+
+
+def memberships_of(found):
+    """(vertices, clusters): each vertex, borders once for every cluster they touch."""
+    similar, xp = found.similar, found.similar.xp
+    borders = _ids(found.roles == BORDER, xp)
+    is_core = found.roles == CORE
+    vertices = similar.vertices
+    touching, nearest = xp.zeros(vertices, xp.int32), xp.empty(vertices, xp.int32)
+    similar.launch("attach", borders, is_core, nearest, touching)
+    starts = offsets_of(touching)
+    clusters = xp.empty(int(starts[-1]), xp.int32)
+    similar.launch("list_touching", borders, is_core, found.clusters, starts, clusters)
+    places = xp.searchsorted(starts[borders], xp.arange(clusters.size), side="right") - 1
+    rows = borders[places]
+    other = clusters != found.clusters[rows]
+    pairs = xp.unique(rows[other].astype(xp.int64) << 32 | clusters[other])
+    ids = xp.concatenate((xp.arange(vertices, dtype=xp.int32), (pairs >> 32).astype(xp.int32)))
+    clusters = xp.concatenate((found.clusters, pairs.astype(xp.int32)))
+    # Both parts ascend, and a vertex's own cluster stands before its others.
+    order = xp.argsort(ids.astype(xp.int64) * 2 + (xp.arange(ids.size) >= vertices), kind="stable")
+    return ids[order], clusters[order]
+
+
+def _ids(flags, xp):
+    return xp.flatnonzero(flags).astype(xp.int32)
