@@ -10,6 +10,7 @@ from .algorithms.traversal import bfs, sssp
 from .errors import GraphError, NoGPU, NotConverged, NotEnoughMemory, VerificationError
 from .files import read_edges
 from .graph import Graph
+from .layers import LayeredEdgeList
 from .memory import estimate_memory
 
 __version__ = "0.1.0"
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Graph",
     "GraphError",
+    "LayeredEdgeList",
     "NoGPU",
     "NotConverged",
     "NotEnoughMemory",

@@ -1,15 +1,26 @@
 """What callers give besides the ends of edges, checked: choices, labels, weights, vertices."""
 
+import re
+
 import numpy as np
 
 from . import frames
 from .errors import GraphError
+
+UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}
 
 
 def check_choice(name, value, choices):
     """Raise GraphError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise GraphError(f"{name} is {value!r}; it can be {', '.join(map(repr, choices))}")
+
+
+def check_count(name, value):
+    """Raise GraphError unless `value` is an integer above 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise GraphError(f"{name} is {value!r}; it must be an integer above 0")
 
 
 def as_list(names):
@@ -95,3 +106,17 @@ def vertex_columns(vertices, count, labels, xp):
         names = labels if set(labels) <= set(there) else there[:count]
     columns = [frames.column(table, name, "vertex", "vertices") for name in names]
     return [frames.moved(values, xp) for values in columns]
+
+
+def checked_bytes(given, what):
+    """A number of bytes from one, or from text such as "2GB" or "512 MiB"."""
+    number = given
+    if isinstance(given, str):
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([a-zA-Z]*)\s*", given)
+        units = {unit.lower(): size for unit, size in UNITS.items()}
+        size = match and units.get(match[2].lower())
+        number = size and int(float(match[1]) * size)
+    is_number = isinstance(number, (int, float, np.integer, np.floating))
+    if isinstance(number, bool) or not is_number or not 0 < number < 2**63:
+        raise GraphError(f"{what} is {given!r}; it must be bytes, or a text like '2GB' or '512MiB'")
+    return int(number)

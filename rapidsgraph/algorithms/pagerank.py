@@ -22,10 +22,11 @@ from ..adjacency import rows_of
 from ..errors import GraphError, NotConverged
 from ..graph import as_graph
 from ..inputs import check_choice
+from ..layers import LayeredEdgeList
 from ..memory import check_fits, estimate_memory
 from ..progress import reporter
 from ..vertex_values import values_by_id
-from . import row_order
+from . import layered, row_order
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 PRECISIONS = {"double": np.float64, "single": np.float32}
@@ -46,12 +47,13 @@ def pagerank(
     precision="double",
     progress=None,
     launch=None,
+    memory_limit=None,
 ):
     """Rank vertices by PageRank.
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         A frame is taken as directed, with columns `source` and `destination`.
     damping : float
         Probability of following an edge, 0 to 1.
@@ -75,6 +77,9 @@ def pagerank(
         A bar on standard error; by default one on a terminal, when the work lasts.
     launch : (blocks, threads), optional
         Of a method's kernel on a GPU (not `auto`), as in Kim; a CPU has no use for it.
+    memory_limit : int or str, optional
+        Bytes, or a text like "2GB": for a `LayeredEdgeList`, whose edges then stream through as
+        much, a pass an iteration. Its method is `auto`, its ranks are summed in double precision.
 
     Returns
     -------
@@ -102,14 +107,19 @@ def pagerank(
     2      c    0.0500
     """
     _check(damping, tolerance, max_iterations, method, precision, launch)
-    graph = as_graph(edges=graph, direction="incoming")
+    is_layered = isinstance(graph, LayeredEdgeList)
+    if is_layered and method != "auto":
+        raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
+    layered.check_limit(graph, memory_limit)
+    graph = graph if is_layered else as_graph(edges=graph, direction="incoming")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
     graph.check_room("pagerank")
     if not vertices:
         return graph.label({"pagerank": xp.empty(0, value_type)})
-    needed = estimate_memory(graph, "pagerank").needed
-    check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
+    if not is_layered:
+        needed = estimate_memory(graph, "pagerank").needed
+        check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
     if graph.weighted and not bool(xp.isfinite(graph.out_weights).all()):
         raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
     run = _Run(
@@ -124,9 +134,12 @@ def pagerank(
         launch=launch,
     )
     with reporter(progress, "PageRank", max_iterations) as report:
-        ranks, iterations, residual = (
-            _iterate(run, report) if method == "auto" else _sweep(run, method, report)
-        )
+        if is_layered:
+            ranks, iterations, residual = _stream(run, memory_limit, report)
+        elif method == "auto":
+            ranks, iterations, residual = _iterate(run, report)
+        else:
+            ranks, iterations, residual = _sweep(run, method, report)
     if tolerance and not residual < tolerance:
         raise NotConverged(iterations, residual, tolerance)
     return graph.label({"pagerank": ranks})
@@ -145,12 +158,14 @@ class _Run:
     share: object
     start: object
     launch: object
+    partitions: object = None
 
     @cached_property
     def out_weights(self):
         """What leaves each vertex: its out-degree, or 1 where arcs have shares; 0 for a sink."""
         weights = self.graph.out_weights
-        return (weights > 0).astype(np.float64) if self.graph.weighted else weights
+        has_shares = self.graph.weighted and self.partitions is None
+        return (weights > 0).astype(np.float64) if has_shares else weights
 
     @cached_property
     def weights(self):
@@ -168,6 +183,21 @@ class _Run:
         pace = 3e9 if self.graph.xp is np else 3e11  # bytes a second, about
         work = 16 * self.graph.num_arcs + 64 * self.graph.num_vertices
         return int(max(1, min(pace / 10 / work, 10_000)))
+
+
+def _stream(run, memory_limit, report):
+    """Of a layered edge list: a pass over its partitions an iteration, in double precision."""
+    given, value_type = run.graph, run.value_type
+    run.value_type = np.float64
+    for name in ("restart", "share", "start"):
+        values = getattr(run, name)
+        setattr(run, name, values if values.size == 1 else values[given.order])
+    with layered.feeding(given, "pagerank", "PageRank", memory_limit) as run.partitions:
+        by_place, iterations, residual = _sweep(run, _layered_sweep, report)
+        layered.finish(given, run.partitions, iterations)
+    ranks = given.xp.empty(by_place.size, value_type)
+    ranks[given.order] = by_place
+    return ranks, iterations, residual
 
 
 def _iterate(run, report):
@@ -221,24 +251,31 @@ def _iterate(run, report):
 
 
 def _sweep(run, method, report):
-    """Methods edge, node, contribution and warp: sweep, measure, settle, over and over."""
+    """Methods edge, node, contribution and warp: sweep, measure, settle, over and over.
+
+    `method` may also be a function that makes the sweep; it works like the one of `edge`.
+    """
     graph, xp = run.graph, run.graph.xp
     vertices, value_type = graph.num_vertices, run.value_type
+    is_in_place = callable(method) or method == "edge"  # the ranks are those of the sweep
     sinks = run.out_weights == 0
     out_weights = xp.where(sinks, 1.0, run.out_weights).astype(value_type)
-    ranks = xp.empty((2, vertices), value_type)
+    ranks = xp.empty((1 if is_in_place else 2, vertices), value_type)
     ranks[0] = run.start
     mass = float(ranks[0][sinks].sum(dtype=np.float64))
     state = xp.asarray([0.0, math.inf, mass, 0.0])
     blocks = PARTS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
     partials = xp.zeros(2 * blocks)
-    sweep = {"edge": _edge_sweep, "node": _node_sweep}.get(method, _contribution_sweep)
+    sweeps = {"edge": _edge_sweep, "node": _node_sweep}
+    sweep = method if callable(method) else sweeps.get(method, _contribution_sweep)
     sweep = sweep(run, method, out_weights, ranks, state)
     # The formula alone needs neither the change nor what sinks hold, unless someone asks.
     feeding = bool(run.share.any()) and bool(sinks.any())
-    measured = method == "edge" or run.tolerance > 0 or feeding
+    measured = is_in_place or run.tolerance > 0 or feeding
     # Launches queued past convergence do nothing and still cost; so does a look at the state.
-    batch = min(run.batch, 1 if xp is np else 32) if run.tolerance else run.batch
+    batch = (
+        min(run.batch, 1 if xp is np or callable(method) else 32) if run.tolerance else run.batch
+    )
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(batch, run.max_iterations - iterations)
@@ -246,9 +283,9 @@ def _sweep(run, method, report):
             new_ranks = sweep(iteration % 2)
             if not measured:
                 continue
-            old_ranks = ranks[0 if method == "edge" else iteration % 2]
+            old_ranks = ranks[0 if is_in_place else iteration % 2]
             device.launch(
-                "rank", "measure", vertices, method == "edge", new_ranks, sinks, state, old_ranks,
+                "rank", "measure", vertices, is_in_place, new_ranks, sinks, state, old_ranks,
                 partials, size=vertices, geometry=(blocks, 256),
             )  # fmt: skip
             device.launch(
@@ -260,7 +297,7 @@ def _sweep(run, method, report):
         else:
             iterations += count
         report(iterations, f"change {residual:.1e}" if measured else "")
-    return ranks[0 if method == "edge" else iterations % 2].copy(), iterations, residual
+    return ranks[0 if is_in_place else iterations % 2].copy(), iterations, residual
 
 
 def _edge_sweep(run, method, out_weights, ranks, state):
@@ -276,10 +313,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
     sums = xp.empty(graph.num_vertices)
 
     def sweep(parity):
-        device.launch(
-            "rank", "start_ranks", sums.size, run.restart, run.restart.size, run.share,
-            run.share.size, state, sums, size=sums.size, geometry=run.launch,
-        )  # fmt: skip
+        _start(run, state, sums)
         device.launch(
             "rank", "scatter_edges", sources.size, both_ways, run.damping, sources,
             destinations, run.weights, graph.weighted, out_weights, ranks[0], state, sums,
@@ -288,6 +322,28 @@ def _edge_sweep(run, method, out_weights, ranks, state):
         return sums
 
     return sweep
+
+
+def _layered_sweep(run, method, out_weights, ranks, state):
+    sums = run.graph.xp.empty(run.graph.num_vertices)
+    scatter = layered.scattering(
+        run.graph, run.partitions, run.damping, out_weights, ranks[0], state
+    )
+
+    def sweep(parity):
+        _start(run, state, sums)
+        scatter(sums)
+        return sums
+
+    return sweep
+
+
+def _start(run, state, sums):
+    """What every rank has without an edge."""
+    device.launch(
+        "rank", "start_ranks", sums.size, run.restart, run.restart.size, run.share,
+        run.share.size, state, sums, size=sums.size, geometry=run.launch,
+    )  # fmt: skip
 
 
 def _node_sweep(run, method, out_weights, ranks, state):

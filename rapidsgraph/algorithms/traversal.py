@@ -20,17 +20,27 @@ from .. import device, frames
 from ..adjacency import Adjacency, rows_of
 from ..errors import GraphError
 from ..graph import Graph, as_graph
+from ..layers import LayeredEdgeList
 from ..memory import check_fits, estimate_memory
 from ..vertex_values import source_ids
+from . import layered
+from .found import NO_VERTEX, Found
 
-NO_VERTEX = 2**31 - 1
 LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in traverse.cu
 PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
 PORTION = 2**22  # arcs looked at together, where edges that add nothing are sought
 SAMPLE = 2**16  # weights that are looked at for the first step
 
 
-def bfs(graph, source, *, depth_limit=None, predecessors=True):
+def bfs(
+    graph,
+    source=None,
+    *,
+    depth_limit=None,
+    predecessors=True,
+    memory_limit=None,
+    progress=None,
+):
     """Breadth-first search: distances in edges.
 
     Parameters
@@ -77,6 +87,11 @@ def bfs(graph, source, *, depth_limit=None, predecessors=True):
     3       3         2            1
     """
     limit = checked_depth_limit(depth_limit)
+    if isinstance(graph, LayeredEdgeList):
+        _prepare_layered(graph, source, predecessors)
+        found = layered.search(graph, limit, predecessors, memory_limit, progress)
+        return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
+    layered.check_limit(graph, memory_limit)
     shared = isinstance(graph, Graph)
     graph = as_graph(graph)
     ids = _prepared(graph, source, predecessors, "bfs", "BFS")
@@ -84,7 +99,7 @@ def bfs(graph, source, *, depth_limit=None, predecessors=True):
     return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
 
 
-def sssp(graph, source, *, cutoff=None, predecessors=True):
+def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """Single-source shortest paths: distances in weight.
 
     Parameters
@@ -134,6 +149,9 @@ def sssp(graph, source, *, cutoff=None, predecessors=True):
     2       2       1.5            1
     """
     most = checked_cutoff(cutoff)
+    if isinstance(graph, LayeredEdgeList):
+        return _layered_sssp(graph, source, most, predecessors, memory_limit, progress)
+    layered.check_limit(graph, memory_limit)
     shared = isinstance(graph, Graph)
     graph = weighted_graph(graph)
     ids = _prepared(graph, source, predecessors, "sssp", "SSSP")
@@ -143,9 +161,25 @@ def sssp(graph, source, *, cutoff=None, predecessors=True):
         distances = found.distances
     else:
         found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
-        distances = found.distances.astype(np.float64)
-        distances[found.distances < 0] = math.inf
+        distances = _as_weights(found.distances)
     return _result(graph, found, distances, predecessors)
+
+
+def _layered_sssp(graph, source, cutoff, predecessors, memory_limit, progress):
+    _prepare_layered(graph, source, predecessors)
+    more = predecessors, memory_limit, progress
+    if graph.weighted:
+        found = layered.paths(graph, cutoff, *more)
+        return _result(graph, found, found.distances, predecessors)
+    found = layered.search(graph, int(min(cutoff, NO_VERTEX)), *more)
+    return _result(graph, found, _as_weights(found.distances), predecessors)
+
+
+def _as_weights(distances):
+    """Distances in edges as `sssp` gives them."""
+    weights = distances.astype(np.float64)
+    weights[distances < 0] = math.inf
+    return weights
 
 
 def weighted_graph(edges):
@@ -156,23 +190,6 @@ def weighted_graph(edges):
     if "weight" not in frames.column_names(frame):
         return as_graph(edges)
     return Graph(edges, weight="weight", multi_edges="min")
-
-
-@dataclass
-class Found:
-    """What a traversal found, by vertex id.
-
-    Attributes
-    ----------
-    distances : int32 (-1: unreached) or float64 (infinite: unreached), shape (vertices,)
-    predecessors : int32, shape (vertices,); NO_VERTEX where there is none
-    rounds : int
-        Levels, or frontiers that were expanded and split; on a CPU of `paths`, steps.
-    """
-
-    distances: object
-    predecessors: object
-    rounds: int
 
 
 def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
@@ -299,14 +316,23 @@ def _rounds(state):
 
 def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
-    if not isinstance(predecessors, (bool, np.bool_)):
-        raise GraphError(f"predecessors is {predecessors!r}; it can be True or False")
-    graph.check_room("distance", *graph.end_columns("predecessor").values())
+    _check_columns(graph, predecessors)
     ids = source_ids(graph, source)
     needed = estimate_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_fits(what, needed, graph.xp)
     return ids
+
+
+def _prepare_layered(graph, source, predecessors):
+    _check_columns(graph, predecessors)
+    layered.check_root(graph, source)
+
+
+def _check_columns(graph, predecessors):
+    if not isinstance(predecessors, (bool, np.bool_)):
+        raise GraphError(f"predecessors is {predecessors!r}; it can be True or False")
+    graph.check_room("distance", *graph.end_columns("predecessor").values())
 
 
 def _result(graph, found, distances, predecessors):

@@ -60,6 +60,20 @@ def add_at(typing, array, index, value):
 
 
 @intrinsic
+def add_float_at(typing, array, index, value):
+    """array[index] += value of floating-point numbers, in one step."""
+    element = array.dtype
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], *arguments[:2])
+        term = context.cast(builder, arguments[2], signature.args[2], element)
+        builder.atomic_rmw("fadd", place, term, "monotonic")
+        return context.get_dummy_value()
+
+    return types.void(array, index, value), generate
+
+
+@intrinsic
 def high_product(typing, one, other):
     """The upper 64 of the 128 bits of a product of two uint64."""
 

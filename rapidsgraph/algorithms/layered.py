@@ -1,0 +1,206 @@
+"""BFS, SSSP and PageRank of a layered edge list, whose edges may be elsewhere.
+
+Means: what the functions of the same names give for the graph that the list was made of.
+Requires: a pass over the edges, or several, of partitions that are wanted; vertex arrays stay.
+Reference: Zhu et al. 2017 (WolfPath, algorithms 5 and 6, sections 4.3 to 4.5).
+
+A distance in edges is the layer, so BFS only looks for predecessors: one pass over the edges that
+go forward, all layers at once. One pass of SSSP is not exact, since a cheaper way may run through
+a later layer and back: passes go on until nothing changes, over partitions with a source that
+changed. Within a partition rounds go on until nothing changes there, without the host.
+"""
+
+import contextlib
+import math
+
+import numpy as np
+
+from .. import device
+from ..errors import GraphError
+from ..inputs import checked_bytes
+from ..layers.layered import LayeredEdgeList, Run
+from ..memory import ALGORITHMS
+from ..progress import reporter
+from ..streaming import feed
+from ..vertex_values import source_ids
+from .found import NO_VERTEX, Found
+
+MOST_ROUNDS = 2**30
+
+
+def search(layered, depth_limit, predecessors, memory_limit, progress):
+    """BFS from the root, as `Found`, by vertex id."""
+    xp, vertices, starts = layered.xp, layered.num_vertices, layered.layer_starts
+    last = min(depth_limit, layered.depth)
+    reached = int(starts[last + 1])
+    parents = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    layered.last_run = Run(0, 0, 0)
+    if predecessors:
+        end = int(starts[last])  # what leaves the last layer leads nowhere new
+        wanted = layered.partitions_before(end, forward_only=True)
+        on_device = xp.asarray(starts)
+        with feeding(layered, "bfs", "BFS", memory_limit) as partitions:
+            with reporter(progress, "BFS", wanted.size) as report:
+                for start, stop, origin, words in partitions.sweep(
+                    wanted.tolist(), forward_only=True
+                ):
+                    device.launch(
+                        "sweep", "find_parents", start, stop, origin, partitions.table, words,
+                        partitions.sums, starts.size - 1, on_device, end, parents,
+                        size=layered.work(start, stop), threads=256,
+                    )  # fmt: skip
+                    report(partitions.partitions, "partitions")
+            finish(layered, partitions, int(wanted.size > 0))
+    distances = xp.full(vertices, -1, xp.int32)
+    by_place = xp.empty(reached, xp.int32)
+    device.launch(
+        "build", "expand_rows", last + 1, xp.asarray(starts[: last + 2]), by_place,
+        size=32 * (last + 1),
+    )  # fmt: skip
+    distances[layered.order[:reached]] = by_place
+    del by_place
+    if predecessors:
+        known = parents < NO_VERTEX
+        parents = xp.where(known, layered.order[xp.where(known, parents, 0)], NO_VERTEX)
+        parents = _by_id(layered, parents.astype(xp.int32))
+    return Found(distances, parents, last + 1)
+
+
+def paths(layered, cutoff, predecessors, memory_limit, progress):
+    """SSSP from the root by weight, as `Found`, by vertex id."""
+    xp, vertices = layered.xp, layered.num_vertices
+    distances = xp.full(vertices, math.inf)
+    distances[0] = 0.0
+    stamps = xp.full(vertices, -1, xp.int32)
+    stamps[0] = 0
+    before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    with feeding(layered, "sssp", "SSSP", memory_limit) as partitions:
+        sweeps = _Sweeps(layered, partitions, progress)
+        rounds = sweeps.run("relax", stamps, cutoff, distances)
+        if predecessors:
+            sweeps.look_back(distances, stamps, False, before)
+            open_ends = (before == NO_VERTEX) & (distances < math.inf)
+            open_ends[0] = False
+            if bool(open_ends.any()):  # only edges that add nothing lead there
+                steps = xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0))
+                stamps[...] = xp.where(open_ends, np.int32(-1), np.int32(0))
+                sweeps.run("relax_ties", stamps, distances, steps)
+                sweeps.look_back(distances, steps, True, before)
+        finish(layered, partitions, sweeps.passes)
+    del stamps
+    before = _by_id(layered, before) if predecessors else before
+    return Found(_by_id(layered, distances), before, rounds)
+
+
+class _Sweeps:
+    """Passes over the partitions that the root reaches, until nothing changes."""
+
+    def __init__(self, layered, partitions, progress):
+        self.layered, self.partitions, self.progress = layered, partitions, progress
+        self.reached = layered.partitions_before(int(layered.layer_starts[-1]))
+        self.passes = 0
+
+    def run(self, entry, stamps, *values):
+        """Rounds of `relax` or `relax_ties`; how many there were."""
+        xp, count = self.layered.xp, len(self.layered.table)
+        done, state = xp.zeros(count, xp.int64), xp.zeros(2, xp.int64)
+        arrived, wanted = xp.zeros(1, xp.uint64), self.reached
+        while wanted.size:
+            for start, stop, given in self._sweep(wanted):
+                arrived.fill(0)
+                device.launch(
+                    "sweep", entry, start, stop, *given, MOST_ROUNDS, *values, stamps, done,
+                    arrived, state, size=self.layered.work(start, stop), threads=1024,
+                    cooperative=True,
+                )  # fmt: skip
+            changed = xp.zeros(count, xp.int32)
+            device.launch(
+                "sweep", "find_changed", 0, count, self.partitions.table, stamps, done, changed,
+                size=self.layered.num_vertices,
+            )  # fmt: skip
+            changed = changed.get() if device.is_on_gpu(changed) else changed
+            wanted = self.reached[changed[self.reached] != 0]
+        return int(state[0])
+
+    def look_back(self, distances, steps, tied, before):
+        """The smallest vertex before each, by a pass over all edges."""
+        for start, stop, given in self._sweep(self.reached):
+            device.launch(
+                "sweep", "find_predecessors", start, stop, *given, tied, self.layered.order,
+                distances, steps, before, size=self.layered.work(start, stop), threads=256,
+            )  # fmt: skip
+
+    def _sweep(self, wanted):
+        self.passes += 1
+        sample = self.layered.xp.empty(0, self.layered.weight_dtype)
+        partitions = self.partitions
+        already = partitions.partitions
+        with reporter(self.progress, f"SSSP, pass {self.passes}", wanted.size) as report:
+            for start, stop, origin, words in partitions.sweep(wanted.tolist()):
+                yield start, stop, (origin, partitions.table, words, partitions.sums, sample)
+                report(partitions.partitions - already, "partitions")
+
+
+def scattering(layered, partitions, damping, out_weights, ranks, state):
+    """A function that returns what a pass over all edges adds to `sums`, PageRank's edge method."""
+    xp, wanted = layered.xp, range(len(layered.table))
+    sample = xp.empty(0, layered.weight_dtype or np.float64)
+
+    def scatter(sums):
+        for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
+            device.launch(
+                "sweep", "scatter", start, stop, origin, partitions.table, words,
+                partitions.sums, sample, layered.weighted, damping, out_weights, ranks, state,
+                sums, size=layered.work(start, stop), threads=256,
+            )  # fmt: skip
+        return sums
+
+    return scatter
+
+
+@contextlib.contextmanager
+def feeding(layered, algorithm, title, memory_limit):
+    """The feed of a run; closed at the end."""
+    vertices = layered.num_vertices
+    reserved = vertices * ALGORITHMS[algorithm][0]
+    limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+    what = f"{title} of a layered edge list of {vertices:,} vertices"
+    partitions = feed(layered, reserved, limit, what)
+    try:
+        yield partitions
+    finally:
+        partitions.close()
+
+
+def finish(layered, partitions, passes):
+    """End a run: raise what was damaged, or keep what it took."""
+    partitions.finish()
+    layered.last_run = Run(passes, partitions.partitions, partitions.nbytes)
+
+
+def check_limit(graph, memory_limit):
+    """Raise GraphError where a limit is given for a graph that cannot keep it."""
+    if memory_limit is not None and not isinstance(graph, LayeredEdgeList):
+        raise GraphError(
+            "memory_limit is for layered edge lists, whose edges can stay elsewhere; make one by "
+            "rg.LayeredEdgeList.build(graph, root)"
+        )
+
+
+def _by_id(layered, values):
+    """Values by place, by id."""
+    found = layered.xp.empty_like(values)
+    found[layered.order] = values
+    return found
+
+
+def check_root(layered, source):
+    """Raise GraphError unless `source` is None or the root."""
+    if source is None:
+        return
+    ids = source_ids(layered, source)
+    if ids.size > 1 or int(ids[0]) != layered.root_id:
+        raise GraphError(
+            f"source is {source!r}, and the layers are those of the root {layered.root!r}; build "
+            "a layered edge list of the other vertex, or leave the source out"
+        )

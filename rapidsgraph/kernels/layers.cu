@@ -1,0 +1,100 @@
+// Building layered edge lists: arcs move to the places of their sources, and are packed.
+//
+// Means: order[place] = vertex, place_of[vertex] = place, depths[vertex] = edges from the root, the
+//   largest int where unreached. Forward arcs of a source go to its depth or beyond; the others,
+//   and all of an unreached source, go back. Both keep the order that they have in the lists.
+// Requires: depths of one breadth-first search.
+// Reference: Zhu et al. 2017 (WolfPath: layers). Packing is ours; layers/partitions.py describes
+// it.
+
+#include "rows.cuh"
+
+#ifndef weight_t
+#define weight_t double
+#endif
+#ifndef stored_t
+#define stored_t double
+#endif
+
+#define UNREACHED 0x7fffffff
+typedef unsigned long long u64;
+
+// counts[place] = how many arcs of the vertex there go forward.
+extern "C" __global__ void count_forward(long long vertices, const int *order, const int *depths,
+                                         const long long *offsets, const int *neighbors,
+                                         int *counts) {
+  each_row(vertices, order, offsets, [=](auto lanes, int vertex, long long begin, long long end) {
+    const int depth = depths[vertex];
+    long long found = 0;
+    for (long long arc = begin; arc < end; arc += lanes.count) {
+      const long long mine = arc + lanes.lane;
+      int total;
+      lanes.rank(mine < end && depth != UNREACHED && depths[neighbors[mine]] >= depth, &total);
+      found += total;
+    }
+    if (lanes.lane == 0) counts[vertex] = (int)found;
+  });
+}
+
+// Both parts of every list, as places; forward_offsets and backward_offsets are by vertex.
+extern "C" __global__ void move_arcs(long long vertices, const int *order, const int *place_of,
+                                     const int *depths, const long long *offsets,
+                                     const int *neighbors, const weight_t *weights,
+                                     long long weighted, const long long *forward_offsets,
+                                     const long long *backward_offsets, int *forward, int *backward,
+                                     stored_t *forward_weights, stored_t *backward_weights) {
+  each_row(vertices, order, offsets, [=](auto lanes, int vertex, long long begin, long long end) {
+    const int depth = depths[vertex];
+    long long ahead = forward_offsets[vertex], back = backward_offsets[vertex];
+    for (long long arc = begin; arc < end; arc += lanes.count) {
+      const long long mine = arc + lanes.lane;
+      const bool is = mine < end;
+      const int neighbor = is ? neighbors[mine] : 0;
+      const bool goes_on = is && depth != UNREACHED && depths[neighbor] >= depth;
+      int onward, others;
+      const int rank = lanes.rank(goes_on, &onward);
+      const int other = lanes.rank(is && !goes_on, &others);
+      if (goes_on) {
+        forward[ahead + rank] = place_of[neighbor];
+        if (weighted) forward_weights[ahead + rank] = (stored_t)weights[mine];
+      } else if (is) {
+        backward[back + other] = place_of[neighbor];
+        if (weighted) backward_weights[back + other] = (stored_t)weights[mine];
+      }
+      ahead += onward, back += others;
+    }
+  });
+}
+
+// `count` values less base, of so many bits each, one after the other. A thread a word.
+extern "C" __global__ void pack(long long count, long long base, long long bits, const int *values,
+                                unsigned int *words) {
+  STRIDE(word, (count * bits + 31) / 32 + 1) {
+    const long long begin = 32 * word, end = begin + 32;
+    unsigned packed = 0;
+    for (long long i = bits ? begin / bits : count; i < count && i * bits < end; i++) {
+      const u64 value = (u64)(values[i] - base);
+      const long long at = i * bits - begin;
+      packed |= (unsigned)(at >= 0 ? value << at : value >> -at);
+    }
+    words[word] = packed;
+  }
+}
+
+extern "C" __global__ void unpack(long long count, long long base, long long bits,
+                                  const unsigned int *words, int *values) {
+  STRIDE(i, count) {
+    const long long at = i * bits;
+    const u64 pair = words[at / 32] | (u64)words[at / 32 + 1] << 32;
+    values[i] = (int)(base + (long long)(pair >> at % 32 & ((1ull << bits) - 1)));
+  }
+}
+
+// Each word counts by an odd number of its own, so that no change of a single one is lost.
+extern "C" __global__ void add_checksum(long long count, const unsigned int *words,
+                                        unsigned long long *total) {
+  u64 sum = 0;
+  STRIDE(i, count) sum += (words[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
+  for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL, sum, step);
+  if (threadIdx.x % WARP == 0) atomicAdd(total, sum);
+}

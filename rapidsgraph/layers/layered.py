@@ -1,0 +1,356 @@
+"""LayeredEdgeList: a graph as WolfPath sees it from one root.
+
+Means: vertices in the order of their distance from the root in edges, and the out-edges of each
+  layer: those that go on (to the same or the next layer) before those that go back.
+Requires: vertex arrays fit in memory; edges may be in a file.
+Reference: Zhu et al. 2017 (WolfPath: layered edge list, combined edge list, streaming).
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import device, frames
+from ..errors import GraphError
+from ..graph import as_graph
+from ..inputs import check_count
+from ..memory import check_fits
+from ..named import NamedVertices
+from ..vertex_values import source_ids
+from . import building
+from .partitions import COLUMN, PARTITION_BYTES, checksum, unpacked
+
+CPU_EDGES = 2**15  # that one thread of a CPU takes alone
+
+
+class Run(NamedTuple):
+    """What the last search, ranking or shortest paths of a list took.
+
+    Attributes
+    ----------
+    passes : int
+        Over the edges, or as many of them as were wanted.
+    partitions : int
+        Looked at, in all passes.
+    nbytes : int
+        Of these, whether they were copied or in place.
+    """
+
+    passes: int
+    partitions: int
+    nbytes: int
+
+
+class LayeredEdgeList(NamedVertices):
+    """The edges of a graph by their distance from a root.
+
+    Made by `build`, `open` or `cached`. `bfs`, `sssp` and `pagerank` take it in place of a Graph,
+    with a `memory_limit` that its edges need not fit into.
+
+    Attributes
+    ----------
+    root : name of a vertex, or a tuple of names
+    depth : int
+        The greatest distance from the root, in edges.
+    num_vertices, num_edges : int
+        Without direction an edge between two vertices counts in both.
+    directed, weighted : bool
+    device : {"cpu", "gpu"}
+    nbytes : int
+        Of all partitions.
+    last_run : Run or None
+        What the last call with this list took.
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": [0, 0, 1, 2, 3], "destination": [1, 2, 3, 1, 0]})
+    >>> layered = rg.LayeredEdgeList.build(edges, 0)
+    >>> layered.layers
+       layer  vertices  forward_edges  backward_edges
+    0      0         1              2               0
+    1      1         2              2               0
+    2      2         1              0               1
+    >>> rg.bfs(layered)["distance"].tolist()
+    [0, 1, 1, 2]
+    """
+
+    last_run = None
+    is_mapped = False
+    where = "the layered edge list"
+
+    def __init__(self):
+        raise TypeError(
+            "make one by LayeredEdgeList.build(graph, root), .open(path) or .cached(path, root)"
+        )
+
+    @classmethod
+    def build(cls, graph, root, *, minimum_edges=None, partition_bytes=PARTITION_BYTES):
+        """Layers of a graph, from one of its vertices.
+
+        Parameters
+        ----------
+        graph : Graph or edge frame
+            A frame is taken as directed and without weights. The list does not keep the graph.
+        root : name of a vertex, or a tuple of names
+        minimum_edges : int, optional
+            See `combined`.
+        partition_bytes : int
+            About how large a partition is before it is packed: what a run with a `memory_limit`
+            has in memory at a time are a few of them.
+
+        Raises
+        ------
+        GraphError
+            A root that is not in the graph, or several.
+        NotEnoughMemory
+            The list would not fit beside the graph; raised before it is built.
+        """
+        graph = as_graph(graph)
+        if minimum_edges is not None:
+            check_count("minimum_edges", minimum_edges)
+        check_count("partition_bytes", partition_bytes)
+        ids = source_ids(graph, root, "root")
+        if ids.size > 1:
+            raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
+        needed = build_bytes(graph)
+        check_fits(f"a layered edge list of {graph.num_arcs:,} edges", needed, graph.xp)
+        layered = object.__new__(cls)
+        layered._take_names(graph)
+        layered._fill(graph, ids, partition_bytes)
+        layered.root_id, layered.minimum_edges = int(ids[0]), minimum_edges
+        return layered
+
+    def _fill(self, graph, ids, partition_bytes):
+        from ..algorithms.traversal import search
+
+        self.directed, self.weighted = graph.directed, graph.weighted
+        self.num_edges, lists = graph.num_arcs, graph.outgoing
+        found = search(graph, ids, predecessors=False, pulls=not graph.directed)
+        layers = building.layers_of(found.distances)
+        del found
+        self.weight_dtype = building.stored_dtype(lists.weights) if graph.weighted else None
+        parts = building.split(lists, layers, self.weight_dtype)
+        self.layer_edges = np.array(
+            [building.edges_by_layer(offsets, layers.starts) for offsets, _, _ in parts]
+        )
+        self.order, self.layer_starts = layers.order, layers.starts
+        self.out_weights = graph.out_weights[layers.order]
+        del layers
+        self.words, self.table = building.partitions_of(parts, self.weight_dtype, partition_bytes)
+        first = COLUMN["forward_checksum"]
+        self.sums = self.table[:, first : first + 2].astype(np.uint64).ravel()
+        self.checked = np.ones((len(self.table), 2), bool)
+
+    # What is in a store is read when it is first asked for.
+
+    @cached_property
+    def order(self):
+        """The id of the vertex at each place: int32, shape (vertices,)."""
+        return self.xp.asarray(self._store.order)
+
+    @cached_property
+    def out_weights(self):
+        """What leaves the vertex at each place, edges or their weights: float64."""
+        return self.xp.asarray(self._store.out_weights)
+
+    @cached_property
+    def layer_starts(self):
+        """The first place of each layer, and of the unreached: int64, shape (depth + 2,)."""
+        return self._store.layer_starts
+
+    @cached_property
+    def layer_edges(self):
+        """Edges that leave each layer, forward and backward: int64, shape (2, depth + 1)."""
+        return self._store.layer_edges
+
+    @cached_property
+    def table(self):
+        """A row a partition, as partitions.py says: int64."""
+        return self._store.table
+
+    @cached_property
+    def sums(self):
+        """Checksums found for both sections of each partition, 0 before: uint64."""
+        return np.zeros(2 * len(self.table), np.uint64)
+
+    @cached_property
+    def checked(self):
+        """Whether they were: bool, shape (partitions, 2)."""
+        return np.zeros((len(self.table), 2), bool)
+
+    @cached_property
+    def words(self):
+        """All partitions: uint32, in memory, on the GPU or in a mapped file."""
+        return self._store.words
+
+    @property
+    def mapped(self):
+        return self._store.mapped
+
+    @property
+    def num_arcs(self):
+        return self.num_edges
+
+    @property
+    def depth(self):
+        return self.layer_starts.size - 2
+
+    @property
+    def root(self):
+        columns = self.names.columns(self.xp, self.xp.asarray([self.root_id]))
+        names = [frames.moved(values, np) for values in columns.values()]
+        names = [name[0] if isinstance(name, np.ndarray) else name.iloc[0] for name in names]
+        names = [name.item() if hasattr(name, "item") else name for name in names]
+        return names[0] if len(names) == 1 else tuple(names)
+
+    @property
+    def nbytes(self):
+        return int(self.table[:, COLUMN["words"]].sum()) * 4
+
+    @property
+    def layers(self):
+        """A frame with a row a layer: `layer`, `vertices`, `forward_edges`, `backward_edges`.
+
+        Forward edges go to the same or the next layer, backward ones to a layer before. Vertices
+        that the root does not reach, and the edges that leave them, are in none.
+        """
+        vertices = np.diff(self.layer_starts)
+        return self._table(
+            layer=np.arange(vertices.size),
+            vertices=vertices,
+            forward_edges=self.layer_edges[0],
+            backward_edges=self.layer_edges[1],
+        )
+
+    @property
+    def combined(self):
+        """A frame with a row a combined edge list: `first_layer`, `last_layer`, `edges`.
+
+        Consecutive layers that together have at least `minimum_edges` edges (the last has what is
+        left); by default what a GPU has threads for at a time (WolfPath's equation 1:
+        multiprocessors x resident warps x 32), or 2^15 edges a thread of a CPU. So many times a
+        host would have to start work that takes such a list at a time.
+        """
+        least = self.minimum_edges or _threads(self.xp)
+        edges, found, first = self.layer_edges.sum(axis=0), [], 0
+        total = np.concatenate([[0], np.cumsum(edges)])
+        while first < edges.size:
+            last = int(np.searchsorted(total, total[first] + least, side="left"))
+            last = min(max(last, first + 1), edges.size)
+            found.append((first, last - 1, int(total[last] - total[first])))
+            first = last
+        columns = np.array(found, np.int64).reshape(len(found), 3).T
+        return self._table(first_layer=columns[0], last_layer=columns[1], edges=columns[2])
+
+    def _table(self, **columns):
+        moved = {name: self.xp.asarray(values) for name, values in columns.items()}
+        return frames.make(self._kind, moved)
+
+    def edges(self, layer=None):
+        """A frame of the edges that leave a layer, or of all, in the order of the list.
+
+        Parameters
+        ----------
+        layer : int, optional
+            From 0 to `depth`.
+
+        Returns
+        -------
+        frame
+            `source`, `destination`, `weight` where the graph has weights, and `forward` (bool). In
+            each partition forward edges come before backward ones.
+        """
+        low, high = 0, self.num_vertices
+        if layer is not None:
+            if isinstance(layer, bool) or layer not in range(self.depth + 1):
+                raise GraphError(f"layer is {layer!r}; it can be 0 to {self.depth}")
+            low, high = map(int, self.layer_starts[layer : layer + 2])
+        xp, found = self.xp, [[], [], [], []]
+        first, rows = (self.table[:, COLUMN[name]] for name in ("first", "rows"))
+        for part in range(2):
+            for partition in np.flatnonzero((first < high) & (first + rows > low)):
+                row = self.table[partition]
+                begin = int(row[COLUMN["position"]])
+                words = xp.asarray(self.words[begin : begin + int(row[COLUMN["words"]])])
+                self._check_partition(partition, words)
+                columns = unpacked(words, row, self.weight_dtype)[part]
+                inside = (columns[0] >= low) & (columns[0] < high)
+                for place, values in enumerate(columns):
+                    found[place].append(values[inside] if values.size else values)
+                found[3].append(xp.full(int(inside.sum()), part == 0))
+        empty = [xp.empty(0, xp.int32), xp.empty(0, xp.int32), xp.empty(0), xp.empty(0, bool)]
+        columns = [xp.concatenate([e, *f]) for e, f in zip(empty, found, strict=True)]
+        order = xp.argsort(columns[0] * 0 if layer is not None else columns[0], kind="stable")
+        sources, destinations, weights, forward = (c[order] if c.size else c for c in columns)
+        more = {"weight": weights} if self.weighted else {}
+        return self.label_edges(
+            self.order[sources], self.order[destinations], {**more, "forward": forward}
+        )
+
+    def _check_partition(self, partition, words):
+        row = self.table[partition]
+        middle = int(row[COLUMN["forward_words"]])
+        sections = words[:middle], words[middle:]
+        self.note_checksums(partition, [checksum(own) if own.size else 0 for own in sections])
+
+    def note_checksums(self, partition, found):
+        """Compare those found for the first sections of a partition; GraphError if one differs."""
+        first = COLUMN["forward_checksum"]
+        for part, value in enumerate(found):
+            if int(value) % 2**64 != int(self.table[partition, first + part]) % 2**64:
+                raise GraphError(
+                    f"{self.where}: partition {partition} of its edges is damaged; build the "
+                    "layered edge list again"
+                )
+            self.sums[2 * partition + part] = int(value) % 2**64
+            self.checked[partition, part] = True
+
+    # Where partitions are.
+
+    def partitions_before(self, place, forward_only=False):
+        """Numbers of the partitions with sources before a place, and edges."""
+        key = "forward_words" if forward_only else "words"
+        has = self.table[:, COLUMN[key]] > 0
+        return np.flatnonzero(has & (self.table[:, COLUMN["first"]] < place))
+
+    def work(self, start, stop):
+        """Edges of some partitions."""
+        own = self.table[start:stop]
+        return int((own[:, COLUMN["forward_edges"]] + own[:, COLUMN["backward_edges"]]).sum())
+
+    def move_to_host(self):
+        """Have all partitions in the host's memory, or in a file."""
+        if device.is_on_gpu(self.words):
+            self.words = self.words.get()
+
+    def move_to_gpu(self):
+        """Have all partitions in the GPU's memory."""
+        if not device.is_on_gpu(self.words):
+            from ..streaming import held_on_gpu
+
+            self.words, self.table = held_on_gpu(self)
+            self.is_mapped = False
+
+    def __repr__(self):
+        return (
+            f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
+            f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
+        )
+
+
+def build_bytes(graph):
+    """Upper bound of what building a list takes beside the graph, in bytes."""
+    weight = 8 if graph.weighted else 0
+    return graph.num_arcs * 2 * (4 + weight) + graph.num_vertices * 96
+
+
+def _threads(xp):
+    """Edges that keep a device busy."""
+    if xp is np:
+        import numba
+
+        return CPU_EDGES * numba.get_num_threads()
+    attributes = xp.cuda.Device().attributes
+    return attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"]

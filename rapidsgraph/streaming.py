@@ -1,0 +1,305 @@
+"""Partitions on their way to where they are computed on, within a limit of memory.
+
+Means: a feed's `sweep(wanted)` gives partitions one after the other, each ready to be launched on.
+  On a GPU the first stay there, as many as fit beside the vertex arrays; the others come through a
+  few pinned buffers, copied while the ones before are computed. On a CPU they are used where they
+  are: in memory, or in a mapped file whose pages are asked for ahead and given back behind.
+Requires: what is done with a partition is launched before the next one is asked for.
+Reference: Zhu et al. 2017 (WolfPath 4.5.2: copies and kernels in streams of their own).
+"""
+
+import collections
+import concurrent.futures
+import ctypes
+import itertools
+import mmap
+import os
+
+import numpy as np
+
+from . import device
+from .errors import NotEnoughMemory
+from .layers.partitions import COLUMN
+
+HOST_BUFFERS = 6  # pinned, a partition each
+DEVICE_BUFFERS = 3
+SLICE = 2**21  # bytes that one thread moves at a time
+THREADS = 12  # at most, that fill pinned buffers
+
+
+def feed(layered, reserved, limit, what):
+    """The feed for a list, within a limit of memory.
+
+    Parameters
+    ----------
+    layered : LayeredEdgeList
+    reserved : int
+        Bytes that arrays by vertex take beside.
+    limit : int or None
+        Bytes for all; None: what is free.
+    what : str
+        What the memory is for, for messages.
+
+    Raises
+    ------
+    NotEnoughMemory
+        Vertices and two partitions do not fit; says what would.
+    """
+    on_gpu = layered.xp is not np
+    sizes = _bytes_of(layered.table, "words")
+    total, largest = int(sizes.sum()), int(sizes.max(initial=0))
+    there = total if on_gpu and device.is_on_gpu(layered.words) else 0
+    given = device.free_memory(layered.xp) + there if limit is None else limit
+    least = reserved + min(2 * largest, total)
+    if not on_gpu and not layered.is_mapped:
+        least = reserved + total
+    if given < least:
+        where = "on the GPU" if on_gpu else "in memory"
+        raise NotEnoughMemory(what, least, given, where if limit is None else "by memory_limit")
+    fits = reserved + total <= given
+    if not on_gpu:
+        return _Mapped(layered) if layered.is_mapped and not fits else _InPlace(layered)
+    if fits and (there or limit is None):
+        layered.move_to_gpu()
+        return _InPlace(layered)
+    buffers = 0 if fits else min(DEVICE_BUFFERS, max(2, (given - reserved) // max(largest, 1)))
+    room = given - reserved - buffers * largest
+    return _Streamed(layered, int(np.searchsorted(np.cumsum(sizes), room, side="right")), buffers)
+
+
+def held_on_gpu(layered):
+    """(words, table) of a list with all its partitions on the GPU."""
+    streamed = _Streamed(layered, len(layered.table), 0)
+    words, table = streamed.held, streamed.host_table
+    streamed.close()
+    return words, table
+
+
+def _bytes_of(table, column):
+    return table[:, COLUMN[column]] * 4
+
+
+class _InPlace:
+    """All partitions where they are computed on.
+
+    Attributes
+    ----------
+    table, sums : arrays on the device
+        As kernels take them.
+    partitions, nbytes : int
+        Given so far.
+    """
+
+    def __init__(self, layered):
+        self.layered, self.xp = layered, layered.xp
+        self.table, self.sums = self.xp.asarray(layered.table), self.xp.array(layered.sums)
+        self._checked = layered.checked.copy()
+        self.partitions = self.nbytes = 0
+
+    def sweep(self, wanted, *, forward_only=False, then=()):
+        """Give (start, stop, origin, words) for the partitions `wanted`, ascending numbers.
+
+        Partitions from `start` to before `stop` are in `words`, whose first is word `origin` of
+        all. `wanted` is looked at ahead. With `forward_only` backward sections may be missing.
+        `then` are the first partitions of the next sweep, if they are known.
+        """
+        for start, stop in _runs(wanted):
+            yield self._given(start, stop, 0, self.layered.words, forward_only)
+
+    def _given(self, start, stop, origin, words, forward_only):
+        layered = self.layered
+        self.partitions += stop - start
+        part = "forward_words" if forward_only else "words"
+        self.nbytes += int(_bytes_of(layered.table[start:stop], part).sum())
+        parts = 1 if forward_only else 2
+        for partition in np.flatnonzero(~self._checked[start:stop, :parts].all(axis=1)) + start:
+            self.sums[2 * partition : 2 * partition + 2] = 0
+            device.launch(
+                "sweep", "add_checksums", partition, partition + 1, origin, parts, self.table,
+                words, self.sums, size=int(layered.table[partition, COLUMN["words"]]),
+            )  # fmt: skip
+            self._checked[partition, :parts] = True
+        return start, stop, origin, words
+
+    def finish(self):
+        """Wait for the last kernels; raise GraphError if a partition was damaged."""
+        sums = self.sums.get() if device.is_on_gpu(self.sums) else self.sums
+        fresh = self._checked & ~self.layered.checked
+        for partition in np.flatnonzero(fresh.any(axis=1)).tolist():
+            parts = int(self._checked[partition].sum())
+            found = sums[2 * partition : 2 * partition + parts].tolist()
+            self.layered.note_checksums(partition, found)
+
+    def close(self):
+        """Give back what was held."""
+
+
+def _runs(wanted):
+    """(start, stop) of consecutive numbers."""
+    start = stop = None
+    for partition in wanted:
+        if partition != stop:
+            if stop is not None:
+                yield start, stop
+            start = partition
+        stop = partition + 1
+    if stop is not None:
+        yield start, stop
+
+
+class _Mapped(_InPlace):
+    """Partitions of a mapped file that memory does not hold: pages come ahead and go behind."""
+
+    def sweep(self, wanted, *, forward_only=False, then=()):
+        wanted = itertools.chain(wanted, (None,))
+        ahead = next(wanted)
+        while ahead is not None:
+            partition, ahead = ahead, next(wanted)
+            if ahead is not None:
+                self._advise(ahead, mmap.MADV_WILLNEED)
+            yield self._given(partition, partition + 1, 0, self.layered.words, forward_only)
+            self._advise(partition, mmap.MADV_DONTNEED)
+
+    def _advise(self, partition, advice):
+        page, row = mmap.PAGESIZE, self.layered.table[partition]
+        begin = int(row[COLUMN["position"]]) * 4
+        end = begin + int(row[COLUMN["words"]]) * 4
+        begin -= begin % page
+        if end > begin:
+            self.layered.mapped.madvise(advice, begin, end - begin)
+
+
+class _Streamed(_InPlace):
+    """The first partitions on the GPU, the others through pinned buffers and a ring there."""
+
+    def __init__(self, layered, resident, buffers):
+        import cupy
+
+        layered.move_to_host()
+        super().__init__(layered)
+        self._cupy = cupy
+        cupy.cuda.get_current_stream().synchronize()  # what was freed may still be in use there
+        self._pool = concurrent.futures.ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
+        largest = int(layered.table[resident:, COLUMN["words"]].max(initial=1))
+        self._pinned = [
+            np.frombuffer(cupy.cuda.alloc_pinned_memory(4 * largest), np.uint32, largest)
+            for _ in range(HOST_BUFFERS)
+        ]
+        self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(buffers)]
+        self._copies = cupy.cuda.Stream(non_blocking=True)
+        # When a pinned buffer may be filled again, and a buffer on the GPU.
+        self._copied = [cupy.cuda.Event(disable_timing=True) for _ in self._pinned]
+        self._computed = [cupy.cuda.Event(disable_timing=True) for _ in self._ring]
+        self._turn = self._filled = 0
+        self._ahead = collections.deque()
+        self._source = layered.words.ctypes.data
+        self._resident = 0
+        self.held, self.host_table = cupy.empty(0, cupy.uint32), layered.table
+        if resident:
+            self._hold(resident)
+
+    def _hold(self, resident):
+        """Bring the first partitions to the GPU, to stay."""
+        own = self.layered.table.copy()
+        sizes = own[:resident, COLUMN["words"]]
+        own[:resident, COLUMN["position"]] = np.cumsum(sizes) - sizes
+        self.held = self._cupy.empty(int(sizes.sum()), self._cupy.uint32)
+        for partition in range(resident):
+            slot, filled = self._fill(partition, forward_only=False)
+            for future in filled:
+                future.result()
+            start = int(own[partition, COLUMN["position"]])
+            self._copy(slot, self.held[start : start + int(sizes[partition])], self._copies)
+        self._copies.synchronize()
+        self.host_table = own
+        self.table, self._resident = self._cupy.asarray(own), resident
+
+    def _fill(self, partition, forward_only):
+        """Have a pinned buffer filled; (its number, what to wait for)."""
+        row = self.layered.table[partition]
+        size = 4 * int(row[COLUMN["forward_words" if forward_only else "words"]])
+        slot = self._filled % len(self._pinned)
+        self._filled += 1
+        source = self._source + 4 * int(row[COLUMN["position"]])
+        target, free = self._pinned[slot].ctypes.data, self._copied[slot]
+        slices = range(0, size, SLICE)
+        return slot, [
+            self._pool.submit(_move, free, target + at, source + at, min(SLICE, size - at))
+            for at in slices
+        ]
+
+    def _copy(self, slot, target, stream):
+        pinned = self._pinned[slot].ctypes.data
+        self._cupy.cuda.runtime.memcpyAsync(
+            target.data.ptr, pinned, target.nbytes, 1, stream.ptr
+        )  # 1: from the host to the device
+        self._copied[slot].record(stream)
+
+    def sweep(self, wanted, *, forward_only=False, then=()):
+        key = "forward_words" if forward_only else "words"
+        ahead, self._ahead = self._ahead, collections.deque()
+        known = collections.deque(ahead)
+        queue = collections.deque()  # runs that are there, and partitions on their way
+        coming, later = iter(wanted), iter(then)
+        on_way, is_last = 0, False
+        stream = self._cupy.cuda.get_current_stream()
+        while True:
+            while on_way < len(self._pinned) and not is_last:
+                partition = next(coming, None)
+                if partition is None:
+                    is_last = True
+                elif partition < self._resident:
+                    if queue and queue[-1][2] is None and queue[-1][1] == partition:
+                        queue[-1] = (queue[-1][0], partition + 1, None)
+                    else:
+                        queue.append((partition, partition + 1, None))
+                else:
+                    if known and known[0][0] == (partition, forward_only):
+                        filling = known.popleft()[1]
+                    else:
+                        while known:  # not what was expected: let their buffers go
+                            self._drop(known.popleft()[1])
+                        filling = self._fill(partition, forward_only)
+                    queue.append((partition, partition + 1, filling))
+                    on_way += 1
+            while is_last and on_way + len(self._ahead) < len(self._pinned):
+                partition = next(later, None)
+                if partition is None:
+                    break
+                if partition >= self._resident:
+                    filling = self._fill(partition, forward_only)
+                    self._ahead.append(((partition, forward_only), filling))
+            if not queue:
+                break
+            start, stop, filling = queue.popleft()
+            if filling is None:
+                yield self._given(start, stop, 0, self.held, forward_only)
+                continue
+            slot, filled = filling
+            for future in filled:
+                future.result()
+            place = self._turn % len(self._ring)
+            self._turn += 1
+            size = int(self.layered.table[start, COLUMN[key]])
+            self._copies.wait_event(self._computed[place])
+            self._copy(slot, self._ring[place][:size], self._copies)
+            stream.wait_event(self._copied[slot])
+            on_way -= 1
+            origin = int(self.layered.table[start, COLUMN["position"]])
+            yield self._given(start, stop, origin, self._ring[place], forward_only)
+            self._computed[place].record(stream)
+
+    def _drop(self, filling):
+        for future in filling[1]:
+            future.result()
+
+    def close(self):
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._copies.synchronize()
+        self._cupy.cuda.get_current_stream().synchronize()
+        self._ring = self.held = self._pinned = None
+
+
+def _move(free, target, source, size):
+    free.synchronize()
+    ctypes.memmove(target, source, size)
