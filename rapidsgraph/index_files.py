@@ -8,19 +8,15 @@ Reference: the Arrow columnar format, IPC files. The schema's metadata has a JSO
   is looked at before the file is parsed.
 """
 
-import io
 import json
 import re
 import zlib
 from pathlib import Path
 
-import numpy as np
-
-from . import device, frames
+from .arrow_lists import Summing, from_arrow, list_table, name_columns, name_facts, names_from
 from .errors import GraphError
 from .files import check_writable, replacing
 from .formats import reading
-from .names import VertexNames
 
 ENDINGS = (".arrow", ".feather")
 FORMAT, VERSION = b"rapidsgraph.ScanIndex", 1
@@ -45,22 +41,8 @@ def save(path, arrays, names, own):
 
     path = Path(path).expanduser()
     check_writable(path, ENDINGS)
-    columns = dict(arrays)
-    columns |= {f"names_{i}": part for i, part in enumerate(names.parts) if part is not None}
-    columns |= {f"pairs_{i}": pairs for i, pairs in enumerate(names.pairs)}
-    columns = {name: _to_arrow(values) for name, values in columns.items()}
-    facts = {
-        "version": VERSION,
-        "vertices": names.count,
-        "labels": names.labels,
-        "own": own,
-        "dtype": None if names.dtype is None else np.dtype(names.dtype).name,
-    }
-    rows = {
-        name: pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(values)], "int64"), values)
-        for name, values in columns.items()
-    }
-    table = pyarrow.table(rows)
+    facts = {"version": VERSION, **name_facts(names, own)}
+    table = list_table({**arrays, **name_columns(names)})
     table = table.replace_schema_metadata({"facts": json.dumps(facts), "checksum": NO_CHECKSUM})
     try:
         with replacing(path) as file:
@@ -74,25 +56,19 @@ def save(path, arrays, names, own):
         raise GraphError(f"{path}: it could not be written ({error})") from error
 
 
-class _Summing(io.RawIOBase):
-    """Passes on what is written, with its checksum and the places where that will stand."""
+class _Summing(Summing):
+    """Finds the places where the checksum will stand, too."""
 
     def __init__(self, file):
-        self.file, self.checksum, self.places = file, 0, []
-
-    def writable(self):
-        return True
-
-    def tell(self):
-        return self.file.tell()
+        super().__init__(file)
+        self.places = []
 
     def write(self, data):
         data = memoryview(data).cast("B")
         if len(data) < 2**16:  # metadata come in small pieces
             found = [match.start() for match in CHECKSUM.finditer(data)]
             self.places += [self.file.tell() + start for start in found]
-        self.checksum = zlib.crc32(data, self.checksum)
-        return self.file.write(data)
+        return super().write(data)
 
 
 def load(path, xp):
@@ -118,15 +94,8 @@ def load(path, xp):
                 f"{path}: an index of version {facts['version']}; {VERSION} can be read"
             )
         columns = {name: table[name].chunk(0).values for name in table.column_names}
-    columns = {name: _from_arrow(values, xp) for name, values in columns.items()}
-    several = range(len(facts["labels"]))
-    names = VertexNames(
-        facts["labels"],
-        [columns.pop(f"names_{i}", None) for i in several],
-        facts["vertices"],
-        [columns.pop(f"pairs_{i}") for i in several[:-1]],
-        facts["dtype"] and np.dtype(facts["dtype"]),
-    )
+    columns = {name: from_arrow(values, xp) for name, values in columns.items()}
+    names = names_from(columns, facts)
     return columns, names, facts["own"]
 
 
@@ -140,20 +109,3 @@ def _check(data, path):
         data[start:end] = b"0" * 8
     if given != {zlib.crc32(data)}:
         raise GraphError(f"{path}: the index is damaged; build it and save it again")
-
-
-def _to_arrow(values):
-    import pyarrow
-
-    if device.is_on_gpu(values):
-        values = values.get()
-    if isinstance(values, np.ndarray):
-        return pyarrow.array(values)
-    values = values.to_arrow() if hasattr(values, "to_arrow") else pyarrow.array(values)
-    values = values.combine_chunks() if isinstance(values, pyarrow.ChunkedArray) else values
-    return values.cast(pyarrow.large_string())
-
-
-def _from_arrow(values, xp):
-    is_text = str(values.type) == "large_string"
-    return frames.moved(values.to_pandas() if is_text else values.to_numpy().copy(), xp)

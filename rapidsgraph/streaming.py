@@ -21,10 +21,10 @@ from . import device
 from .errors import NotEnoughMemory
 from .layers.partitions import COLUMN
 
-HOST_BUFFERS = 6  # pinned, a partition each
 DEVICE_BUFFERS = 3
-SLICE = 2**21  # bytes that one thread moves at a time
-THREADS = 12  # at most, that fill pinned buffers
+THREADS = 12  # at most, that fill pinned buffers, a partition each
+PINNED_BYTES = 2**28  # about, for all of them
+MOST = 256  # partitions of a launch; sections.cuh agrees
 
 
 def feed(layered, reserved, limit, what):
@@ -135,10 +135,10 @@ class _InPlace:
 
 
 def _runs(wanted):
-    """(start, stop) of consecutive numbers."""
+    """(start, stop) of consecutive numbers, as many as a launch takes."""
     start = stop = None
     for partition in wanted:
-        if partition != stop:
+        if partition != stop or stop - start == MOST:
             if stop is not None:
                 yield start, stop
             start = partition
@@ -180,10 +180,11 @@ class _Streamed(_InPlace):
         self._cupy = cupy
         cupy.cuda.get_current_stream().synchronize()  # what was freed may still be in use there
         self._pool = concurrent.futures.ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
-        largest = int(layered.table[resident:, COLUMN["words"]].max(initial=1))
+        largest = int(layered.table[:, COLUMN["words"]].max(initial=1))
+        count = max(3, min(THREADS + 2, PINNED_BYTES // (4 * largest), len(layered.table)))
         self._pinned = [
             np.frombuffer(cupy.cuda.alloc_pinned_memory(4 * largest), np.uint32, largest)
-            for _ in range(HOST_BUFFERS)
+            for _ in range(count)
         ]
         self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(buffers)]
         self._copies = cupy.cuda.Stream(non_blocking=True)
@@ -204,12 +205,15 @@ class _Streamed(_InPlace):
         sizes = own[:resident, COLUMN["words"]]
         own[:resident, COLUMN["position"]] = np.cumsum(sizes) - sizes
         self.held = self._cupy.empty(int(sizes.sum()), self._cupy.uint32)
-        for partition in range(resident):
-            slot, filled = self._fill(partition, forward_only=False)
-            for future in filled:
-                future.result()
-            start = int(own[partition, COLUMN["position"]])
-            self._copy(slot, self.held[start : start + int(sizes[partition])], self._copies)
+        filling = collections.deque()
+        for partition in range(resident + len(self._pinned)):
+            if len(filling) == len(self._pinned) or (filling and partition >= resident):
+                done, (slot, filled) = filling.popleft()
+                filled.result()
+                start = int(own[done, COLUMN["position"]])
+                self._copy(slot, self.held[start : start + int(sizes[done])], self._copies)
+            if partition < resident:
+                filling.append((partition, self._fill(partition, forward_only=False)))
         self._copies.synchronize()
         self.host_table = own
         self.table, self._resident = self._cupy.asarray(own), resident
@@ -222,11 +226,7 @@ class _Streamed(_InPlace):
         self._filled += 1
         source = self._source + 4 * int(row[COLUMN["position"]])
         target, free = self._pinned[slot].ctypes.data, self._copied[slot]
-        slices = range(0, size, SLICE)
-        return slot, [
-            self._pool.submit(_move, free, target + at, source + at, min(SLICE, size - at))
-            for at in slices
-        ]
+        return slot, self._pool.submit(_move, free, target, source, size)
 
     def _copy(self, slot, target, stream):
         pinned = self._pinned[slot].ctypes.data
@@ -249,8 +249,9 @@ class _Streamed(_InPlace):
                 if partition is None:
                     is_last = True
                 elif partition < self._resident:
-                    if queue and queue[-1][2] is None and queue[-1][1] == partition:
-                        queue[-1] = (queue[-1][0], partition + 1, None)
+                    last = queue[-1] if queue else (0, -1, True)
+                    if last[2] is None and last[1] == partition < last[0] + MOST:
+                        queue[-1] = (last[0], partition + 1, None)
                     else:
                         queue.append((partition, partition + 1, None))
                 else:
@@ -258,7 +259,7 @@ class _Streamed(_InPlace):
                         filling = known.popleft()[1]
                     else:
                         while known:  # not what was expected: let their buffers go
-                            self._drop(known.popleft()[1])
+                            known.popleft()[1][1].result()
                         filling = self._fill(partition, forward_only)
                     queue.append((partition, partition + 1, filling))
                     on_way += 1
@@ -276,8 +277,7 @@ class _Streamed(_InPlace):
                 yield self._given(start, stop, 0, self.held, forward_only)
                 continue
             slot, filled = filling
-            for future in filled:
-                future.result()
+            filled.result()
             place = self._turn % len(self._ring)
             self._turn += 1
             size = int(self.layered.table[start, COLUMN[key]])
@@ -288,10 +288,6 @@ class _Streamed(_InPlace):
             origin = int(self.layered.table[start, COLUMN["position"]])
             yield self._given(start, stop, origin, self._ring[place], forward_only)
             self._computed[place].record(stream)
-
-    def _drop(self, filling):
-        for future in filling[1]:
-            future.result()
 
     def close(self):
         self._pool.shutdown(wait=True, cancel_futures=True)

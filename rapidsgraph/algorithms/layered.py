@@ -26,6 +26,7 @@ from ..vertex_values import source_ids
 from .found import NO_VERTEX, Found
 
 MOST_ROUNDS = 2**30
+BLOCKS, THREADS = 8, 256  # a multiprocessor, a block
 
 
 def search(layered, depth_limit, predecessors, memory_limit, progress):
@@ -44,19 +45,17 @@ def search(layered, depth_limit, predecessors, memory_limit, progress):
                 for start, stop, origin, words in partitions.sweep(
                     wanted.tolist(), forward_only=True
                 ):
-                    device.launch(
-                        "sweep", "find_parents", start, stop, origin, partitions.table, words,
+                    _launch(
+                        layered, "find_parents", start, stop, origin, partitions.table, words,
                         partitions.sums, starts.size - 1, on_device, end, parents,
-                        size=layered.work(start, stop), threads=256,
                     )  # fmt: skip
                     report(partitions.partitions, "partitions")
             finish(layered, partitions, int(wanted.size > 0))
     distances = xp.full(vertices, -1, xp.int32)
     by_place = xp.empty(reached, xp.int32)
     device.launch(
-        "build", "expand_rows", last + 1, xp.asarray(starts[: last + 2]), by_place,
-        size=32 * (last + 1),
-    )  # fmt: skip
+        "layers", "find_layers", reached, last + 1, xp.asarray(starts), by_place, size=reached
+    )
     distances[layered.order[:reached]] = by_place
     del by_place
     if predecessors:
@@ -125,9 +124,9 @@ class _Sweeps:
     def look_back(self, distances, steps, tied, before):
         """The smallest vertex before each, by a pass over all edges."""
         for start, stop, given in self._sweep(self.reached):
-            device.launch(
-                "sweep", "find_predecessors", start, stop, *given, tied, self.layered.order,
-                distances, steps, before, size=self.layered.work(start, stop), threads=256,
+            _launch(
+                self.layered, "find_predecessors", start, stop, *given, tied, self.layered.order,
+                distances, steps, before,
             )  # fmt: skip
 
     def _sweep(self, wanted):
@@ -148,14 +147,24 @@ def scattering(layered, partitions, damping, out_weights, ranks, state):
 
     def scatter(sums):
         for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
-            device.launch(
-                "sweep", "scatter", start, stop, origin, partitions.table, words,
+            _launch(
+                layered, "scatter", start, stop, origin, partitions.table, words,
                 partitions.sums, sample, layered.weighted, damping, out_weights, ranks, state,
-                sums, size=layered.work(start, stop), threads=256,
+                sums,
             )  # fmt: skip
         return sums
 
     return scatter
+
+
+def _launch(layered, entry, start, stop, *arguments):
+    """One sweep over partitions; on a GPU no more blocks than are there at once."""
+    work = layered.work(start, stop)
+    geometry = None
+    if layered.xp is not np:
+        most = BLOCKS * layered.xp.cuda.Device().attributes["MultiProcessorCount"]
+        geometry = max(1, min(most, work // THREADS)), THREADS
+    device.launch("sweep", entry, start, stop, *arguments, size=work, geometry=geometry)
 
 
 @contextlib.contextmanager

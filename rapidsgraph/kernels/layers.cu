@@ -90,6 +90,22 @@ extern "C" __global__ void unpack(long long count, long long base, long long bit
   }
 }
 
+// depths[place] = the layer in which it is; starts has one place more than there are layers.
+extern "C" __global__ void find_layers(long long count, long long layers, const long long *starts,
+                                       int *depths) {
+  STRIDE(place, count) {
+    long long layer = 0, behind = layers;
+    while (behind - layer > 1) {
+      const long long middle = (layer + behind) / 2;
+      if (starts[middle] <= place)
+        layer = middle;
+      else
+        behind = middle;
+    }
+    depths[place] = (int)layer;
+  }
+}
+
 // Each word counts by an odd number of its own, so that no change of a single one is lost.
 extern "C" __global__ void add_checksum(long long count, const unsigned int *words,
                                         unsigned long long *total) {

@@ -86,6 +86,13 @@ def unpack(count, base, bits, words, values):
 
 
 @parallel
+def find_layers(count, layers, starts, depths):
+    for layer in prange(layers):
+        for place in range(starts[layer], starts[layer + 1]):
+            depths[place] = layer
+
+
+@parallel
 def add_checksum(count, words, total):
     sums = np.zeros(PARTS, np.uint64)
     for part in prange(PARTS):

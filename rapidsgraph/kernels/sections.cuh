@@ -4,10 +4,12 @@
 #include "grid.cuh"
 
 #define FULL 0xffffffffu
-#define GROUP 32    // rows that share one start
-#define COLUMNS 16  // of the table of partitions
-#define CHUNK 1024  // edges that a warp takes at a time
-#define BATCH 4     // edges in flight a thread
+#define GROUP 32      // rows that share one start
+#define COLUMNS 16    // of the table of partitions
+#define CHUNK 992     // work that a warp takes at a time: 32 groups at most
+#define BATCH 4       // edges in flight a thread
+#define AHEAD 8       // groups that are looked at together
+#define SECTIONS 512  // at most in a launch, two a partition; streaming.py agrees
 
 typedef unsigned long long u64;
 
@@ -61,9 +63,9 @@ __device__ __forceinline__ Section section_of(const long long *table, const unsi
 }
 
 __device__ __forceinline__ unsigned extract(const unsigned *words, int bits, long long index) {
-  const long long at = index * bits;
-  const u64 pair = words[at / 32] | (u64)words[at / 32 + 1] << 32;
-  return (unsigned)(pair >> (at % 32)) & (unsigned)((1ull << bits) - 1);
+  const u64 at = (u64)index * bits;
+  const unsigned *word = words + (at >> 5);
+  return __funnelshift_r(word[0], word[1], (unsigned)at & 31) & (unsigned)((1ull << bits) - 1);
 }
 
 __device__ __forceinline__ int before_lane(int value) {  // sum over the lanes up to this one
@@ -74,65 +76,118 @@ __device__ __forceinline__ int before_lane(int value) {  // sum over the lanes u
   return value;
 }
 
-// Call visit(is, edge, row, value, neighbor) for the edges of the section, BATCH a lane at a time,
-// but for rows for which load(row, &value) says no. A warp takes CHUNK edges, wherever rows begin;
-// `turn` counts chunks, so that warps take turns from one section to the next.
-template <class Value, class Load, class Visit>
-__device__ __forceinline__ void each_edge(const Section &s, long long *turn, Load load,
-                                          Visit visit) {
-  const int lane = threadIdx.x % WARP;
+// The chunks of all sections that are sound: `ends` counts those up to each section's last, a
+// forward and a backward section a partition; with `parts` 1 backward ones have none. All threads
+// of a block call it.
+__device__ __forceinline__ long long count_chunks(long long start, long long stop, int parts,
+                                                  const long long *table,
+                                                  const unsigned long long *sums, unsigned *ends) {
+  const int sections = 2 * (int)(stop - start);
+  for (int i = threadIdx.x; i < sections; i += blockDim.x) {
+    const long long partition = start + i / 2, *row = table + partition * COLUMNS;
+    const long long edges = row[i % 2 ? BACKWARD_EDGES : FORWARD_EDGES];
+    const long long groups = (row[ROWS] + GROUP - 1) / GROUP;
+    const bool is = edges && i % 2 < parts && is_sound(table, sums, partition, i % 2);
+    ends[i] = is ? (unsigned)((edges + GROUP * groups + CHUNK - 1) / CHUNK) : 0;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int i = 1; i < sections; i++) ends[i] += ends[i - 1];
+  __syncthreads();
+  return sections ? ends[sections - 1] : 0;
+}
+
+// Call visit(section, partition, chunk) for all chunks, each by one warp.
+template <class Visit>
+__device__ __forceinline__ void each_chunk(long long start, long long stop, long long origin,
+                                           const long long *table, const unsigned *words,
+                                           const unsigned *ends, long long chunks, Visit visit) {
   const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
-  const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
-  const long long chunks = (s.edges + CHUNK - 1) / CHUNK, groups = (s.rows + GROUP - 1) / GROUP;
-  const long long own = (warp + warps - *turn % warps) % warps;
-  *turn += chunks;
-  for (long long chunk = own; chunk < chunks; chunk += warps) {
-    const long long low = chunk * CHUNK, high = min(low + CHUNK, s.edges);
-    long long group = 0, behind = groups;  // the last group that begins at `low` or before
-    while (behind - group > 1) {
-      const long long step = max(1ll, (behind - group) / WARP);
-      const long long at = group + (lane + 1) * step;
-      const unsigned mask = __ballot_sync(FULL, at < behind && s.starts[at] <= low);
-      const int passed = __popc(mask);
-      const long long next = group + (passed + 1) * step;
-      group += passed * step;
-      if (passed < WARP) behind = min(behind, next);
+  for (long long at = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; at < chunks;
+       at += warps) {
+    int section = 0, behind = 2 * (int)(stop - start);  // the first that ends beyond `at`
+    while (behind > section) {
+      const int middle = (section + behind) / 2;
+      if (ends[middle] <= at)
+        section = middle + 1;
+      else
+        behind = middle;
     }
-    for (; group < groups && s.starts[group] < high; group++) {
-      const long long row = group * GROUP + lane;
-      const int degree = row < s.rows ? (int)extract(s.degrees, s.degree_bits, row) : 0;
-      long long begin = s.starts[group] + (long long)before_lane(degree) - degree;
-      const long long end = min(begin + degree, high);
-      begin = max(begin, low);
-      int count = end > begin ? (int)(end - begin) : 0;
-      Value value;
-      if (count && !load(s.first + row, &value)) count = 0;
-      if (!__any_sync(FULL, count)) continue;
-      const int behind_own = before_lane(count), before = behind_own - count;
-      const int total = __shfl_sync(FULL, behind_own, WARP - 1);
-      const int shift = (int)(begin - low) - before;
-      for (int done = 0; done < total; done += BATCH * WARP) {
-        bool is[BATCH];
-        long long edge[BATCH], rows[BATCH];
-        Value values[BATCH];
-        int neighbor[BATCH];
+    const long long partition = start + section / 2;
+    visit(section_of(table, words, origin, partition, section % 2), partition,
+          at - (section ? ends[section - 1] : 0));
+  }
+}
+
+// Call visit(is, edge, group, place, value, neighbor), group + place being the row, for the edges
+// of one chunk whose rows are active(row), BATCH a lane at a time; value = load(row). Work is an
+// edge, or the 32nd part of a group: a chunk is CHUNK of it, wherever rows begin, so that neither
+// long rows nor many empty ones hold a warp up.
+template <class Value, class Active, class Load, class Visit>
+__device__ __forceinline__ void each_edge(const Section &s, long long chunk, Active active,
+                                          Load load, Visit visit) {
+  const int lane = threadIdx.x % WARP;
+  const long long groups = (s.rows + GROUP - 1) / GROUP;
+  const long long low = chunk * CHUNK, high = low + CHUNK;
+  long long first = 0, behind = groups;  // the last group that begins at `low` or before
+  while (behind - first > 1) {
+    const long long step = max(1ll, (behind - first) / WARP);
+    const long long at = first + (lane + 1) * step;
+    const int passed = __popc(__ballot_sync(FULL, at < behind && s.starts[at] + GROUP * at <= low));
+    const long long next = first + (passed + 1) * step;
+    first += passed * step;
+    if (passed < WARP) behind = min(behind, next);
+  }
+  const bool is_there = first + lane < groups;
+  const unsigned start = is_there ? s.starts[first + lane] : 0;
+  const bool is_within = is_there && start + GROUP * (first + lane) < high;
+  const int count = __popc(__ballot_sync(FULL, is_within));  // groups of this chunk
+  unsigned wanted = 0;
+  for (int k = 0; k < count; k += AHEAD) {
+    bool is[AHEAD];
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-          const int place = done + k * WARP + lane;
-          int whose = 0;
+    for (int j = 0; j < AHEAD; j++) {
+      const long long row = (first + k + j) * GROUP + lane;
+      is[j] = k + j < count && row < s.rows && active(s.first + row);
+    }
 #pragma unroll
-          for (int step = WARP / 2; step > 0; step /= 2)
-            if (__shfl_sync(FULL, before, whose + step) <= place) whose += step;
-          is[k] = place < total;
-          edge[k] = low + place + __shfl_sync(FULL, shift, whose);
-          rows[k] = s.first + group * GROUP + whose;
-          values[k] = __shfl_sync(FULL, value, whose);
-        }
+    for (int j = 0; j < AHEAD; j++)
+      if (__any_sync(FULL, is[j])) wanted |= 1u << (k + j);
+  }
+  for (; wanted; wanted &= wanted - 1) {
+    const int k = __ffs(wanted) - 1;
+    const long long row = (first + k) * GROUP + lane, shift = GROUP * (first + k + 1);
+    const int degree = row < s.rows ? (int)extract(s.degrees, s.degree_bits, row) : 0;
+    long long begin = __shfl_sync(FULL, start, k) + (long long)before_lane(degree) - degree;
+    const long long end = min(begin + degree, high - shift);
+    begin = max(begin, low - shift);
+    const bool mine = end > begin && active(s.first + row);
+    Value value;
+    if (mine) value = load(s.first + row);
+    const int edges = mine ? (int)(end - begin) : 0;
+    const int after = before_lane(edges), before = after - edges;
+    const int total = __shfl_sync(FULL, after, WARP - 1);
+    const unsigned offset = (unsigned)begin - (unsigned)before;
+    for (int done = 0; done < total; done += BATCH * WARP) {
+      bool is[BATCH];
+      unsigned edge[BATCH];
+      int whose[BATCH], neighbor[BATCH];
+      Value values[BATCH];
 #pragma unroll
-        for (int k = 0; k < BATCH; k++)
-          neighbor[k] = is[k] ? (int)(s.base + extract(s.neighbors, s.bits, edge[k])) : 0;
-        visit(is, edge, rows, values, neighbor);
+      for (int j = 0; j < BATCH; j++) {
+        const int place = done + j * WARP + lane;
+        whose[j] = 0;
+#pragma unroll
+        for (int step = WARP / 2; step > 0; step /= 2)
+          if (__shfl_sync(FULL, before, whose[j] + step) <= place) whose[j] += step;
+        is[j] = place < total;
+        edge[j] = (unsigned)place + __shfl_sync(FULL, offset, whose[j]);
+        values[j] = __shfl_sync(FULL, value, whose[j]);
       }
+#pragma unroll
+      for (int j = 0; j < BATCH; j++)
+        neighbor[j] = is[j] ? (int)(s.base + extract(s.neighbors, s.bits, edge[j])) : 0;
+      visit(is, edge, s.first + row - lane, whose, values, neighbor);
     }
   }
 }

@@ -40,78 +40,78 @@ extern "C" __global__ void find_parents(long long start, long long stop, long lo
                                         const unsigned long long *sums, long long layers,
                                         const long long *layer_starts, long long end,
                                         int *parents) {
-  long long turn = 0;
-  for (long long partition = start; partition < stop; partition++) {
-    if (!is_sound(table, sums, partition, 0)) continue;
-    const Section s = section_of(table, words, origin, partition, 0);
-    each_edge<int>(
-        s, &turn,
-        [=](long long row, int *next) {
-          if (row >= end) return false;
-          long long layer = 0, behind = layers;
-          while (behind - layer > 1) {
-            const long long middle = (layer + behind) / 2;
-            if (layer_starts[middle] <= row)
-              layer = middle;
-            else
-              behind = middle;
-          }
-          *next = (int)layer_starts[layer + 1];
-          return true;
-        },
-        [=](const bool *is, const long long *, const long long *row, const int *next,
-            const int *neighbor) {
-          int known[BATCH];
+  __shared__ unsigned ends[SECTIONS];
+  const long long chunks = count_chunks(start, stop, 1, table, sums, ends);
+  each_chunk(
+      start, stop, origin, table, words, ends, chunks,
+      [=](const Section &s, long long, long long chunk) {
+        each_edge<int>(
+            s, chunk, [=](long long row) { return row < end; },
+            [=](long long row) {
+              long long layer = 0, behind = layers;
+              while (behind - layer > 1) {
+                const long long middle = (layer + behind) / 2;
+                if (layer_starts[middle] <= row)
+                  layer = middle;
+                else
+                  behind = middle;
+              }
+              return (int)layer_starts[layer + 1];
+            },
+            [=](const bool *is, const unsigned *, long long group, const int *place,
+                const int *next, const int *neighbor) {
+              int known[BATCH];
 #pragma unroll
-          for (int k = 0; k < BATCH; k++)
-            known[k] = is[k] && neighbor[k] >= next[k] ? parents[neighbor[k]] : -1;
+              for (int k = 0; k < BATCH; k++)
+                known[k] = is[k] && neighbor[k] >= next[k] ? parents[neighbor[k]] : -1;
 #pragma unroll
-          for (int k = 0; k < BATCH; k++)
-            if (known[k] > row[k]) atomicMin(&parents[neighbor[k]], (int)row[k]);
-        });
-  }
+              for (int k = 0; k < BATCH; k++) {
+                const int row = (int)group + place[k];
+                if (known[k] > row && __ldcg(parents + neighbor[k]) > row)  // not an old value
+                  atomicMin(&parents[neighbor[k]], row);
+              }
+            });
+      });
 }
 
 // Rounds of what SSSP and its ties do alike: rows whose stamp is not older than the partition's
 // `done`, and then those that the round before changed, until a round changes nothing, or so many.
-// lower(row, value, edge weight, neighbor) says whether it lowered something there.
+// lower(value of the row, edge weight, neighbor, its distance) says whether it lowered something.
 template <class Value, class Load, class Lower>
 __device__ __forceinline__ void rounds(long long start, long long stop, long long origin,
                                        const long long *table, const unsigned int *words,
                                        const unsigned long long *sums, long long most_rounds,
                                        int *stamps, long long *done, unsigned long long *arrived,
-                                       long long *state, Load load, Lower lower) {
+                                       long long *state, const double *distances, Load load,
+                                       Lower lower) {
+  __shared__ unsigned ends[SECTIONS];
+  const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
   long long round = state[0] + 1;
   const long long first_round = round;
   for (;; round++) {
     bool any = false;
-    long long turn = 0;
-    for (long long partition = start; partition < stop; partition++) {
-      const long long since = round == first_round ? done[partition] : round - 1;
-      for (int part = 0; part < 2; part++) {
-        if (!is_sound(table, sums, partition, part)) continue;
-        const Section s = section_of(table, words, origin, partition, part);
-        each_edge<Value>(
-            s, &turn,
-            [=](long long row, Value *value) {
-              if (__ldcg(stamps + row) < since) return false;
-              *value = load(row);
-              return true;
-            },
-            [&](const bool *is, const long long *edge, const long long *, const Value *value,
-                const int *neighbor) {
-              double weight[BATCH];
+    each_chunk(start, stop, origin, table, words, ends, chunks,
+               [&](const Section &s, long long partition, long long chunk) {
+                 const long long since = round == first_round ? done[partition] : round - 1;
+                 each_edge<Value>(
+                     s, chunk, [=](long long row) { return __ldcg(stamps + row) >= since; }, load,
+                     [&](const bool *is, const unsigned *edge, long long, const int *,
+                         const Value *value, const int *neighbor) {
+                       double weight[BATCH], there[BATCH];
 #pragma unroll
-              for (int k = 0; k < BATCH; k++) weight[k] = is[k] ? (double)s.weights[edge[k]] : 0.0;
+                       for (int k = 0; k < BATCH; k++)
+                         there[k] = is[k] ? __ldcg(distances + neighbor[k]) : 0.0;
 #pragma unroll
-              for (int k = 0; k < BATCH; k++)
-                if (is[k] && lower(value[k], weight[k], neighbor[k])) {
-                  stamps[neighbor[k]] = (int)round;
-                  any = true;
-                }
-            });
-      }
-    }
+                       for (int k = 0; k < BATCH; k++)
+                         weight[k] = is[k] ? (double)s.weights[edge[k]] : 0.0;
+#pragma unroll
+                       for (int k = 0; k < BATCH; k++)
+                         if (is[k] && lower(value[k], weight[k], neighbor[k], there[k])) {
+                           stamps[neighbor[k]] = (int)round;
+                           any = true;
+                         }
+                     });
+               });
     if (__any_sync(FULL, any) && threadIdx.x % WARP == 0)
       atomicMax((unsigned long long *)&state[1], (u64)round);
     grid_barrier(arrived, round - first_round + 1);
@@ -131,11 +131,11 @@ extern "C" __global__ void __launch_bounds__(1024)
           long long most_rounds, double cutoff, double *distances, int *stamps, long long *done,
           unsigned long long *arrived, long long *state) {
   rounds<double>(
-      start, stop, origin, table, words, sums, most_rounds, stamps, done, arrived, state,
+      start, stop, origin, table, words, sums, most_rounds, stamps, done, arrived, state, distances,
       [=](long long row) { return __ldcg(distances + row); },
-      [=](double distance, double weight, int neighbor) {
+      [=](double distance, double weight, int neighbor, double there) {
         const double reached = distance + weight;
-        if (reached > cutoff || !(reached < distances[neighbor])) return false;
+        if (reached > cutoff || !(reached < there)) return false;
         const long long bits = __double_as_longlong(reached);
         return atomicMin((long long *)&distances[neighbor], bits) > bits;
       });
@@ -149,12 +149,12 @@ extern "C" __global__ void __launch_bounds__(1024)
                long long most_rounds, const double *distances, int *steps, int *stamps,
                long long *done, unsigned long long *arrived, long long *state) {
   rounds<long long>(
-      start, stop, origin, table, words, sums, most_rounds, stamps, done, arrived, state,
+      start, stop, origin, table, words, sums, most_rounds, stamps, done, arrived, state, distances,
       [=](long long row) { return row; },
-      [=](long long row, double weight, int neighbor) {
+      [=](long long row, double weight, int neighbor, double there) {
         const double distance = distances[row];
         const int reached = __ldcg(steps + row) + 1;
-        if (distances[neighbor] != distance || distance + weight != distance) return false;
+        if (there != distance || distance + weight != distance) return false;
         if (!(reached < steps[neighbor])) return false;
         return atomicMin(&steps[neighbor], reached) > reached;
       });
@@ -168,38 +168,38 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
                                              long long tied, const int *names,
                                              const double *distances, const int *steps,
                                              int *predecessors) {
-  long long turn = 0;
-  for (long long partition = start; partition < stop; partition++) {
-    for (int part = 0; part < 2; part++) {
-      if (!is_sound(table, sums, partition, part)) continue;
-      const Section s = section_of(table, words, origin, partition, part);
-      each_edge<double>(
-          s, &turn,
-          [=](long long row, double *distance) {
-            *distance = distances[row];
-            return *distance < __longlong_as_double(0x7ff0000000000000ll);
-          },
-          [=](const bool *is, const long long *edge, const long long *row, const double *distance,
-              const int *neighbor) {
-            double reached[BATCH], there[BATCH];
+  __shared__ unsigned ends[SECTIONS];
+  const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
+  each_chunk(start, stop, origin, table, words, ends, chunks,
+             [=](const Section &s, long long, long long chunk) {
+               each_edge<double>(
+                   s, chunk,
+                   [=](long long row) {
+                     return distances[row] < __longlong_as_double(0x7ff0000000000000ll);
+                   },
+                   [=](long long row) { return distances[row]; },
+                   [=](const bool *is, const unsigned *edge, long long group, const int *place,
+                       const double *distance, const int *neighbor) {
+                     double reached[BATCH], there[BATCH];
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              reached[k] = distance[k] + (is[k] ? (double)s.weights[edge[k]] : 0.0);
-              there[k] = is[k] ? distances[neighbor[k]] : -1.0;
-            }
+                     for (int k = 0; k < BATCH; k++) {
+                       reached[k] = distance[k] + (is[k] ? (double)s.weights[edge[k]] : 0.0);
+                       there[k] = is[k] ? distances[neighbor[k]] : -1.0;
+                     }
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              if (there[k] != reached[k]) continue;
-              const bool fits =
-                  tied ? there[k] == distance[k] && steps[row[k]] + 1 == steps[neighbor[k]]
-                       : distance[k] < there[k];
-              if (!fits) continue;
-              const int name = names[row[k]];
-              if (name < predecessors[neighbor[k]]) atomicMin(&predecessors[neighbor[k]], name);
-            }
-          });
-    }
-  }
+                     for (int k = 0; k < BATCH; k++) {
+                       if (there[k] != reached[k]) continue;
+                       const long long row = group + place[k];
+                       const bool fits =
+                           tied ? there[k] == distance[k] && steps[row] + 1 == steps[neighbor[k]]
+                                : distance[k] < there[k];
+                       if (!fits) continue;
+                       const int name = names[row];
+                       if (name < __ldcg(predecessors + neighbor[k]))
+                         atomicMin(&predecessors[neighbor[k]], name);
+                     }
+                   });
+             });
 }
 
 // wanted[p] = 1 where a row has a stamp that is not older than done[p]; it is 0 before.
@@ -221,25 +221,20 @@ extern "C" __global__ void scatter(long long start, long long stop, long long or
                                    long long weighted, double damping, const double *out_weights,
                                    const double *ranks, const double *state, double *totals) {
   if (state[3] != 0.0) return;
-  long long turn = 0;
-  for (long long partition = start; partition < stop; partition++) {
-    for (int part = 0; part < 2; part++) {
-      if (!is_sound(table, sums, partition, part)) continue;
-      const Section s = section_of(table, words, origin, partition, part);
-      each_edge<double>(
-          s, &turn,
-          [=](long long row, double *share) {
-            *share = damping * ranks[row] / out_weights[row];
-            return true;
-          },
-          [=](const bool *is, const long long *edge, const long long *, const double *share,
-              const int *neighbor) {
+  __shared__ unsigned ends[SECTIONS];
+  const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
+  each_chunk(start, stop, origin, table, words, ends, chunks,
+             [=](const Section &s, long long, long long chunk) {
+               each_edge<double>(
+                   s, chunk, [](long long) { return true; },
+                   [=](long long row) { return damping * ranks[row] / out_weights[row]; },
+                   [=](const bool *is, const unsigned *edge, long long, const int *,
+                       const double *share, const int *neighbor) {
 #pragma unroll
-            for (int k = 0; k < BATCH; k++)
-              if (is[k])
-                atomicAdd(&totals[neighbor[k]],
-                          weighted ? share[k] * (double)s.weights[edge[k]] : share[k]);
-          });
-    }
-  }
+                     for (int k = 0; k < BATCH; k++)
+                       if (is[k])
+                         atomicAdd(&totals[neighbor[k]],
+                                   weighted ? share[k] * (double)s.weights[edge[k]] : share[k]);
+                   });
+             });
 }

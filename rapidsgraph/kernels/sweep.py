@@ -11,7 +11,7 @@ from .intrinsics import add_float_at, exchange_if, prefetch
 
 GROUP = 32
 PARTS = 64  # of a section, at most
-LEAST = 4096  # edges of a part
+LEAST = 4096  # work of a part
 ONE, FIVE, MASK = np.uint64(1), np.uint64(5), np.uint64(31)
 # Columns of the table, as in sections.cuh.
 POSITION, WORDS, FORWARD_WORDS, FIRST, ROWS, FORWARD, BACKWARD, CHECKSUM = 0, 1, 2, 3, 4, 5, 9, 13
@@ -49,12 +49,23 @@ def _extract(words, position, bits, index):
 
 
 @serial
+def _groups(rows):
+    return (rows + GROUP - 1) // GROUP
+
+
+@serial
+def _begin(words, starts, group):
+    """The first edge of a group."""
+    return np.int64(words[np.uint64(starts + group)])
+
+
+@serial
 def _first_group(words, starts, rows, low):
-    """The last group that begins at edge `low` or before."""
-    group, behind = 0, (rows + GROUP - 1) // GROUP
+    """The last group whose work begins at `low` or before; a group is work of GROUP, an edge of 1."""
+    group, behind = 0, _groups(rows)
     while behind - group > 1:
         middle = (group + behind) // 2
-        if words[np.uint64(starts + middle)] <= low:
+        if _begin(words, starts, middle) + GROUP * middle <= low:
             group = middle
         else:
             behind = middle
@@ -62,8 +73,10 @@ def _first_group(words, starts, rows, low):
 
 
 @serial
-def _parts(edges):
-    return min(PARTS, (edges + LEAST - 1) // LEAST)
+def _work(rows, edges):
+    """(how much there is to do in a section, for how many to share)."""
+    work = edges + GROUP * _groups(rows) if edges else 0
+    return work, min(PARTS, (work + LEAST - 1) // LEAST)
 
 
 @serial
@@ -109,9 +122,10 @@ def find_parents(start, stop, origin, table, words, sums, layers, layer_starts, 
         starts, degrees, neighbors, _, rows, edges, base, bits, degree_bits = _section(
             table, partition, 0, origin
         )
-        first, parts = table[partition, FIRST], _parts(edges)
+        first = table[partition, FIRST]
+        work, parts = _work(rows, edges)
         for part in prange(parts):
-            low, high = part * edges // parts, (part + 1) * edges // parts
+            low, high = part * work // parts, (part + 1) * work // parts
             group = _first_group(words, starts, rows, low)
             layer, behind = 0, layers
             while behind - layer > 1:
@@ -120,19 +134,24 @@ def find_parents(start, stop, origin, table, words, sums, layers, layer_starts, 
                     layer = middle
                 else:
                     behind = middle
-            row, edge = GROUP * group, np.int64(words[np.uint64(starts + group)])
-            while edge < high and first + row < end:
-                after = edge + _extract(words, degrees, degree_bits, row)
-                place = first + row
-                while layer_starts[layer + 1] <= place:
-                    layer += 1
-                next_layer = layer_starts[layer + 1]
-                for at in range(max(edge, low), min(after, high)):
-                    neighbor = np.uint64(base + _extract(words, neighbors, bits, at))
-                    if neighbor >= np.uint64(next_layer) and parents[neighbor] > place:
-                        _lower_to(parents, neighbor, np.int32(place))
-                edge = after
-                row += 1
+            while group < _groups(rows) and first + GROUP * group < end:
+                edge, shift = _begin(words, starts, group), GROUP * (group + 1)
+                if edge + shift - GROUP >= high:
+                    break
+                for row in range(GROUP * group, min(GROUP * (group + 1), rows)):
+                    place = first + row
+                    if place >= end:
+                        break
+                    after = edge + _extract(words, degrees, degree_bits, row)
+                    while layer_starts[layer + 1] <= place:
+                        layer += 1
+                    next_layer = layer_starts[layer + 1]
+                    for at in range(max(edge, low - shift), min(after, high - shift)):
+                        neighbor = base + _extract(words, neighbors, bits, at)
+                        if neighbor >= next_layer and parents[np.uint64(neighbor)] > place:
+                            _lower_to(parents, np.uint64(neighbor), np.int32(place))
+                    edge = after
+                group += 1
 
 
 @parallel
@@ -166,22 +185,23 @@ def relax(
                 starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = _section(
                     table, partition, which, origin
                 )
-                costs, parts = costs // each, _parts(edges)
+                costs, (work, parts) = costs // each, _work(rows, edges)
                 for part in prange(parts):
-                    low, high = part * edges // parts, (part + 1) * edges // parts
-                    group = _first_group(words, starts, rows, low)
-                    edge = np.int64(words[np.uint64(starts + group)])
-                    while edge < high:
-                        row, behind = GROUP * group, min(GROUP * (group + 1), rows)
+                    low, high = part * work // parts, (part + 1) * work // parts
+                    group = _first_group(words, starts, rows, low) - 1
+                    while group + 1 < _groups(rows):
                         group += 1
-                        if not _any_since(stamps, first + row, first + behind, since):
-                            edge = np.int64(words[np.uint64(starts + group)])
+                        edge, shift = _begin(words, starts, group), GROUP * (group + 1)
+                        if edge + shift - GROUP >= high:
+                            break
+                        behind = min(shift, rows)
+                        if not _any_since(stamps, first + shift - GROUP, first + behind, since):
                             continue
-                        for row in range(row, behind):
+                        for row in range(shift - GROUP, behind):
                             after = edge + _extract(words, degrees, degree_bits, row)
                             if stamps[np.uint64(first + row)] >= since:
                                 distance = distances[np.uint64(first + row)]
-                                for at in range(max(edge, low), min(after, high)):
+                                for at in range(max(edge, low - shift), min(after, high - shift)):
                                     reached = distance + weights[np.uint64(costs + at)]
                                     neighbor = np.uint64(
                                         base + _extract(words, neighbors, bits, at)
@@ -243,23 +263,24 @@ def relax_ties(
                 starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = _section(
                     table, partition, which, origin
                 )
-                costs, parts = costs // each, _parts(edges)
+                costs, (work, parts) = costs // each, _work(rows, edges)
                 for part in prange(parts):
-                    low, high = part * edges // parts, (part + 1) * edges // parts
-                    group = _first_group(words, starts, rows, low)
-                    edge = np.int64(words[np.uint64(starts + group)])
-                    while edge < high:
-                        row, behind = GROUP * group, min(GROUP * (group + 1), rows)
+                    low, high = part * work // parts, (part + 1) * work // parts
+                    group = _first_group(words, starts, rows, low) - 1
+                    while group + 1 < _groups(rows):
                         group += 1
-                        if not _any_since(stamps, first + row, first + behind, since):
-                            edge = np.int64(words[np.uint64(starts + group)])
+                        edge, shift = _begin(words, starts, group), GROUP * (group + 1)
+                        if edge + shift - GROUP >= high:
+                            break
+                        behind = min(shift, rows)
+                        if not _any_since(stamps, first + shift - GROUP, first + behind, since):
                             continue
-                        for row in range(row, behind):
+                        for row in range(shift - GROUP, behind):
                             after = edge + _extract(words, degrees, degree_bits, row)
                             if stamps[np.uint64(first + row)] >= since:
                                 distance = distances[np.uint64(first + row)]
                                 reached = steps[np.uint64(first + row)] + 1
-                                for at in range(max(edge, low), min(after, high)):
+                                for at in range(max(edge, low - shift), min(after, high - shift)):
                                     if distance + weights[np.uint64(costs + at)] != distance:
                                         continue
                                     neighbor = np.uint64(
@@ -306,29 +327,32 @@ def find_predecessors(
             starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = _section(
                 table, partition, which, origin
             )
-            costs, parts = costs // each, _parts(edges)
+            costs, (work, parts) = costs // each, _work(rows, edges)
             for part in prange(parts):
-                low, high = part * edges // parts, (part + 1) * edges // parts
+                low, high = part * work // parts, (part + 1) * work // parts
                 group = _first_group(words, starts, rows, low)
-                row, edge = GROUP * group, np.int64(words[np.uint64(starts + group)])
-                while edge < high:
-                    after = edge + _extract(words, degrees, degree_bits, row)
-                    place = np.uint64(first + row)
-                    distance, name = distances[place], names[place]
-                    begin = max(edge, low) if distance < np.inf else high
-                    for at in range(begin, min(after, high)):
-                        reached = distance + weights[np.uint64(costs + at)]
-                        neighbor = np.uint64(base + _extract(words, neighbors, bits, at))
-                        if distances[neighbor] != reached or predecessors[neighbor] <= name:
-                            continue
-                        if tied:
-                            fits = reached == distance and steps[place] + 1 == steps[neighbor]
-                        else:
-                            fits = distance < reached
-                        if fits:
-                            _lower_to(predecessors, neighbor, name)
-                    edge = after
-                    row += 1
+                while group < _groups(rows):
+                    edge, shift = _begin(words, starts, group), GROUP * (group + 1)
+                    if edge + shift - GROUP >= high:
+                        break
+                    group += 1
+                    for row in range(shift - GROUP, min(shift, rows)):
+                        after = edge + _extract(words, degrees, degree_bits, row)
+                        place = np.uint64(first + row)
+                        distance, name = distances[place], names[place]
+                        begin = max(edge, low - shift) if distance < np.inf else after
+                        for at in range(begin, min(after, high - shift)):
+                            reached = distance + weights[np.uint64(costs + at)]
+                            neighbor = np.uint64(base + _extract(words, neighbors, bits, at))
+                            if distances[neighbor] != reached or predecessors[neighbor] <= name:
+                                continue
+                            if tied:
+                                fits = reached == distance and steps[place] + 1 == steps[neighbor]
+                            else:
+                                fits = distance < reached
+                            if fits:
+                                _lower_to(predecessors, neighbor, name)
+                        edge = after
 
 
 @parallel
@@ -367,20 +391,25 @@ def scatter(
             starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = _section(
                 table, partition, which, origin
             )
-            costs, parts = costs // each, _parts(edges)
+            costs, (work, parts) = costs // each, _work(rows, edges)
             for part in prange(parts):
-                low, high = part * edges // parts, (part + 1) * edges // parts
+                low, high = part * work // parts, (part + 1) * work // parts
                 group = _first_group(words, starts, rows, low)
-                row, edge = GROUP * group, np.int64(words[np.uint64(starts + group)])
-                while edge < high:
-                    after = edge + _extract(words, degrees, degree_bits, row)
-                    place = np.uint64(first + row)
-                    share = damping * ranks[place] / out_weights[place]
-                    for at in range(max(edge, low), min(after, high)):
-                        neighbor = np.uint64(base + _extract(words, neighbors, bits, at))
-                        if weighted:
-                            add_float_at(totals, neighbor, share * weights[np.uint64(costs + at)])
-                        else:
-                            add_float_at(totals, neighbor, share)
-                    edge = after
-                    row += 1
+                while group < _groups(rows):
+                    edge, shift = _begin(words, starts, group), GROUP * (group + 1)
+                    if edge + shift - GROUP >= high:
+                        break
+                    group += 1
+                    for row in range(shift - GROUP, min(shift, rows)):
+                        after = edge + _extract(words, degrees, degree_bits, row)
+                        place = np.uint64(first + row)
+                        share = damping * ranks[place] / out_weights[place]
+                        for at in range(max(edge, low - shift), min(after, high - shift)):
+                            neighbor = np.uint64(base + _extract(words, neighbors, bits, at))
+                            if weighted:
+                                add_float_at(
+                                    totals, neighbor, share * weights[np.uint64(costs + at)]
+                                )
+                            else:
+                                add_float_at(totals, neighbor, share)
+                        edge = after

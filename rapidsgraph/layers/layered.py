@@ -7,19 +7,24 @@ Reference: Zhu et al. 2017 (WolfPath: layered edge list, combined edge list, str
 """
 
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import device, frames
+from ..device import choose, import_cupy
 from ..errors import GraphError
 from ..graph import as_graph
-from ..inputs import check_count
+from ..inputs import check_count, checked_bytes
 from ..memory import check_fits
 from ..named import NamedVertices
+from ..progress import reporter
 from ..vertex_values import source_ids
-from . import building
+from . import building, caching
 from .partitions import COLUMN, PARTITION_BYTES, checksum, unpacked
+from .store import opened
+from .writer import EDGES, check_place, name_of, save
 
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
 
@@ -86,31 +91,43 @@ class LayeredEdgeList(NamedVertices):
         )
 
     @classmethod
-    def build(cls, graph, root, *, minimum_edges=None, partition_bytes=PARTITION_BYTES):
+    def build(cls, graph, root, *, minimum_edges=None, partition_bytes=PARTITION_BYTES, **of_file):
         """Layers of a graph, from one of its vertices.
 
         Parameters
         ----------
-        graph : Graph or edge frame
-            A frame is taken as directed and without weights. The list does not keep the graph.
+        graph : Graph, edge frame or path
+            A frame is taken as directed and without weights. A path, of a file of edges that may be
+            larger than memory, is made into a store; see `of_file`. None is kept.
         root : name of a vertex, or a tuple of names
         minimum_edges : int, optional
             See `combined`.
         partition_bytes : int
             About how large a partition is before it is packed: what a run with a `memory_limit`
             has in memory at a time are a few of them.
+        **of_file
+            With a path: `store`, the folder for the result, which is needed; `source`,
+            `destination`, `weight` and `device` as `read_edges` takes them, `directed`,
+            `multi_edges` and `self_loops` as `Graph`; `memory_limit`, bytes or a text like "2GB"
+            that building may take, by default half of what is free; and `progress`, as `pagerank`.
 
         Raises
         ------
         GraphError
-            A root that is not in the graph, or several.
+            A root that is not in the graph, or several; what `read_edges` and `Graph` raise.
         NotEnoughMemory
-            The list would not fit beside the graph; raised before it is built.
+            The list would not fit beside the graph, or the vertices of a file within the limit;
+            raised before it is built.
         """
-        graph = as_graph(graph)
         if minimum_edges is not None:
             check_count("minimum_edges", minimum_edges)
         check_count("partition_bytes", partition_bytes)
+        if isinstance(graph, (str, Path)):
+            return cls._build_from_file(graph, root, minimum_edges, partition_bytes, **of_file)
+        if of_file:
+            name = next(iter(of_file))
+            raise GraphError(f"{name} is for a path; a Graph or frame is taken as it is")
+        graph = as_graph(graph)
         ids = source_ids(graph, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
@@ -121,6 +138,136 @@ class LayeredEdgeList(NamedVertices):
         layered._fill(graph, ids, partition_bytes)
         layered.root_id, layered.minimum_edges = int(ids[0]), minimum_edges
         return layered
+
+    @classmethod
+    def _build_from_file(
+        cls,
+        path,
+        root,
+        minimum_edges,
+        partition_bytes,
+        *,
+        store=None,
+        device="auto",
+        memory_limit=None,
+        progress=None,
+        **options,
+    ):
+        from . import external
+
+        if store is None:
+            raise GraphError(
+                f"{path}: store is missing, the folder to put the layered edge list of a file into"
+            )
+        choose(device)
+        check_place(store)
+        limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+        with reporter(progress, "Layers", external.STEPS) as report:
+            external.build_from_file(
+                path,
+                root,
+                store,
+                minimum_edges=minimum_edges,
+                partition_bytes=partition_bytes,
+                memory_limit=limit,
+                report=report,
+                **options,
+            )
+        return cls.open(store, device=device)
+
+    @classmethod
+    def open(cls, path, *, device="auto"):
+        """A list that was saved; only its manifest is read, the rest when it is needed.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+        device : {"auto", "cpu", "gpu"}
+            Where it is to be computed on; "auto" takes the GPU where one works. Results are pandas
+            frames, or cuDF on a GPU.
+
+        Raises
+        ------
+        GraphError
+            No such folder, no layered edge list, or a damaged one; the message names the file.
+        NoGPU
+            ``device="gpu"`` where none works.
+        """
+        return cls._of(opened(path), device)
+
+    @classmethod
+    def cached(cls, path, root, *, device="auto", memory_limit=None, progress=None, **options):
+        """The list of a file of edges from the store beside it, which is made where it is missing.
+
+        The store is the folder of the same name with `.layers` behind it. It is used when it was
+        made from this root and this version of the file (its size, time of change, begin and end),
+        read in the same way, and is sound; else it is replaced.
+
+        Parameters
+        ----------
+        path : str or path
+        root : name of a vertex, or a tuple of names
+        device, memory_limit, progress
+            As `build` takes them.
+        **options
+            `source`, `destination`, `weight`, `directed`, `multi_edges`, `self_loops` and
+            `minimum_edges`, as in `build`.
+
+        Raises
+        ------
+        GraphError
+            What `build` raises; a folder of this name that is no layered edge list.
+        """
+        choose(device)
+        store = caching.fitting(path, root, options)
+        if store is not None:
+            return cls._of(store, device)
+        version = caching.made_from(path, options)
+        return cls.build(
+            path,
+            root,
+            store=caching.beside(path),
+            device=device,
+            memory_limit=memory_limit,
+            progress=progress,
+            made_from=version,
+            **options,
+        )
+
+    @classmethod
+    def _of(cls, store, device):
+        on_cpu = choose(device) == "cpu"
+        layered, facts = object.__new__(cls), store.facts
+        layered._store, layered.is_mapped = store, True
+        layered.xp = np if on_cpu else import_cupy()
+        layered.names, layered._own = store.names_on(layered.xp), facts["own"]
+        layered._kind, layered._labels = "pandas" if on_cpu else "cudf", layered.names.labels
+        layered._text_types, layered.source_columns = {}, facts["source_columns"]
+        for name in ("directed", "weighted", "minimum_edges", "root_id"):
+            setattr(layered, name, facts[name])
+        layered.num_edges, layered.weight_dtype = facts["edges"], store.weight_dtype
+        layered.where = str(store.folder / EDGES)
+        return layered
+
+    def save(self, path, *, progress=None):
+        """Write the list into a folder, to be opened by `open`.
+
+        The folder appears whole or not at all; a layered edge list that is there is replaced.
+
+        Parameters
+        ----------
+        path : str or path
+        progress : bool or callable, optional
+            As in `pagerank`.
+
+        Raises
+        ------
+        GraphError
+            A file, or a folder with something else; a full disk; no permission.
+        """
+        with reporter(progress, "Saving", len(self.table)) as report:
+            save(self, path, report)
 
     def _fill(self, graph, ids, partition_bytes):
         from ..algorithms.traversal import search
@@ -187,6 +334,7 @@ class LayeredEdgeList(NamedVertices):
 
     @property
     def mapped(self):
+        """The mapped file of edges, where `is_mapped`."""
         return self._store.mapped
 
     @property
@@ -199,11 +347,7 @@ class LayeredEdgeList(NamedVertices):
 
     @property
     def root(self):
-        columns = self.names.columns(self.xp, self.xp.asarray([self.root_id]))
-        names = [frames.moved(values, np) for values in columns.values()]
-        names = [name[0] if isinstance(name, np.ndarray) else name.iloc[0] for name in names]
-        names = [name.item() if hasattr(name, "item") else name for name in names]
-        return names[0] if len(names) == 1 else tuple(names)
+        return name_of(self.names, self.root_id, self.xp)
 
     @property
     def nbytes(self):

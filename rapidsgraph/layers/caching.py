@@ -1,0 +1,115 @@
+"""The store beside a file of edges, so that a layered edge list is made of it once.
+
+Means: a store that was made of this version of the file, read in this way, from this root.
+Requires: for each file its size, time of change, first and last bytes; a file that was changed in
+  between, to the same size, with its time set back, is taken for the same.
+"""
+
+import json
+import zlib
+from pathlib import Path
+
+from ..errors import GraphError
+from ..formats import Parquet, reading
+from .store import opened
+
+SAMPLE = 2**16  # bytes at the begin and the end of a file
+
+
+def beside(path):
+    """Where the store of an edge file belongs: `edges.parquet` has `edges.parquet.layers`."""
+    path = Path(path).expanduser()
+    if path.name in ("", ".."):
+        path = path.resolve()
+    return path.with_name(path.name + ".layers")
+
+
+def made_from(path, options):
+    """What identifies a version of the edges in a file, or folder, and how they were read.
+
+    Ask before reading: a change while it is read is noticed afterwards then.
+
+    Parameters
+    ----------
+    path : str or path
+    options : dict
+        Whatever changes what is read: source, destination, weight, directed, multi_edges,
+        self_loops, minimum_edges. JSON must be able to hold it.
+
+    Returns
+    -------
+    dict
+        As JSON gives it back.
+
+    Raises
+    ------
+    GraphError
+        No such file.
+    """
+    path = Path(path).expanduser()
+    with reading(path):
+        paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
+        files = [_version(each, path) for each in paths]
+    return json.loads(json.dumps({"files": files, "options": options}))
+
+
+def _version(path, whole):
+    with open(path, "rb") as file:
+        checksum = zlib.crc32(file.read(SAMPLE))
+        size = file.seek(0, 2)
+        file.seek(max(size - SAMPLE, 0))
+        checksum = zlib.crc32(file.read(SAMPLE), checksum)
+    name = path.name if path == whole else path.relative_to(whole).as_posix()
+    changed = path.stat().st_mtime_ns
+    return {"name": name, "bytes": size, "changed": changed, "checksum": f"{checksum:08x}"}
+
+
+def is_root(store, root):
+    """Whether a store is of this root, as callers write it.
+
+    Text is no number. What is no name, such as a frame, is no root.
+    """
+    return _as_written(root) == _as_written(store.root)
+
+
+def _as_written(root):
+    """[type, name] of each part of a vertex's name, or None."""
+    root = root.tolist() if hasattr(root, "tolist") else root  # NumPy, CuPy, pandas
+    parts = list(root) if isinstance(root, (list, tuple)) else [root]
+    if len(parts) == 1 and isinstance(parts[0], (list, tuple)):  # one vertex of several columns
+        parts = list(parts[0])
+    parts = [part.item() if hasattr(part, "item") else part for part in parts]
+    if not all(type(part) in (int, str) for part in parts):
+        return None
+    return [(type(part), part) for part in parts]
+
+
+def fitting(path, root, options):
+    """The Store beside an edge file, if it is sound, and of this root and version of the file.
+
+    Parameters
+    ----------
+    path : str or path
+    root : name of a vertex, or a tuple of names
+    options : dict
+        As `made_from` takes them.
+
+    Returns
+    -------
+    Store or None
+        None also for one that is damaged. Its partitions are not looked at.
+
+    Raises
+    ------
+    GraphError
+        No such edge file.
+    """
+    expected = made_from(path, options)
+    try:
+        store = opened(beside(path))
+        if store.facts["made_from"] != expected or not is_root(store, root):
+            return None
+        store.check()
+    except GraphError:
+        return None
+    return store

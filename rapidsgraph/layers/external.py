@@ -1,0 +1,253 @@
+"""From a file to a store of layers, without the whole graph in memory.
+
+Means: what LayeredEdgeList.build makes of the Graph of the same file, partition by partition.
+Requires: arrays by vertex fit in memory (VERTEX_BYTES each); disk beside the store for the edges,
+  three times.
+Reference: Zhu et al. 2017 (WolfPath); external distribution sort, Knuth, The Art of Computer
+  Programming 3, 5.4.9.
+
+The file is read twice: for the names of vertices, and for the edges, which are spilled into
+buckets by source. Sorted, they are adjacency lists in one flat file. A search from the root reads
+each list once; then all are moved into buckets of layer order, and packed from these.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from .. import device
+from ..adjacency import MULTI_EDGES
+from ..errors import GraphError, NotEnoughMemory
+from ..inputs import check_choice, labels_of
+from ..kernels import spill
+from ..named import NamedVertices
+from ..vertex_values import source_ids
+from . import building
+from .batches import EdgeFile
+from .folders import remove_leftovers, temporary_folder
+from .lists import Lists, search
+from .naming import Names
+from .packing import pack_places
+from .partitions import PARTITION_BYTES
+from .spilling import BUCKETS, PIECE, Spill, check_disk, run
+from .store import writing
+
+VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
+LEAST_ROOM = 2**18  # bytes beside these
+STEPS = 100  # that a progress report counts to
+BATCH = 2**20  # rows of the file at once
+
+
+def build_from_file(
+    path,
+    root,
+    folder,
+    *,
+    source=None,
+    destination=None,
+    weight=None,
+    directed=True,
+    multi_edges="first",
+    self_loops="keep",
+    minimum_edges=None,
+    memory_limit=None,
+    partition_bytes=PARTITION_BYTES,
+    report=None,
+    made_from=None,
+):
+    """Make a store of layers from a file of edges that may be larger than memory.
+
+    Parameters
+    ----------
+    path, source, destination, weight
+        As `read_edges`.
+    root : name of a vertex, or a tuple of names
+    folder : str or path
+        Of the store; one that is there is replaced at the end, and only if all went well.
+    directed, multi_edges, self_loops
+        As `Graph`.
+    minimum_edges : int, optional
+        As `LayeredEdgeList.build`.
+    memory_limit : int, optional
+        Bytes for arrays; by default half of what is free. Code and libraries take more.
+    partition_bytes : int
+        About, of a partition before it is packed.
+    report : callable, optional
+        Called with (steps done out of STEPS, text).
+    made_from : dict, optional
+        What the store is to say about the file.
+
+    Raises
+    ------
+    GraphError
+        As `read_edges` and `Graph`; a root that is not in the graph; a disk that is full.
+    NotEnoughMemory
+        Arrays by vertex take more than `memory_limit`; says how much.
+    """
+    check_choice("multi_edges", multi_edges, MULTI_EDGES)
+    check_choice("self_loops", self_loops, ("keep", "drop"))
+    if directed not in (True, False):
+        raise GraphError(f"directed is {directed!r}; it can be True or False")
+    limit = memory_limit or device.free_memory(np) // 2
+    folder = Path(folder).expanduser()
+    file = EdgeFile(path, source, destination, weight)
+    build = _Build(file, directed, multi_edges, self_loops == "drop", limit, report)
+    with writing(folder) as writer, _disk_errors(folder):
+        final = Path(os.path.realpath(folder))
+        remove_leftovers(final)  # before the disk is needed
+        with temporary_folder(final) as temporary:
+            build.run(root, temporary, writer, partition_bytes, minimum_edges, made_from)
+
+
+@contextlib.contextmanager
+def _disk_errors(folder):
+    try:
+        yield
+    except OSError as error:
+        raise GraphError(f"{folder}: it could not be written ({error})") from error
+
+
+class _Vertices(NamedVertices):
+    """Names as the Graph of a pandas frame has them."""
+
+    def __init__(self, names, ends):
+        self.names, self.xp, self._kind = names, np, "pandas"
+        self._labels, self._own = labels_of(*ends), [a != b for a, b in zip(*ends, strict=True)]
+        self.source_columns, self._text_types = ends[0], {}
+        for label in self._labels:
+            for column in (label, "predecessor" + label.removeprefix("vertex")):
+                self._text_types[column] = None
+
+
+class _Build:
+    """One build: what its steps share."""
+
+    def __init__(self, file, directed, multi_edges, drops_loops, limit, report):
+        self.file, self.directed, self.drops_loops = file, directed, drops_loops
+        self.multi_edges, self.limit, self.report = multi_edges, limit, report
+        self.weighted = file.weighted or multi_edges == "sum"
+
+    def tell(self, begin, end, done, total, text):
+        """Report a share of the steps from `begin` to `end`."""
+        if self.report:
+            self.report(begin + int((end - begin) * min(done / max(total, 1), 1)), text)
+
+    def run(self, root, temporary, writer, partition_bytes, minimum_edges, made_from):
+        file = self.file
+        self.check_disk(temporary)
+        file.parse(temporary, lambda text: self.tell(0, 0, 0, 1, text))
+        self.check_disk(temporary)
+        names, places = self.named()
+        vertices = _Vertices(names, file.ends)
+        ids = source_ids(vertices, root, "root")
+        if ids.size > 1:
+            raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
+        self.room = self.limit - self.vertex_bytes(names)
+        lists = self.lists(places, names.count, temporary)
+        del places
+        distances = search(
+            lists, int(ids[0]), self.room, lambda level, done: self.tell(
+                60, 70, done, lists.size, f"{level:,} levels"
+            )
+        )  # fmt: skip
+        layers = building.layers_of(distances)
+        del distances
+        layers.depths = None  # places say it all from here
+        facts = SimpleNamespace(
+            **{name: getattr(vertices, name) for name in NamedVertices._attributes},
+            root_id=int(ids[0]), directed=self.directed, weighted=self.weighted,
+            weight_dtype=lists.weight_dtype, num_edges=lists.size, minimum_edges=minimum_edges,
+            order=layers.order, out_weights=lists.out_weights()[layers.order],
+            layer_starts=layers.starts, made_from=made_from,
+        )  # fmt: skip
+        lists.sums = None
+        facts.layer_edges = pack_places(
+            lists, layers, writer, temporary, self.room, partition_bytes,
+            lambda done, text: self.tell(70, 100, done, 2 * lists.size, text),
+        )  # fmt: skip
+        writer.finish(facts)
+
+    def check_disk(self, temporary):
+        if self.file.rows is not None:
+            arcs = self.file.rows * (1 if self.directed else 2)
+            weight_bytes = 8 if self.weighted else 0
+            check_disk(temporary.parent, arcs * (12 + 2 * weight_bytes))
+
+    def vertex_bytes(self, names):
+        """What arrays by vertex take; raises NotEnoughMemory where that is too much."""
+        needed = names.count * VERTEX_BYTES + 2 * names.text_bytes
+        if needed + LEAST_ROOM > self.limit:
+            raise NotEnoughMemory(
+                f"arrays of {names.count:,} vertices, which stay in memory while layers are built,",
+                needed + LEAST_ROOM, self.limit, "within the limit",
+            )  # fmt: skip
+        return needed
+
+    def batches(self, room):
+        """Batches of the file, which take less than half of `room`."""
+        width = 64 * (len(self.file.ids) + self.file.weighted)
+        return self.file.batches(int(np.clip(room // width // 2, 1024, BATCH)), room)
+
+    def named(self):
+        """The first pass: (names of the vertices, ids of the columns of a batch).
+
+        What is wrong with a row is found here, too.
+        """
+        names, done, types = Names(labels_of(*self.file.ends), self.limit // 4), 0, []
+        self.total_weight = 0.0
+        for batch in self.batches(self.limit // 2):
+            names.add(batch.sources, batch.destinations)
+            if batch.weights is not None and (batch.rows or not types):
+                types = [batch.weights.dtype] if not done else [*types[-1:], batch.weights.dtype]
+                types = [np.result_type(*types)]
+                self.total_weight += float(batch.weights.sum(dtype=float))
+            done += batch.rows
+            if names.nbytes > self.limit:
+                raise NotEnoughMemory(
+                    "the names of the vertices", names.nbytes, self.limit, "within the limit"
+                )
+            self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
+        self.file.rows, self.weight_type = done, types[0] if types else None
+        return names.named()
+
+    def lists(self, places, count, temporary):
+        """The second pass, and a sort: adjacency lists in a file."""
+        each, weighted, kind = 1 if self.directed else 2, self.file.weighted, self.weight_type
+        arcs, weight_bytes = self.file.rows * each, kind.itemsize if weighted else 0
+        sorted_room = max(self.room // (24 + 3 * weight_bytes if weighted else 10), 64)
+        buckets = 1 if arcs <= sorted_room else min(-(-8 * arcs // sorted_room), BUCKETS)
+        bits = 32 + max(count - 1, 1).bit_length()
+        spilled = Spill(temporary, 0, bits, buckets, kind, sorted_room)
+        size = min(self.room // 4 // (8 + weight_bytes), PIECE, max(arcs, each))
+        keys, weights, used = np.empty(size, np.uint64), np.empty(size if weighted else 0, kind), 0
+        done, none = 0, np.empty(0, kind)
+        for batch in self.batches(self.room // 2):
+            given = batch.weights.astype(kind, copy=False) if weighted else none
+            sources, destinations = places(batch.sources, batch.destinations)
+            for start in range(0, batch.rows, size // each):
+                piece = slice(start, start + size // each)
+                if used + each * sources[piece].size > size:
+                    spilled.add(keys[:used], weights[:used])
+                    used = 0
+                used = run(
+                    spill.to_keys, sources[piece], destinations[piece], given[piece], weighted,
+                    not self.directed, self.drops_loops, used, keys, weights,
+                )  # fmt: skip
+            done += batch.rows
+            self.tell(10, 35, done, self.file.rows, f"{done:,} rows, by source")
+        spilled.add(keys[:used], weights[:used])
+        del keys, weights
+        is_exact = weighted and kind.kind == "i" and self.total_weight < 2**63
+        lists = Lists(temporary, count, self.multi_edges, kind, is_exact)
+        done = 0
+        for keys, weights in spilled.runs():
+            done += keys.size
+            lists.add(keys, weights)
+            del keys, weights  # before there are others
+            self.tell(35, 60, done, spilled.size, f"{done:,} edges sorted")
+        lists.finish()
+        spilled.close()
+        return lists

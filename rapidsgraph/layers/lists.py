@@ -1,0 +1,160 @@
+"""Adjacency lists in a file, and a search through them.
+
+Means: what Graph.outgoing holds: neighbors ascending, parallel edges merged, offsets by vertex in
+  memory and the rest on the disk; and the distances of a breadth-first search.
+Requires: keys in ascending order.
+"""
+
+import mmap
+import os
+
+import numpy as np
+
+from ..adjacency import MULTI_EDGES
+from ..kernels import spill
+from .building import stored_dtype
+from .spilling import Flat, run
+
+PAGE = mmap.PAGESIZE
+
+
+class Lists:
+    """Neighbors of every vertex, in a file.
+
+    Parameters
+    ----------
+    folder : path
+    count : int
+        Vertices.
+    multi_edges : as Graph
+    weight_type : dtype or None
+        Of the weights that are given.
+    is_exact : bool
+        Whether all weights are integers whose sum 64 bits hold.
+
+    Attributes
+    ----------
+    offsets : int64, shape (count + 1,)
+    neighbors, weights : Flat
+        Weights of weight_dtype, or of float64 before they turn out to fit in that.
+    weight_dtype : None, float32 or float64
+        Of a store.
+    """
+
+    def __init__(self, folder, count, multi_edges, weight_type, is_exact):
+        how = MULTI_EDGES[multi_edges]
+        self.how, self.counts = -1 if how is None else how, weight_type is None and how == spill.SUM
+        self.weighted = weight_type is not None or self.counts
+        sums = multi_edges == "sum"
+        single = weight_type == np.float32 and not sums
+        self.wide = np.int64 if sums and is_exact else np.float64
+        self.stored = np.float32 if single else np.float64
+        self.neighbors = Flat(folder / "neighbors", np.int32)
+        self.weights = Flat(folder / "weights", self.stored) if self.weighted else None
+        self.offsets = np.zeros(count + 1, np.int64)
+        self.sums = np.zeros(count if self.weighted else 0)
+        self.open_key, self.open_weight = np.array([spill.NO_KEY]), np.zeros(1, self.wide)
+        self.is_single = True
+
+    def add(self, keys, weights):
+        """Append edges; keys ascend, also from call to call. Both arrays are overwritten."""
+        if self.counts:
+            weights = np.ones(keys.size)
+        elif self.weighted:
+            weights = weights.astype(self.wide, copy=False)
+        neighbors = keys.view(np.int32)
+        count = run(
+            spill.merge, keys, weights, self.weighted, self.how, self.open_key, self.open_weight,
+            neighbors, self.offsets[1:], self.sums,
+        )  # fmt: skip
+        self._append(neighbors[:count], weights[:count])
+
+    def _append(self, neighbors, weights):
+        self.neighbors.append(neighbors)
+        if self.weighted:
+            self.is_single &= stored_dtype(weights) is np.float32
+            self.weights.append(weights)
+
+    def finish(self):
+        """The last edge, and offsets."""
+        key = int(self.open_key[0])
+        if key != int(spill.NO_KEY):
+            source, neighbor = key >> 32, key & 0xFFFFFFFF
+            self.offsets[source + 1] += 1
+            if self.weighted:
+                self.sums[source] += self.open_weight[0]
+            self._append(np.array([neighbor], np.int32), self.open_weight)
+        np.cumsum(self.offsets, out=self.offsets)
+
+    @property
+    def size(self):
+        return self.neighbors.size
+
+    @property
+    def weight_dtype(self):
+        if not self.weighted:
+            return None
+        return np.float32 if self.is_single else np.float64
+
+    def out_weights(self):
+        """float64, by vertex."""
+        return self.sums if self.weighted else np.diff(self.offsets).astype(np.float64)
+
+    def close(self):
+        self.neighbors.close()
+        if self.weights:
+            self.weights.close()
+
+
+def search(lists, root, room, report):
+    """Distances from `root` in edges, int32, -1 where it does not lead.
+
+    Rows of a level are read in the order of the file, and pages given back behind them; a row is
+    read once. `report` is called with (levels, edges read).
+    """
+    offsets = lists.offsets
+    distances = np.full(offsets.size - 1, -1, np.int32)
+    distances[root] = 0
+    frontier, found = np.array([root], np.int32), np.empty(offsets.size - 1, np.int32)
+    level = read = 0
+    if not lists.size:
+        return distances
+    os.fsync(lists.neighbors.file.fileno())  # pages that are written can be given back
+    with mmap.mmap(lists.neighbors.file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        neighbors = np.frombuffer(mapped, np.int32)
+        try:
+            while frontier.size:
+                level, tail = level + 1, 0
+                for piece in _pieces(frontier, offsets, room):
+                    begin, end = int(offsets[piece[0]]), int(offsets[piece[-1] + 1])
+                    tail = run(
+                        spill.reach, piece, level, 0, offsets, neighbors, distances, found, tail
+                    )
+                    read += int((offsets[piece + 1] - offsets[piece]).sum())
+                    start = begin * 4 // PAGE * PAGE
+                    if end * 4 > start:
+                        mapped.madvise(mmap.MADV_DONTNEED, start, end * 4 - start)
+                frontier = np.sort(found[:tail])
+                report(level, read)
+        finally:
+            del neighbors
+    return distances
+
+
+def _pieces(frontier, offsets, room):
+    """A frontier in runs of rows whose pages take about so many bytes."""
+    if frontier.size * PAGE < room:
+        sizes = 4 * int((offsets[frontier + 1] - offsets[frontier]).sum())
+        if sizes + frontier.size * PAGE < room:
+            yield frontier
+            return
+    step = 2**16
+    for start in range(0, frontier.size, step):
+        rows = frontier[start : start + step]
+        cost = np.cumsum((offsets[rows + 1] - offsets[rows]) * 4 + PAGE)
+        first = 0
+        while first < rows.size:
+            most = room + (int(cost[first - 1]) if first else 0)
+            last = max(int(np.searchsorted(cost, most, side="right")), first + 1)
+            yield rows[first:last]
+            first = last

@@ -1,0 +1,293 @@
+"""Writing a layered edge list into a folder.
+
+Means: what a LayeredEdgeList holds, in files that any reader of Arrow can read:
+
+manifest.json     counts, root, types, where it comes from; size and checksum (CRC-32) of each other
+                  file, and its own checksum, which is computed while it is all zeros
+vertices.arrow    one row of lists: order, out_weights, names
+layers.arrow      a row a layer: first_vertex (a place), forward_edges, backward_edges
+partitions.arrow  a row a partition: the columns of partitions.TABLE
+edges.arrow       a record batch of one row a partition: the same columns, and its words, which
+                  begin at multiples of 64 bytes, to be used in the mapped file
+
+Requires: room on the disk; in memory one partition at a time, and the vertices.
+Reference: the Arrow columnar format, IPC files. edges.arrow has no checksum in the manifest, as its
+  partitions have their own, in the table. All files say `FORMAT` at their begin, so that a
+  damaged store is still told from somebody's folder.
+"""
+
+import contextlib
+import json
+import os
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from .. import device, frames
+from ..arrow_lists import Summing, list_table, name_columns, name_facts
+from ..errors import GraphError
+from ..formats import reading
+from .folders import replacing_folder
+from .partitions import COLUMN, TABLE
+
+FORMAT, VERSION = "rapidsgraph.LayeredEdgeList", 1
+MANIFEST, VERTICES, LAYERS, PARTITIONS, EDGES = FILES = (
+    "manifest.json",
+    "vertices.arrow",
+    "layers.arrow",
+    "partitions.arrow",
+    "edges.arrow",
+)
+CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{8})"\n\}\n\Z')
+ALIGNMENT = 64  # of a partition's words in the file, in bytes
+
+
+def check_place(folder):
+    """Raise GraphError where no store can be written, before long work is done for it.
+
+    A store that is there already will be replaced, and so will an empty folder; nothing else.
+    """
+    folder = Path(folder).expanduser()
+    final = Path(os.path.realpath(folder))
+    if not final.parent.is_dir():
+        raise GraphError(f"{folder}: the folder {final.parent} does not exist; make it first")
+    if not os.access(final.parent, os.W_OK | os.X_OK):
+        raise GraphError(
+            f"{folder}: there is no permission to write into the folder {final.parent}"
+        )
+    if not final.exists():
+        return
+    if not final.is_dir():
+        raise GraphError(f"{folder}: it is a file; a layered edge list is a folder, name another")
+    if not os.access(final, os.R_OK | os.W_OK | os.X_OK):
+        raise GraphError(f"{folder}: there is no permission to replace it")
+    with reading(folder):
+        there = sorted(each.name for each in final.iterdir())
+        others = [name for name in there if name not in FILES or not (final / name).is_file()]
+        is_store = not there or any(_is_of_store(final / name) for name in {*there} - {*others})
+    if others or not is_store:
+        what = f"{others[0]}, which is no part of one" if others else "other files"
+        raise GraphError(
+            f"{folder}: the folder is no layered edge list, it holds {what}; name another folder"
+        )
+
+
+def _is_of_store(path):
+    """Whether a file says that it is part of a store, be it a damaged one."""
+    with open(path, "rb") as file:
+        return FORMAT.encode() in file.read(2**16)
+
+
+@contextlib.contextmanager
+def _explained(folder):
+    import pyarrow
+
+    try:
+        yield
+    except (OSError, pyarrow.ArrowException) as error:
+        raise GraphError(f"{folder}: it could not be written ({error})") from error
+
+
+@contextlib.contextmanager
+def writing(folder):
+    """A Writer of a store that takes the place of `folder` at the end of the block.
+
+    If the block raises, nothing is left of it, and a store that was there stays.
+
+    Raises
+    ------
+    GraphError
+        What `check_place` finds, before the block; a full disk.
+    """
+    folder = Path(folder).expanduser()
+    with contextlib.ExitStack() as at_end:
+        with _explained(folder):
+            temporary = at_end.enter_context(replacing_folder(folder, check_place))
+            writer = Writer(folder, temporary)
+        try:
+            yield writer
+            if not writer.is_finished:
+                raise RuntimeError("the block ended without Writer.finish")
+        except BaseException:
+            writer.close()
+            raise
+        with _explained(folder):
+            at_end.close()
+
+
+class Writer:
+    """Partitions one by one, and then all else; see `writing`.
+
+    Attributes
+    ----------
+    table : list of int64 array
+        The rows of the partitions so far, with their positions.
+    """
+
+    def __init__(self, folder, temporary):
+        import pyarrow
+
+        self.folder, self.temporary = folder, temporary
+        self.table, self.is_finished = [], False
+        numbers = [pyarrow.field(name, pyarrow.int64()) for name in TABLE]
+        words = pyarrow.field("packed_words", pyarrow.large_list(pyarrow.uint32()))
+        self._schema = pyarrow.schema([*numbers, words], {"format": FORMAT})
+        self._file = open(temporary / EDGES, "xb")  # noqa: SIM115 - until `finish`
+        self._batches = pyarrow.ipc.new_file(self._file, self._schema)
+
+    def add(self, words, row):
+        """Write a partition.
+
+        Parameters
+        ----------
+        words : uint32 array, shape (words,)
+        row : int64 array, shape (len(TABLE),)
+            Of the table; its position is set here.
+        """
+        import pyarrow
+
+        words = np.ascontiguousarray(words.get() if device.is_on_gpu(words) else words)
+        row = np.array(row, np.int64)
+        place = self._file.tell() or self._start(self._batch(row, words))
+        batch = self._batch(row, words)
+        own = words.nbytes + -words.nbytes % 8  # Arrow pads what it writes to so many bytes
+        padding = -(place + self._size(batch, "") - own) % ALIGNMENT
+        end = place + self._size(batch, " " * padding)
+        row[COLUMN["position"]] = (end - own) // 4
+        with _explained(self.folder):
+            self._batches.write_batch(self._batch(row, words), {"padding": " " * padding})
+        if (end - own) % ALIGNMENT or self._file.tell() != end:
+            raise RuntimeError(f"pyarrow {pyarrow.__version__} lays record batches out otherwise")
+        self.table.append(row)
+
+    def _batch(self, row, words):
+        import pyarrow
+
+        offsets = pyarrow.array([0, words.size], pyarrow.int64())
+        words = pyarrow.LargeListArray.from_arrays(offsets, pyarrow.array(words))
+        numbers = [pyarrow.array([int(value)], pyarrow.int64()) for value in row]
+        return pyarrow.record_batch([*numbers, words], schema=self._schema)
+
+    def _size(self, batch, padding):
+        """Bytes that a batch takes in the file, behind others."""
+        import pyarrow
+
+        counting = pyarrow.MockOutputStream()
+        with pyarrow.ipc.new_stream(counting, self._schema) as stream:
+            stream.write_batch(batch)
+            before = counting.tell()
+            stream.write_batch(batch, {"padding": padding})
+            return counting.tell() - before
+
+    def _start(self, batch):
+        """Where the first batch will begin: the file is empty until then."""
+        import pyarrow
+
+        counting = pyarrow.MockOutputStream()
+        with pyarrow.ipc.new_file(counting, self._schema) as file:
+            file.write_batch(batch)
+            return counting.tell() - pyarrow.ipc.get_record_batch_size(batch)
+
+    def finish(self, facts):
+        """Write all else.
+
+        Parameters
+        ----------
+        facts : LayeredEdgeList, or anything with the same attributes
+            But for its words and table. `made_from`, if there is one, says which input it is of.
+        """
+        with _explained(self.folder):
+            self._batches.close()
+            _flush(self._file)
+            files = {EDGES: {"bytes": self._file.tell()}}
+            self._file.close()
+            starts, edges = np.asarray(facts.layer_starts), np.asarray(facts.layer_edges)
+            names = name_columns(facts.names)
+            tables = {
+                VERTICES: list_table(
+                    {"order": facts.order, "out_weights": facts.out_weights, **names}
+                ),
+                LAYERS: _table(("first_vertex", "forward_edges", "backward_edges"),
+                               (starts[:-1], *edges)),
+                PARTITIONS: _table(TABLE, np.array(self.table).reshape(-1, len(TABLE)).T),
+            }  # fmt: skip
+            for name, table in tables.items():
+                files[name] = self._write(name, table)
+            weight_dtype = facts.weight_dtype
+            manifest = {
+                "format": FORMAT,
+                "version": VERSION,
+                "edges": facts.num_edges,
+                "partitions": len(self.table),
+                "root": name_of(facts.names, facts.root_id, device.array_module(facts.order)),
+                "root_id": facts.root_id,
+                "depth": starts.size - 2,
+                "reached": starts[-1],
+                "directed": facts.directed,
+                "weighted": facts.weighted,
+                "weight_dtype": None if weight_dtype is None else np.dtype(weight_dtype).name,
+                "minimum_edges": facts.minimum_edges,
+                **name_facts(facts.names, facts._own),
+                "source_columns": getattr(facts, "source_columns", facts.names.labels),
+                "made_from": getattr(facts, "made_from", None),
+                "files": files,
+                "checksum": "0" * 8,
+            }
+            text = json.dumps(manifest, indent=1, default=lambda number: number.item()) + "\n"
+            data = text.encode()
+            start, stop = CHECKSUM.search(data).span(1)
+            with open(self.temporary / MANIFEST, "xb") as file:
+                file.write(data[:start] + b"%08x" % zlib.crc32(data) + data[stop:])
+                _flush(file)
+        self.is_finished = True
+
+    def _write(self, name, table):
+        import pyarrow
+
+        table = table.replace_schema_metadata({"format": FORMAT})
+        with open(self.temporary / name, "xb") as file:
+            summing = Summing(file)
+            with pyarrow.ipc.new_file(summing, table.schema) as writer:
+                writer.write_table(table)
+            _flush(file)
+            return {"bytes": file.tell(), "checksum": f"{summing.checksum:08x}"}
+
+    def close(self):
+        """Give up."""
+        with contextlib.suppress(OSError):  # a full disk
+            self._file.close()
+
+
+def _table(names, columns):
+    import pyarrow
+
+    return pyarrow.table(
+        {name: np.ascontiguousarray(column, np.int64) for name, column in zip(names, columns)}
+    )
+
+
+def _flush(file):
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def name_of(names, vertex, xp):
+    """What a vertex is called: an int, a text, or a tuple where several columns name it."""
+    columns = names.columns(xp, xp.asarray([vertex])).values()
+    columns = [frames.moved(values, np) for values in columns]
+    parts = [values[0] if isinstance(values, np.ndarray) else values.iloc[0] for values in columns]
+    parts = [part.item() if hasattr(part, "item") else part for part in parts]
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def save(layered, folder, report=None):
+    """Write a LayeredEdgeList; `report(partitions done, text)` is called for each partition."""
+    with writing(folder) as writer:
+        for partition, row in enumerate(layered.table):
+            start = int(row[COLUMN["position"]])
+            writer.add(layered.words[start : start + int(row[COLUMN["words"]])], row)
+            if report:
+                report(partition + 1, f"{len(layered.table)} partitions")
+        writer.finish(layered)
