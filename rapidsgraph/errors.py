@@ -43,13 +43,25 @@ class NotEnoughMemory(GraphError, MemoryError):
 
     def __init__(self, what, needed, free, where):
         self.what, self.needed, self.free, self.where = what, needed, free, where
-        super().__init__(
-            f"{what} needs about {needed / 1e9:.2f} GB and {free / 1e9:.2f} GB are free {where}; "
-            "use a machine or device with more, or fewer edges"
-        )
+        if where == "memory_limit":
+            reason = f"and memory_limit is {_size(free)}; raise it"
+        else:
+            reason = (
+                f"and {_size(free)} are free {where}; use a machine or device with more, or fewer "
+                "edges"
+            )
+        super().__init__(f"{what} needs about {_size(needed)} {reason}")
 
     def __reduce__(self):
         return type(self), (self.what, self.needed, self.free, self.where)
+
+
+def _size(count):
+    """Bytes in words."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count:,} bytes"
 
 
 class VerificationError(GraphError):

@@ -37,7 +37,8 @@ class MemoryEstimate(NamedTuple):
         At the peak of building (where there is no graph yet) and running in memory, above the
         input frame.
     streamed : int
-        The least any run takes: the arrays by vertex, which never leave memory.
+        The least any run takes: the arrays by vertex, which never leave memory, and of a layered
+        edge list two partitions.
     """
 
     needed: int
@@ -62,7 +63,7 @@ def estimate_memory(
 
     Parameters
     ----------
-    graph_or_path : Graph, edge frame or path
+    graph_or_path : Graph, LayeredEdgeList, edge frame or path
         A file's rows come from its metadata (Parquet) or its size; vertices are bounded by the
         range of integer ids where the file says it, and by two a row elsewhere.
     algorithm : str
@@ -91,11 +92,16 @@ def estimate_memory(
     352
     """
     from .graph import Graph
+    from .layers import LayeredEdgeList
 
     if algorithm not in ALGORITHMS:
         known = ", ".join(sorted(ALGORITHMS))
         raise GraphError(f"no estimate for algorithm {algorithm!r}; there is one for {known}")
     per_vertex, per_arc, per_weighted_arc = ALGORITHMS[algorithm]
+    if isinstance(graph_or_path, LayeredEdgeList):
+        vertices, partitions = graph_or_path.num_vertices * per_vertex, graph_or_path.nbytes
+        streamed = vertices + min(2 * graph_or_path.largest_partition, partitions)
+        return MemoryEstimate(vertices + partitions, streamed)
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
         vertices, arcs = graph.num_vertices, graph.num_arcs

@@ -55,13 +55,13 @@ def feed(layered, reserved, limit, what):
         least = reserved + total
     if given < least:
         where = "on the GPU" if on_gpu else "in memory"
-        raise NotEnoughMemory(what, least, given, where if limit is None else "by memory_limit")
+        raise NotEnoughMemory(what, least, given, where if limit is None else "memory_limit")
     fits = reserved + total <= given
     if not on_gpu:
-        return _Mapped(layered) if layered.is_mapped and not fits else _InPlace(layered)
+        return _Mapped(layered) if layered.is_mapped and not fits else layered.feed
     if fits and (there or limit is None):
         layered.move_to_gpu()
-        return _InPlace(layered)
+        return layered.feed
     buffers = 0 if fits else min(DEVICE_BUFFERS, max(2, (given - reserved) // max(largest, 1)))
     room = given - reserved - buffers * largest
     return _Streamed(layered, int(np.searchsorted(np.cumsum(sizes), room, side="right")), buffers)
@@ -79,7 +79,7 @@ def _bytes_of(table, column):
     return table[:, COLUMN[column]] * 4
 
 
-class _InPlace:
+class InPlace:
     """All partitions where they are computed on.
 
     Attributes
@@ -91,9 +91,13 @@ class _InPlace:
     """
 
     def __init__(self, layered):
-        self.layered, self.xp = layered, layered.xp
+        self.layered, self.xp, self.words = layered, layered.xp, layered.words
         self.table, self.sums = self.xp.asarray(layered.table), self.xp.array(layered.sums)
         self._checked = layered.checked.copy()
+        self.start()
+
+    def start(self):
+        """Count anew."""
         self.partitions = self.nbytes = 0
 
     def sweep(self, wanted, *, forward_only=False, then=()):
@@ -104,7 +108,7 @@ class _InPlace:
         `then` are the first partitions of the next sweep, if they are known.
         """
         for start, stop in _runs(wanted):
-            yield self._given(start, stop, 0, self.layered.words, forward_only)
+            yield self._given(start, stop, 0, self.words, forward_only)
 
     def _given(self, start, stop, origin, words, forward_only):
         layered = self.layered
@@ -123,6 +127,8 @@ class _InPlace:
 
     def finish(self):
         """Wait for the last kernels; raise GraphError if a partition was damaged."""
+        if (self._checked == self.layered.checked).all():
+            return
         sums = self.sums.get() if device.is_on_gpu(self.sums) else self.sums
         fresh = self._checked & ~self.layered.checked
         for partition in np.flatnonzero(fresh.any(axis=1)).tolist():
@@ -147,7 +153,7 @@ def _runs(wanted):
         yield start, stop
 
 
-class _Mapped(_InPlace):
+class _Mapped(InPlace):
     """Partitions of a mapped file that memory does not hold: pages come ahead and go behind."""
 
     def sweep(self, wanted, *, forward_only=False, then=()):
@@ -169,7 +175,7 @@ class _Mapped(_InPlace):
             self.layered.mapped.madvise(advice, begin, end - begin)
 
 
-class _Streamed(_InPlace):
+class _Streamed(InPlace):
     """The first partitions on the GPU, the others through pinned buffers and a ring there."""
 
     def __init__(self, layered, resident, buffers):

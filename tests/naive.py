@@ -124,6 +124,28 @@ def _predecessors(arcs, distance, sources):
         rooted.update(new)
 
 
+def layers(edges, root, vertices=(), directed=True):
+    """([(vertices, forward edges, backward edges)] a layer, edges that leave what is unreached).
+
+    Forward edges go to the same layer or beyond. Lists are sorted; without direction an edge
+    between two vertices counts both ways.
+    """
+    arcs = list(edges)
+    if not directed:
+        arcs += [(b, a, weight) for a, b, weight in edges if a != b]
+    distance, _ = bfs(edges, [root], vertices, directed=directed)
+    depth = max(d for d in distance.values() if d is not None)
+    found = [([v for v, d in distance.items() if d == layer], [], []) for layer in range(depth + 1)]
+    others = []
+    for arc in sorted(arcs):
+        a, b, _ = arc
+        if distance[a] is None:
+            others.append(arc)
+        else:
+            found[distance[a]][1 if distance[b] >= distance[a] else 2].append(arc)
+    return found, others
+
+
 def components(edges, vertices=()):
     """{vertex: component}, sorted by vertex; 0 is the largest, then by smallest vertex."""
     names = sorted({*vertices, *(end for edge in edges for end in edge[:2])})

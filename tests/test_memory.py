@@ -262,7 +262,7 @@ def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     monkeypatch.setattr("rapidsgraph.graph.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
-    message = f"building a graph of 100,000 rows needs about 0.00 GB and 0.00 GB are free {where}"
+    message = f"building a graph of 100,000 rows needs about 2.40 MB and 2.40 MB are free {where}"
     with pytest.raises(rg.NotEnoughMemory, match=message) as caught:
         rg.Graph(frame)
     assert (caught.value.needed, caught.value.free) == (needed, needed - 1)

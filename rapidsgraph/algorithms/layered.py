@@ -25,7 +25,6 @@ from ..streaming import feed
 from ..vertex_values import source_ids
 from .found import NO_VERTEX, Found
 
-MOST_ROUNDS = 2**30
 BLOCKS, THREADS = 8, 256  # a multiprocessor, a block
 
 
@@ -35,34 +34,28 @@ def search(layered, depth_limit, predecessors, memory_limit, progress):
     last = min(depth_limit, layered.depth)
     reached = int(starts[last + 1])
     parents = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
-    layered.last_run = Run(0, 0, 0)
+    on_device, layered.last_run = layered.starts_on_device, Run(0, 0, 0)
     if predecessors:
         end = int(starts[last])  # what leaves the last layer leads nowhere new
         wanted = layered.partitions_before(end, forward_only=True)
-        on_device = xp.asarray(starts)
         with feeding(layered, "bfs", "BFS", memory_limit) as partitions:
             with reporter(progress, "BFS", wanted.size) as report:
                 for start, stop, origin, words in partitions.sweep(
                     wanted.tolist(), forward_only=True
                 ):
                     _launch(
-                        layered, "find_parents", start, stop, origin, partitions.table, words,
-                        partitions.sums, starts.size - 1, on_device, end, parents,
+                        layered, "sweep", "find_parents", start, stop, origin, partitions.table,
+                        words, partitions.sums, starts.size - 1, on_device, end, parents,
                     )  # fmt: skip
                     report(partitions.partitions, "partitions")
             finish(layered, partitions, int(wanted.size > 0))
-    distances = xp.full(vertices, -1, xp.int32)
-    by_place = xp.empty(reached, xp.int32)
+    distances = xp.empty(vertices, xp.int32)
+    before = xp.empty_like(parents)
     device.launch(
-        "layers", "find_layers", reached, last + 1, xp.asarray(starts), by_place, size=reached
-    )
-    distances[layered.order[:reached]] = by_place
-    del by_place
-    if predecessors:
-        known = parents < NO_VERTEX
-        parents = xp.where(known, layered.order[xp.where(known, parents, 0)], NO_VERTEX)
-        parents = _by_id(layered, parents.astype(xp.int32))
-    return Found(distances, parents, last + 1)
+        "layers", "name_levels", vertices, reached, last + 1, on_device, layered.order,
+        predecessors, parents, distances, before, size=vertices,
+    )  # fmt: skip
+    return Found(distances, before, last + 1)
 
 
 def paths(layered, cutoff, predecessors, memory_limit, progress):
@@ -101,21 +94,23 @@ class _Sweeps:
 
     def run(self, entry, stamps, *values):
         """Rounds of `relax` or `relax_ties`; how many there were."""
-        xp, count = self.layered.xp, len(self.layered.table)
-        done, state = xp.zeros(count, xp.int64), xp.zeros(2, xp.int64)
-        arrived, wanted = xp.zeros(1, xp.uint64), self.reached
+        layered, xp = self.layered, self.layered.xp
+        count, step = len(layered.table), layered.step if entry == "relax" else math.inf
+        relaxed, done = (xp.zeros(size, xp.int32) for size in (layered.num_vertices, count))
+        arrived, state = xp.zeros(1, xp.uint64), xp.zeros(2, xp.int64)
+        wanted = self.reached
         while wanted.size:
             for start, stop, given in self._sweep(wanted):
                 arrived.fill(0)
                 device.launch(
-                    "sweep", entry, start, stop, *given, MOST_ROUNDS, *values, stamps, done,
-                    arrived, state, size=self.layered.work(start, stop), threads=1024,
+                    "relax", entry, start, stop, *given, step, *values, stamps, relaxed, done,
+                    arrived, state, size=layered.work(start, stop), threads=1024,
                     cooperative=True,
                 )  # fmt: skip
             changed = xp.zeros(count, xp.int32)
             device.launch(
-                "sweep", "find_changed", 0, count, self.partitions.table, stamps, done, changed,
-                size=self.layered.num_vertices,
+                "relax", "find_changed", 0, count, self.partitions.table, stamps, relaxed, done,
+                changed, size=layered.num_vertices,
             )  # fmt: skip
             changed = changed.get() if device.is_on_gpu(changed) else changed
             wanted = self.reached[changed[self.reached] != 0]
@@ -125,8 +120,8 @@ class _Sweeps:
         """The smallest vertex before each, by a pass over all edges."""
         for start, stop, given in self._sweep(self.reached):
             _launch(
-                self.layered, "find_predecessors", start, stop, *given, tied, self.layered.order,
-                distances, steps, before,
+                self.layered, "relax", "find_predecessors", start, stop, *given, tied,
+                self.layered.order, distances, steps, before,
             )  # fmt: skip
 
     def _sweep(self, wanted):
@@ -148,7 +143,7 @@ def scattering(layered, partitions, damping, out_weights, ranks, state):
     def scatter(sums):
         for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
             _launch(
-                layered, "scatter", start, stop, origin, partitions.table, words,
+                layered, "sweep", "scatter", start, stop, origin, partitions.table, words,
                 partitions.sums, sample, layered.weighted, damping, out_weights, ranks, state,
                 sums,
             )  # fmt: skip
@@ -157,14 +152,14 @@ def scattering(layered, partitions, damping, out_weights, ranks, state):
     return scatter
 
 
-def _launch(layered, entry, start, stop, *arguments):
+def _launch(layered, stem, entry, start, stop, *arguments):
     """One sweep over partitions; on a GPU no more blocks than are there at once."""
     work = layered.work(start, stop)
     geometry = None
     if layered.xp is not np:
         most = BLOCKS * layered.xp.cuda.Device().attributes["MultiProcessorCount"]
         geometry = max(1, min(most, work // THREADS)), THREADS
-    device.launch("sweep", entry, start, stop, *arguments, size=work, geometry=geometry)
+    device.launch(stem, entry, start, stop, *arguments, size=work, geometry=geometry)
 
 
 @contextlib.contextmanager
@@ -175,6 +170,7 @@ def feeding(layered, algorithm, title, memory_limit):
     limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
     what = f"{title} of a layered edge list of {vertices:,} vertices"
     partitions = feed(layered, reserved, limit, what)
+    partitions.start()
     try:
         yield partitions
     finally:

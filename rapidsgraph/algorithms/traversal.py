@@ -283,20 +283,22 @@ def _ties(lists, distances, open_ends, xp):
 
 
 def _first_step(lists, xp):
-    """By how much `paths` goes on at first, by the median of a sample of the weights above 0.
+    weights = lists.weights[:: max(lists.weights.size // SAMPLE, 1)]
+    leaving = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
+    weights = weights if xp is np else weights.get()
+    return first_step(weights, lists.neighbors.size / max(leaving, 1), xp)
+
+
+def first_step(weights, degree, xp):
+    """By how much searches go on at first, by the median of a sample of the weights above 0.
 
     A GPU wants many vertices at a time, a CPU none twice: the more arcs a vertex has, the more of
-    them are shorter than others' sums.
+    them are shorter than others' sums. `weights` are on the host, `degree` is that of a vertex
+    that has any.
     """
-    weights = lists.weights[:: max(lists.weights.size // SAMPLE, 1)]
-    if xp is not np:
-        weights = weights.get()
     weights = weights[weights > 0]
     usual = float(np.median(weights)) if weights.size else 1.0
-    if xp is not np:
-        return usual / 2
-    leaving = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
-    return 4 * usual / max(lists.neighbors.size / max(leaving, 1), 2) ** 2
+    return usual / 2 if xp is not np else 4 * usual / max(degree, 2) ** 2
 
 
 def _meeting(xp):

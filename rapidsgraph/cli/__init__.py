@@ -11,7 +11,15 @@ from typing import Annotated
 
 import typer
 
-from . import components, generate, machine, pagerank, scan, traversal  # noqa: F401  they add commands
+from . import (  # noqa: F401  they add commands
+    components,
+    generate,
+    layer,
+    machine,
+    pagerank,
+    scan,
+    traversal,
+)
 from .app import app
 
 __all__ = ["app", "main"]

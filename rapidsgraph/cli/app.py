@@ -58,8 +58,12 @@ def fail(reason, code=1):
 def as_options(text):
     """A message of the library in the words of the command: its parameters are options here."""
     text = re.sub(r"\b(source|destination|weight|tolerance|dangling)=", r"--\1 ", text)
-    text = re.sub(r"^source(?= is\b|:)", "--from", text)
-    text = re.sub(r"^(?=(cutoff|depth_limit) is\b)", "--", text).replace("--depth_", "--depth-")
+    text = re.sub(r"^source(?= is\b|:)|^root(?= is\b|:| names\b)", "--from", text)
+    text = text.replace("leave the source out", "leave --from out")
+    text = re.sub(r"^(?=(cutoff|depth_limit|method) is\b)", "--", text).replace(
+        "--depth_", "--depth-"
+    )
+    text = re.sub(r"(^|\bby )memory_limit\b", r"\1--memory-limit", text)
     return text.replace("max_iterations", "--max-iterations")
 
 

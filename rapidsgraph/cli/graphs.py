@@ -20,6 +20,14 @@ EdgesArgument = Annotated[
         metavar="EDGES", show_default=False, help="CSV, TSV, SNAP text, Parquet, Arrow, .mtx"
     ),
 ]
+EdgesOrLayersArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="EDGES",
+        show_default=False,
+        help="CSV, TSV, SNAP text, Parquet, Arrow, .mtx; or the folder of a layered edge list.",
+    ),
+]
 SourceOption = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="Where edges begin. Again, if several name a vertex."),
@@ -31,6 +39,11 @@ UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Edges go b
 MultiEdgesOption = Annotated[
     MultiEdges,
     typer.Option(metavar="POLICY", help=f"Which of repeated edges: {', '.join(MultiEdges)}."),
+]
+
+SelfLoopsOption = Annotated[SelfLoops, typer.Option(help="Edges from a vertex to itself.")]
+ProgressOption = Annotated[
+    bool | None, typer.Option(help="A progress bar; by default on a terminal.")
 ]
 
 
@@ -110,7 +123,7 @@ class Job:
         """The Graph that a file of edges holds."""
         from .. import Graph, files
 
-        source, destination = _one_or_several(source), _one_or_several(destination)
+        source, destination = one_or_several(source), one_or_several(destination)
         frame = files.read_edges(
             edges, source=source, destination=destination, weight=weight, device=device
         )
@@ -125,9 +138,10 @@ class Job:
         self.note("built")
         return graph
 
-    def tell(self, graph, part):
-        """End a part of the work and say how long each took."""
-        self.note(part)
+    def tell(self, graph, part=None):
+        """End a part of the work, if one is named, and say how long each took."""
+        if part:
+            self.note(part)
         self.say(
             f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges on the "
             f"{graph.device.upper()}: {', '.join(self._parts)}"
@@ -194,6 +208,6 @@ def vertex_columns(source, destination):
     return labels_of(source or ["source"], destination or ["destination"])
 
 
-def _one_or_several(columns):
+def one_or_several(columns):
     """None, a name, or a list of them, as `read_edges` takes them."""
     return columns[0] if columns and len(columns) == 1 else columns or None

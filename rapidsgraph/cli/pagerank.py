@@ -9,11 +9,13 @@ import typer
 from .app import Device, DeviceOption, app, command, print_highest
 from .graphs import (
     DestinationOption,
-    EdgesArgument,
+    EdgesOrLayersArgument,
     Job,
     MultiEdges,
     MultiEdgesOption,
+    ProgressOption,
     SelfLoops,
+    SelfLoopsOption,
     SourceOption,
     UndirectedOption,
     output_option,
@@ -22,6 +24,17 @@ from .graphs import (
     verify_option,
     vertex_columns,
 )
+from .roots import Root
+from .stores import (
+    ANY_FOR_PAGERANK,
+    MemoryLimitOption,
+    beside,
+    is_by_layers,
+    is_store,
+    opened,
+    options_of,
+    tell_run,
+)
 
 Method = StrEnum("Method", "auto edge node contribution warp")
 Precision = StrEnum("Precision", "double single")
@@ -29,7 +42,8 @@ Precision = StrEnum("Precision", "double single")
 
 @command(app)
 def pagerank(
-    edges: EdgesArgument,
+    context: typer.Context,
+    edges: EdgesOrLayersArgument,
     source: SourceOption = None,
     destination: DestinationOption = None,
     weight: Annotated[
@@ -37,9 +51,7 @@ def pagerank(
     ] = None,
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.first,
-    self_loops: Annotated[
-        SelfLoops, typer.Option(help="Edges from a vertex to itself.")
-    ] = SelfLoops.keep,
+    self_loops: SelfLoopsOption = SelfLoops.keep,
     damping: Annotated[
         float,
         typer.Option(min=0, max=1, metavar="D", help="Probability of following an edge."),
@@ -69,40 +81,46 @@ def pagerank(
         Path | None, typer.Option(metavar="FILE", help="First ranks, such as an earlier result.")
     ] = None,
     device: DeviceOption = Device.auto,
+    memory_limit: MemoryLimitOption = None,
     output: output_option("ranks") = None,
     top: top_option("Print the N highest; 10 if no --output.") = None,
     verify: verify_option("ranks") = False,
-    progress: Annotated[
-        bool | None, typer.Option(help="A progress bar; by default on a terminal.")
-    ] = None,
+    progress: ProgressOption = None,
     plot: plot_option("how the ranks are spread") = None,
 ):
-    """Rank vertices by PageRank."""
+    """Rank vertices by PageRank.
+
+    With --memory-limit edges stream from the layers beside EDGES, of any root; where there are none
+    they are made from the vertex of the first row.
+    """
     from .. import files
     from .. import pagerank as rank
     from .. import plot as pictures
 
+    by_layers = is_by_layers(context, edges, False, memory_limit, verify)
+    if by_layers and method != Method.auto:
+        raise typer.BadParameter("of layers there is auto alone", param_hint="--method")
     tables = {"personalization": personalization, "start": start, "dangling": Path(dangling)}
     if dangling in ("uniform", "drop"):
         del tables["dangling"]
     inputs = {"EDGES": edges} | {f"--{what}": path for what, path in tables.items()}
     job = Job("ranks", output, top, verify, plot, inputs)
-    names = vertex_columns(source, destination)
+    graph = opened(job, edges, device) if is_store(edges) else None
+    names = graph.names.labels if graph else vertex_columns(source, destination)
     values = {"dangling": dangling} | {  # a mistake in them shows before the long work
         what: files.read_table(path, names=names, device=device)
         for what, path in tables.items()
         if path
     }
-    graph = job.read(
-        edges,
-        source,
-        destination,
-        weight,
-        device=device,
-        directed=not undirected,
-        multi_edges=multi_edges.value,
-        self_loops=self_loops.value,
-    )
+    policies = {"multi_edges": multi_edges.value, "self_loops": self_loops.value}
+    if by_layers and graph is None:
+        options = options_of(source, destination, undirected, weight, **policies)
+        how = {"device": device, "memory_limit": memory_limit, "progress": progress}
+        graph = beside(job, edges, Root(options, None), options, ANY_FOR_PAGERANK, **how)
+    elif graph is None:
+        graph = job.read(
+            edges, source, destination, weight, device=device, directed=not undirected, **policies
+        )
     ranks = rank(
         graph,
         damping=damping,
@@ -111,9 +129,14 @@ def pagerank(
         method=method.value,
         precision=precision.value,
         progress=progress,
+        memory_limit=memory_limit,
         **values,
     )
     job.tell(graph, "ranked")
+    if by_layers:
+        tell_run(job, graph)
+    if is_store(edges) and graph.weighted:
+        job.say("an edge counts by its weight in the layered edge list")
     if verify:
         from .. import verify as checks
 

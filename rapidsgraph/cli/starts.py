@@ -70,10 +70,15 @@ def _rows_of(path, columns):
 
 def named(starts, graph):
     """The vertices to start from, as `bfs` and `sssp` take them."""
-    labels, parts = graph.names.labels, graph.names.parts
     if not graph.num_vertices:
         raise GraphError("there are no edges, so there is no vertex to start from")
+    parts = graph.names.parts
     are_integers = [part is None or isinstance(part, graph.xp.ndarray) for part in parts]
+    return as_names(starts, graph.names.labels, are_integers)
+
+
+def as_names(starts, labels, are_integers):
+    """Likewise, where integers or texts name vertices in the columns `labels`."""
     names = []
     for where, fields in starts:
         if len(fields) != len(labels):

@@ -9,10 +9,11 @@ import typer
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
 from .graphs import (
     DestinationOption,
-    EdgesArgument,
+    EdgesOrLayersArgument,
     Job,
     MultiEdges,
     MultiEdgesOption,
+    ProgressOption,
     SourceOption,
     UndirectedOption,
     output_option,
@@ -22,6 +23,17 @@ from .graphs import (
     vertex_columns,
 )
 from .starts import FromFileOption, FromOption, named, written
+from .stores import (
+    ANY_FOR_BFS,
+    ANY_FOR_SSSP,
+    LayersOption,
+    MemoryLimitOption,
+    is_by_layers,
+    is_store,
+    of_root,
+    options_of,
+    tell_run,
+)
 
 NoPredecessorsOption = Annotated[
     bool, typer.Option("--no-predecessors", help="Leave out the vertex before each.")
@@ -36,7 +48,8 @@ def _number(cutoff):
 
 @command(app)
 def bfs(
-    edges: EdgesArgument,
+    context: typer.Context,
+    edges: EdgesOrLayersArgument,
     starts: FromOption = None,
     starts_file: FromFileOption = None,
     source: SourceOption = None,
@@ -47,31 +60,47 @@ def bfs(
     ] = None,
     no_predecessors: NoPredecessorsOption = False,
     device: DeviceOption = Device.auto,
+    layers: LayersOption = False,
+    memory_limit: MemoryLimitOption = None,
     output: output_option("vertices with their distances") = None,
     top: top_option("Print the N first levels; all if no --output.") = None,
     verify: verify_option("distances") = False,
+    progress: ProgressOption = None,
     plot: plot_option("how the distances are spread") = None,
 ):
     """How many edges away vertices are: breadth-first search.
 
-    One of --from and --from-file is needed.
+    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
     from .. import bfs as search
     from .. import plot as pictures
 
+    by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
-    starts = written(starts, starts_file, vertex_columns(source, destination))
-    graph = job.read(edges, source, destination, device=device, directed=not undirected)
-    names = named(starts, graph)
-    result = search(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors)
+    how = {"memory_limit": memory_limit, "progress": progress}
+
+    def read():
+        return job.read(edges, source, destination, device=device, directed=not undirected)
+
+    if by_layers:
+        options, starts = options_of(source, destination, undirected), (starts, starts_file)
+        graph, names = of_root(job, edges, starts, options, ANY_FOR_BFS, device=device, **how)
+    else:
+        starts = written(starts, starts_file, vertex_columns(source, destination))
+        graph = read()
+        names = named(starts, graph)
+    result = search(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **how)
     job.tell(graph, "searched")
+    if by_layers:
+        tell_run(job, graph)
     levels = np.bincount(result["distance"].dropna().to_numpy())
     job.say(_reached(graph, levels.sum(), levels.size - 1))
     if verify:
         from .. import verify as checks
 
-        checks.bfs(graph, result, names, depth_limit=depth_limit)
+        whole, names = (read(), [graph.root]) if by_layers else (graph, names)
+        checks.bfs(whole, result, names, depth_limit=depth_limit)
         job.say("verified: no edge spans two levels, and one leads to each vertex reached")
 
     def show(count):
@@ -84,7 +113,8 @@ def bfs(
 
 @command(app)
 def sssp(
-    edges: EdgesArgument,
+    context: typer.Context,
+    edges: EdgesOrLayersArgument,
     starts: FromOption = None,
     starts_file: FromFileOption = None,
     source: SourceOption = None,
@@ -104,40 +134,53 @@ def sssp(
     ] = None,
     no_predecessors: NoPredecessorsOption = False,
     device: DeviceOption = Device.auto,
+    layers: LayersOption = False,
+    memory_limit: MemoryLimitOption = None,
     output: output_option("vertices with their distances") = None,
     top: top_option("Print the N nearest but the sources; 10 if no --output.") = None,
     verify: verify_option("distances") = False,
+    progress: ProgressOption = None,
     plot: plot_option("how the distances are spread") = None,
 ):
     """The cheapest way to each vertex: shortest paths by weight.
 
-    One of --from and --from-file is needed.
+    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
     from .. import plot as pictures
     from .. import sssp as search
     from ..vertex_values import source_ids
 
+    by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
-    starts = written(starts, starts_file, vertex_columns(source, destination))
+    how = {"memory_limit": memory_limit, "progress": progress}
+    if not by_layers:
+        starts = written(starts, starts_file, vertex_columns(source, destination))
     is_given = weight is not None
-    if not is_given:
+    if not is_given and not is_store(edges):
         weight = _weight_column(edges, [*(source or ()), *(destination or ())])
-    graph = job.read(
-        edges,
-        source,
-        destination,
-        weight,
-        device=device,
-        directed=not undirected,
-        multi_edges=multi_edges.value,
-    )
-    names = named(starts, graph)
-    result = search(graph, names, cutoff=cutoff, predecessors=not no_predecessors)
+
+    def read():
+        policies = {"directed": not undirected, "multi_edges": multi_edges.value}
+        return job.read(edges, source, destination, weight, device=device, **policies)
+
+    if by_layers:
+        options = options_of(source, destination, undirected, weight, multi_edges=multi_edges.value)
+        starts = starts, starts_file
+        graph, names = of_root(job, edges, starts, options, ANY_FOR_SSSP, device=device, **how)
+    else:
+        graph = read()
+        names = named(starts, graph)
+    result = search(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **how)
     job.tell(graph, "searched")
+    if by_layers:
+        tell_run(job, graph)
     distances = result["distance"].values
     is_reached = graph.xp.isfinite(distances)
-    if weight is None:
+    if is_store(edges):
+        if not graph.weighted:
+            job.say("the layered edge list has no weights: each edge costs 1", True)
+    elif weight is None:
         job.say("there is no column 'weight', and no --weight names one: each row costs 1", True)
     elif not is_given:
         job.say("an edge costs what column 'weight' says")
@@ -145,11 +188,12 @@ def sssp(
     if verify:
         from .. import verify as checks
 
-        checks.sssp(graph, result, names, cutoff=cutoff)
+        whole, names = (read(), [graph.root]) if by_layers else (graph, names)
+        checks.sssp(whole, result, names, cutoff=cutoff)
         job.say("verified: no edge shortens a path, and one leads to each vertex reached")
 
     def show(count):
-        is_reached[source_ids(graph, names)] = False
+        is_reached[[graph.root_id] if by_layers else source_ids(graph, names)] = False
         rows = graph.xp.flatnonzero(is_reached)
         order = graph.xp.argsort(distances[rows], kind="stable")[: count or 10]
         print_rows(columns_of(result.take(rows[order])), ("distance",))

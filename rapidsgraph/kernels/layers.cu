@@ -90,10 +90,13 @@ extern "C" __global__ void unpack(long long count, long long base, long long bit
   }
 }
 
-// depths[place] = the layer in which it is; starts has one place more than there are layers.
-extern "C" __global__ void find_layers(long long count, long long layers, const long long *starts,
-                                       int *depths) {
-  STRIDE(place, count) {
+// What BFS found, by vertex: the layer of each of the first `reached` places, and the vertex at the
+// place that `parents` has; -1 and the largest int where there is none.
+extern "C" __global__ void name_levels(long long vertices, long long reached, long long layers,
+                                       const long long *starts, const int *order, long long traced,
+                                       const int *parents, int *distances, int *predecessors) {
+  STRIDE(place, vertices) {
+    const int vertex = order[place];
     long long layer = 0, behind = layers;
     while (behind - layer > 1) {
       const long long middle = (layer + behind) / 2;
@@ -102,7 +105,10 @@ extern "C" __global__ void find_layers(long long count, long long layers, const 
       else
         behind = middle;
     }
-    depths[place] = (int)layer;
+    distances[vertex] = place < reached ? (int)layer : -1;
+    if (!traced) continue;
+    const int parent = parents[place];
+    predecessors[vertex] = parent == UNREACHED ? UNREACHED : order[parent];
   }
 }
 

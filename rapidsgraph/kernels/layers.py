@@ -86,10 +86,19 @@ def unpack(count, base, bits, words, values):
 
 
 @parallel
-def find_layers(count, layers, starts, depths):
-    for layer in prange(layers):
-        for place in range(starts[layer], starts[layer + 1]):
-            depths[place] = layer
+def name_levels(vertices, reached, layers, starts, order, traced, parents, distances, predecessors):
+    for part in prange(PARTS):
+        first, last = part * vertices // PARTS, (part + 1) * vertices // PARTS
+        layer = 0
+        for place in range(first, last):
+            vertex = np.uint64(order[np.uint64(place)])
+            while layer + 1 < layers and starts[layer + 1] <= place:
+                layer += 1
+            distances[vertex] = layer if place < reached else -1
+            if traced:
+                parent = parents[np.uint64(place)]
+                before = parent if parent == UNREACHED else order[np.uint64(parent)]
+                predecessors[vertex] = before
 
 
 @parallel

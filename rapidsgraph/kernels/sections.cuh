@@ -8,6 +8,7 @@
 #define COLUMNS 16    // of the table of partitions
 #define CHUNK 992     // work that a warp takes at a time: 32 groups at most
 #define BATCH 4       // edges in flight a thread
+#define LONG 64       // from so many edges on, a warp takes a row for itself
 #define AHEAD 8       // groups that are looked at together
 #define SECTIONS 512  // at most in a launch, two a partition; streaming.py agrees
 
@@ -165,14 +166,32 @@ __device__ __forceinline__ void each_edge(const Section &s, long long chunk, Act
     Value value;
     if (mine) value = load(s.first + row);
     const int edges = mine ? (int)(end - begin) : 0;
-    const int after = before_lane(edges), before = after - edges;
+    const long long group = s.first + row - lane;
+    bool is[BATCH];
+    unsigned edge[BATCH];
+    int whose[BATCH], neighbor[BATCH];
+    Value values[BATCH];
+    for (unsigned rest = __ballot_sync(FULL, edges >= LONG); rest; rest &= rest - 1) {
+      const int from = __ffs(rest) - 1, size = __shfl_sync(FULL, edges, from);
+      const unsigned at = __shfl_sync(FULL, (unsigned)begin, from);
+      const Value its = __shfl_sync(FULL, value, from);
+      for (int done = 0; done < size; done += BATCH * WARP) {
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+          const int place = done + j * WARP + lane;
+          is[j] = place < size;
+          edge[j] = at + place;
+          whose[j] = from;
+          values[j] = its;
+          neighbor[j] = is[j] ? (int)(s.base + extract(s.neighbors, s.bits, edge[j])) : 0;
+        }
+        visit(is, edge, group, whose, values, neighbor);
+      }
+    }
+    const int few = edges < LONG ? edges : 0, after = before_lane(few), before = after - few;
     const int total = __shfl_sync(FULL, after, WARP - 1);
     const unsigned offset = (unsigned)begin - (unsigned)before;
     for (int done = 0; done < total; done += BATCH * WARP) {
-      bool is[BATCH];
-      unsigned edge[BATCH];
-      int whose[BATCH], neighbor[BATCH];
-      Value values[BATCH];
 #pragma unroll
       for (int j = 0; j < BATCH; j++) {
         const int place = done + j * WARP + lane;
@@ -187,7 +206,7 @@ __device__ __forceinline__ void each_edge(const Section &s, long long chunk, Act
 #pragma unroll
       for (int j = 0; j < BATCH; j++)
         neighbor[j] = is[j] ? (int)(s.base + extract(s.neighbors, s.bits, edge[j])) : 0;
-      visit(is, edge, s.first + row - lane, whose, values, neighbor);
+      visit(is, edge, group, whose, values, neighbor);
     }
   }
 }

@@ -121,14 +121,11 @@ def merge(keys, weights, weighted, how, open_key, open_weight, neighbors, degree
 
 
 @serial
-def reach(frontier, level, begin, offsets, neighbors, distances, found, tail):
-    """Give what a frontier reaches first its distance; where found[:tail] ends then.
-
-    The list of a vertex is neighbors[offsets[vertex] - begin:offsets[vertex + 1] - begin].
-    """
+def reach(frontier, level, offsets, neighbors, distances, found, tail):
+    """Give what a frontier reaches first its distance; where found[:tail] ends then."""
     for row in range(len(frontier)):
         vertex = np.uint64(frontier[row])
-        first, last = offsets[vertex] - begin, offsets[vertex + ONE] - begin
+        first, last = offsets[vertex], offsets[vertex + ONE]
         for arc in range(first, last):
             prefetch(distances, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last - 1))]))
             neighbor = np.uint64(neighbors[np.uint64(arc)])
@@ -137,6 +134,19 @@ def reach(frontier, level, begin, offsets, neighbors, distances, found, tail):
                 found[np.uint64(tail)] = neighbor
                 tail += 1
     return tail
+
+
+@serial
+def reach_few(queue, first, last, level, few, most, offsets, neighbors, distances):
+    """Search on from the frontier queue[first:last] while levels have few vertices.
+
+    Ends behind `most` vertices, too. Where the frontier is then, and its level.
+    """
+    begin = first
+    while first < last and last - first < few and first - begin < most:
+        tail = reach(queue[first:last], level + 1, offsets, neighbors, distances, queue, last)
+        first, last, level = last, tail, level + 1
+    return first, last, level
 
 
 @serial

@@ -2,12 +2,10 @@
 
 Means: the same columns, checks and messages as there; rows count over the whole file.
 Requires: Parquet of any size, in row groups of any size. Of an Arrow file a record batch must fit
-  in memory. Text is read once, into an Arrow file of the columns that are needed, because whether
-  its names are integers shows only at its end.
+  in memory. Text becomes an Arrow file first (parsing.py).
 """
 
 import contextlib
-import itertools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +17,8 @@ from ..errors import GraphError, NotEnoughMemory
 from ..files import POSITIONAL, _checked, _ends
 from ..formats import checked, reading
 from ..inputs import checked_weights
-from ..textfiles import DELIMITERS, _Cleaner
+from ..textfiles import Matrix
+from .parsing import Parsed
 
 READ_BYTES = 2**20  # of a Parquet column at a time
 
@@ -57,7 +56,7 @@ class EdgeFile:
             self.ids = list(dict.fromkeys([*ends[0], *ends[1]]))
             self.groups = [list(group) for group in zip(*ends, strict=True)]
             self.rows, self.parsed = None, None
-            if not isinstance(file, formats.Text):
+            if isinstance(file, formats.Parquet | Matrix):
                 self.rows = file.facts(ends[0][0], ends[1][0])[0]
         several = any(isinstance(given, list | tuple) for given in (source, destination))
         names = [*self.ids, *self.weights]
@@ -76,19 +75,24 @@ class EdgeFile:
         """Text becomes an Arrow file in `folder`; what else there is stays as it is."""
         if self.is_text:
             with reading(self.path):
-                self.parsed, self.rows = _Parsed(self.file, self.groups, self.weights).written(
+                self.parsed, self.rows = Parsed(self.file, self.groups, self.weights).written(
                     folder / "parsed.arrow", report
                 )
 
+    def forget(self):
+        """Remove what `parse` has written."""
+        if self.parsed:
+            self.parsed.path.unlink()
+
     def batches(self, size, room):
-        """Each `Batch` of at most `size` rows, in the order of the file.
+        """Each `Batch` of at most `size` rows, in the order of the file; the last has none.
 
         Raises
         ------
         GraphError
             As from read_edges and Graph.
         NotEnoughMemory
-            A record batch of an Arrow file takes more than `room` bytes.
+            A record batch of an Arrow file takes more than `room` bytes, half of the limit.
         """
         first, columns = 0, [*self.ids, *self.weights]
         for table in self._tables(columns, size, room):
@@ -141,7 +145,6 @@ def _parquet(file, columns, size):
     import pyarrow.parquet
 
     schema = pyarrow.schema([file.dataset.schema.field(name) for name in columns])
-    yield schema.empty_table()
     for path in file.paths:
         with pyarrow.parquet.ParquetFile(path, buffer_size=READ_BYTES, pre_buffer=False) as parquet:
             there = set(parquet.schema_arrow.names)
@@ -153,13 +156,14 @@ def _parquet(file, columns, size):
                     none = pyarrow.nulls(len(table), schema.field(name).type)
                     table = table.append_column(name, none)
                 yield table.select(columns).cast(schema)
+    yield schema.empty_table()
 
 
 def _arrow(file, columns, size, room):
     import pyarrow
 
     with file._batches(columns) as batches:
-        yield batches.schema.empty_table().select(columns)
+        none = batches.schema.empty_table().select(columns)
         if hasattr(batches, "num_record_batches"):
             batches = map(batches.get_batch, range(batches.num_record_batches))
         batches = iter(batches)
@@ -167,159 +171,13 @@ def _arrow(file, columns, size, room):
             before = pyarrow.total_allocated_bytes()
             batch = next(batches, None)
             if batch is None:
-                return
+                break
             taken = pyarrow.total_allocated_bytes() - before
             if taken > room:
                 raise NotEnoughMemory(
-                    f"{file.path}: a compressed batch of {len(batch):,} rows", taken, room,
-                    "within the limit",
+                    f"{file.path}: reading a compressed batch of {len(batch):,} rows", 2 * taken,
+                    2 * room, "memory_limit",
                 )  # fmt: skip
             for start in range(0, len(batch), size):
                 yield batch.slice(start, size).select(columns)
-
-
-class _Parsed:
-    """The columns of a text file in an Arrow file."""
-
-    def __init__(self, file, groups, numbers):
-        self.file, self.groups, self.numbers = file, groups, numbers
-        self.ids = list(dict.fromkeys(itertools.chain(*groups)))
-        self.integers = []
-
-    def written(self, path, report):
-        """(self, rows), after one pass over the text, or two where names are no integers."""
-        import pyarrow as pa
-
-        self.path = path
-        try:
-            self.rows = self._write(pa.int64(), report)
-        except pa.ArrowInvalid:
-            if self.file.kind == "mtx":
-                self.file._blame(self.ids, self.numbers)
-                raise
-            self.integers = [group for group in self.groups if len(self.groups) > 1]
-            try:
-                self.rows = self._write(pa.string(), report)
-            except pa.ArrowInvalid:
-                self.file._blame(self.ids, self.numbers)
-                raise
-        rows, mirrored = self.rows, 0
-        if self.file.kind == "mtx":
-            if rows != self.file.entries:
-                raise GraphError(
-                    f"{self.file.path}: there are {rows} entries and the size line promises "
-                    f"{self.file.entries}; the file is truncated or damaged"
-                )
-            mirrored = self.mirrored
-        return self, rows + mirrored
-
-    def _write(self, id_type, report):
-        import pyarrow as pa
-
-        schema = pa.schema(
-            [(name, id_type) for name in self.ids]
-            + [(name, getattr(pa, self.file.number_type)()) for name in self.numbers]
-        )
-        rows, self.mirrored = 0, 0
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with pa.OSFile(str(self.path), "wb") as out, pa.ipc.new_file(
-            out, schema, options=options
-        ) as writer:  # fmt: skip
-            for batch in self._parsed_batches(schema):
-                if any(column.null_count for column in batch.columns):
-                    self.file._blame(self.ids, self.numbers)
-                if self.file.kind == "mtx":
-                    batch = self._from_zero(batch)
-                self.integers = [g for g in self.integers if _are_integers(batch, g)]
-                writer.write_batch(batch)
-                rows += len(batch)
-                report(f"{rows:,} rows read")
-        return rows
-
-    def _parsed_batches(self, schema):
-        """As Text._table reads, block by block."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        file = self.file
-        if not file.has_rows:
-            return
-        quote = '"' if file.kind in ("csv", "tsv") else False
-        with file._bytes() as text:
-            stream = text if quote else pa.TransformInputStream(pa.input_stream(text), _Cleaner())
-            with csv.open_csv(
-                stream,
-                csv.ReadOptions(column_names=file.names, skip_rows=file.header_lines),
-                csv.ParseOptions(delimiter=DELIMITERS[file.kind], quote_char=quote),
-                csv.ConvertOptions(
-                    column_types=schema,
-                    include_columns=schema.names,
-                    null_values=[""],
-                    strings_can_be_null=True,
-                ),
-            ) as batches:
-                yield from batches
-
-    def _from_zero(self, batch):
-        """Entries of a matrix as edges."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        for name in self.ids if len(batch) else ():
-            bounds = pc.min_max(batch[name]).as_py()
-            if bounds["min"] < 1 or bounds["max"] > self.file.size:
-                self.file._blame(self.ids, self.numbers)
-        columns = [*(pc.subtract(batch[n], 1) for n in self.ids), *(batch[n] for n in self.numbers)]
-        if self.file.is_symmetric:
-            self.mirrored += pc.sum(pc.not_equal(*columns[:2])).as_py() or 0
-        return pa.record_batch(columns, schema=batch.schema)
-
-    def tables(self, size):
-        """Tables of at most so many rows; of a symmetric matrix the other half behind the first."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        integers = {name for group in self.integers for name in group}
-        for half in range(1 + (self.file.kind == "mtx" and self.file.is_symmetric)):
-            with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as batches:
-                fields = [
-                    pa.field(f.name, pa.int64()) if f.name in integers else f
-                    for f in batches.schema
-                ]
-                schema = pa.schema(fields)
-                yield schema.empty_table()
-                count = batches.num_record_batches
-                for batch in _gathered(map(batches.get_batch, range(count)), size):
-                    table = batch.cast(schema)
-                    if half:
-                        proper = pc.not_equal(table[self.ids[0]], table[self.ids[1]])
-                        table = table.filter(proper)
-                        swapped = [*reversed(self.ids), *self.numbers]
-                        table = table.select(swapped).rename_columns(schema.names)
-                    yield table
-
-
-def _are_integers(batch, group):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    with contextlib.suppress(pa.ArrowInvalid):
-        return all(pc.cast(batch[name], pa.int64()) is not None for name in group)
-    return False
-
-
-def _gathered(batches, size):
-    """Tables of at most `size` rows of smaller batches, which are cut where they are larger."""
-    import pyarrow as pa
-
-    kept, rows = [], 0
-    for batch in batches:
-        for start in range(0, len(batch), size):
-            piece = batch.slice(start, size)
-            if rows + len(piece) > size:
-                yield pa.Table.from_batches(kept)
-                kept, rows = [], 0
-            kept.append(piece)
-            rows += len(piece)
-    if kept:
-        yield pa.Table.from_batches(kept)
+        yield none

@@ -13,6 +13,15 @@ from ..errors import GraphError
 from ..formats import Parquet, reading
 from .store import opened
 
+DEFAULTS = {
+    "source": None,
+    "destination": None,
+    "weight": None,
+    "directed": True,
+    "multi_edges": "first",
+    "self_loops": "keep",
+    "minimum_edges": None,
+}
 SAMPLE = 2**16  # bytes at the begin and the end of a file
 
 
@@ -33,8 +42,8 @@ def made_from(path, options):
     ----------
     path : str or path
     options : dict
-        Whatever changes what is read: source, destination, weight, directed, multi_edges,
-        self_loops, minimum_edges. JSON must be able to hold it.
+        Whatever changes what is read, by the names of `DEFAULTS`, which hold for what is left out.
+        JSON must be able to hold it.
 
     Returns
     -------
@@ -50,7 +59,7 @@ def made_from(path, options):
     with reading(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
         files = [_version(each, path) for each in paths]
-    return json.loads(json.dumps({"files": files, "options": options}))
+    return json.loads(json.dumps({"files": files, "options": {**DEFAULTS, **options}}))
 
 
 def _version(path, whole):

@@ -29,10 +29,11 @@ from . import building
 from .batches import EdgeFile
 from .folders import remove_leftovers, temporary_folder
 from .lists import Lists, search
+from .looking_up import check_found
 from .naming import Names
 from .packing import pack_places
 from .partitions import PARTITION_BYTES
-from .spilling import BUCKETS, PIECE, Spill, check_disk, run
+from .spilling import BUCKETS, PIECE, Scratch, Spill, check_disk, run
 from .store import writing
 
 VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
@@ -91,15 +92,18 @@ def build_from_file(
     check_choice("self_loops", self_loops, ("keep", "drop"))
     if directed not in (True, False):
         raise GraphError(f"directed is {directed!r}; it can be True or False")
-    limit = memory_limit or device.free_memory(np) // 2
+    if memory_limit is None:
+        memory_limit = device.free_memory(np) // 2
+    if not isinstance(memory_limit, (int, np.integer)) or memory_limit <= 0:
+        raise GraphError(f"memory_limit is {memory_limit!r}; it can be a number of bytes")
     folder = Path(folder).expanduser()
     file = EdgeFile(path, source, destination, weight)
-    build = _Build(file, directed, multi_edges, self_loops == "drop", limit, report)
+    build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
     with writing(folder) as writer, _disk_errors(folder):
         final = Path(os.path.realpath(folder))
         remove_leftovers(final)  # before the disk is needed
-        with temporary_folder(final) as temporary:
-            build.run(root, temporary, writer, partition_bytes, minimum_edges, made_from)
+        with temporary_folder(final) as temporary, Scratch(temporary) as scratch:
+            build.run(root, scratch, writer, partition_bytes, minimum_edges, made_from)
 
 
 @contextlib.contextmanager
@@ -135,23 +139,24 @@ class _Build:
         if self.report:
             self.report(begin + int((end - begin) * min(done / max(total, 1), 1)), text)
 
-    def run(self, root, temporary, writer, partition_bytes, minimum_edges, made_from):
+    def run(self, root, scratch, writer, partition_bytes, minimum_edges, made_from):
         file = self.file
-        self.check_disk(temporary)
-        file.parse(temporary, lambda text: self.tell(0, 0, 0, 1, text))
-        self.check_disk(temporary)
+        self.check_disk(scratch.folder)
+        file.parse(scratch.folder, lambda text: self.tell(0, 0, 0, 1, text))
+        self.check_disk(scratch.folder)
         names, places = self.named()
+        self.check_disk(scratch.folder)
         vertices = _Vertices(names, file.ends)
         ids = source_ids(vertices, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
         self.room = self.limit - self.vertex_bytes(names)
-        lists = self.lists(places, names.count, temporary)
+        lists = self.lists(places, names.count, scratch)
         del places
+        file.forget()
         distances = search(
-            lists, int(ids[0]), self.room, lambda level, done: self.tell(
-                60, 70, done, lists.size, f"{level:,} levels"
-            )
+            lists, int(ids[0]), self.room // 4,
+            lambda level, done: self.tell(60, 70, done, names.count, f"{level:,} levels"),
         )  # fmt: skip
         layers = building.layers_of(distances)
         del distances
@@ -165,7 +170,7 @@ class _Build:
         )  # fmt: skip
         lists.sums = None
         facts.layer_edges = pack_places(
-            lists, layers, writer, temporary, self.room, partition_bytes,
+            lists, layers, writer, scratch, self.room, partition_bytes,
             lambda done, text: self.tell(70, 100, done, 2 * lists.size, text),
         )  # fmt: skip
         writer.finish(facts)
@@ -181,8 +186,8 @@ class _Build:
         needed = names.count * VERTEX_BYTES + 2 * names.text_bytes
         if needed + LEAST_ROOM > self.limit:
             raise NotEnoughMemory(
-                f"arrays of {names.count:,} vertices, which stay in memory while layers are built,",
-                needed + LEAST_ROOM, self.limit, "within the limit",
+                f"building layers of {names.count:,} vertices", needed + LEAST_ROOM, self.limit,
+                "memory_limit",
             )  # fmt: skip
         return needed
 
@@ -198,8 +203,14 @@ class _Build:
         """
         names, done, types = Names(labels_of(*self.file.ends), self.limit // 4), 0, []
         self.total_weight = 0.0
-        for batch in self.batches(self.limit // 2):
-            names.add(batch.sources, batch.destinations)
+        batches = self.batches(self.limit // 2)
+        for batch in batches:
+            try:
+                names.add(batch.sources, batch.destinations)
+            except GraphError:
+                for _ in batches:  # a missing value, which would be told first, explains floats
+                    pass
+                raise
             if batch.weights is not None and (batch.rows or not types):
                 types = [batch.weights.dtype] if not done else [*types[-1:], batch.weights.dtype]
                 types = [np.result_type(*types)]
@@ -207,24 +218,26 @@ class _Build:
             done += batch.rows
             if names.nbytes > self.limit:
                 raise NotEnoughMemory(
-                    "the names of the vertices", names.nbytes, self.limit, "within the limit"
+                    "naming the vertices", names.nbytes, self.limit, "memory_limit"
                 )
             self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
         self.file.rows, self.weight_type = done, types[0] if types else None
         return names.named()
 
-    def lists(self, places, count, temporary):
+    def lists(self, places, count, scratch):
         """The second pass, and a sort: adjacency lists in a file."""
         each, weighted, kind = 1 if self.directed else 2, self.file.weighted, self.weight_type
         arcs, weight_bytes = self.file.rows * each, kind.itemsize if weighted else 0
         sorted_room = max(self.room // (24 + 3 * weight_bytes if weighted else 10), 64)
         buckets = 1 if arcs <= sorted_room else min(-(-8 * arcs // sorted_room), BUCKETS)
         bits = 32 + max(count - 1, 1).bit_length()
-        spilled = Spill(temporary, 0, bits, buckets, kind, sorted_room)
+        spilled = Spill(scratch, 0, bits, buckets, kind, sorted_room)
         size = min(self.room // 4 // (8 + weight_bytes), PIECE, max(arcs, each))
         keys, weights, used = np.empty(size, np.uint64), np.empty(size if weighted else 0, kind), 0
         done, none = 0, np.empty(0, kind)
         for batch in self.batches(self.room // 2):
+            if not batch.rows:
+                continue
             given = batch.weights.astype(kind, copy=False) if weighted else none
             sources, destinations = places(batch.sources, batch.destinations)
             for start in range(0, batch.rows, size // each):
@@ -240,8 +253,9 @@ class _Build:
             self.tell(10, 35, done, self.file.rows, f"{done:,} rows, by source")
         spilled.add(keys[:used], weights[:used])
         del keys, weights
+        check_found(done == self.file.rows)
         is_exact = weighted and kind.kind == "i" and self.total_weight < 2**63
-        lists = Lists(temporary, count, self.multi_edges, kind, is_exact)
+        lists = Lists(scratch, count, self.multi_edges, kind, is_exact)
         done = 0
         for keys, weights in spilled.runs():
             done += keys.size

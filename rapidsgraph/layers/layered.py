@@ -22,11 +22,12 @@ from ..named import NamedVertices
 from ..progress import reporter
 from ..vertex_values import source_ids
 from . import building, caching
-from .partitions import COLUMN, PARTITION_BYTES, checksum, unpacked
+from .partitions import COLUMN, PARTITION_BYTES, checksum, sections, unpacked
 from .store import opened
 from .writer import EDGES, check_place, name_of, save
 
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
+SAMPLE, SAMPLED = 2**16, 4  # weights of a partition that are looked at, and partitions
 
 
 class Run(NamedTuple):
@@ -83,6 +84,7 @@ class LayeredEdgeList(NamedVertices):
 
     last_run = None
     is_mapped = False
+    _feed = None
     where = "the layered edge list"
 
     def __init__(self):
@@ -308,6 +310,11 @@ class LayeredEdgeList(NamedVertices):
         return self._store.layer_starts
 
     @cached_property
+    def starts_on_device(self):
+        """`layer_starts` where kernels run."""
+        return self.xp.asarray(self.layer_starts)
+
+    @cached_property
     def layer_edges(self):
         """Edges that leave each layer, forward and backward: int64, shape (2, depth + 1)."""
         return self._store.layer_edges
@@ -333,6 +340,15 @@ class LayeredEdgeList(NamedVertices):
         return self._store.words
 
     @property
+    def feed(self):
+        """The feed of all partitions where they are, kept for the next run."""
+        from ..streaming import InPlace
+
+        if self._feed is None or self._feed.words is not self.words:
+            self._feed = InPlace(self)
+        return self._feed
+
+    @property
     def mapped(self):
         """The mapped file of edges, where `is_mapped`."""
         return self._store.mapped
@@ -352,6 +368,11 @@ class LayeredEdgeList(NamedVertices):
     @property
     def nbytes(self):
         return int(self.table[:, COLUMN["words"]].sum()) * 4
+
+    @property
+    def largest_partition(self):
+        """Bytes of it."""
+        return int(self.table[:, COLUMN["words"]].max(initial=0)) * 4
 
     @property
     def layers(self):
@@ -451,6 +472,22 @@ class LayeredEdgeList(NamedVertices):
             self.sums[2 * partition + part] = int(value) % 2**64
             self.checked[partition, part] = True
 
+    @cached_property
+    def step(self):
+        """By how much `relax` goes on at first; see `first_step`."""
+        from ..algorithms.traversal import first_step
+
+        each, sample = np.dtype(self.weight_dtype).itemsize, [np.empty(0)]
+        for row in self.table[self.table[:, COLUMN["forward_words"]] > 0][:SAMPLED]:
+            layout = sections(row, each)[0]
+            begin = int(row[COLUMN["position"]]) + layout.weights
+            words = self.words[begin : begin + min(layout.edges, SAMPLE) * each // 4]
+            words = words.get() if device.is_on_gpu(words) else words
+            sample.append(words.view(self.weight_dtype))
+        sample = np.concatenate(sample)
+        leaving = int((self.out_weights > 0).sum())
+        return first_step(sample[sample < np.inf], self.num_edges / max(leaving, 1), self.xp)
+
     # Where partitions are.
 
     def partitions_before(self, place, forward_only=False):
@@ -476,6 +513,19 @@ class LayeredEdgeList(NamedVertices):
 
             self.words, self.table = held_on_gpu(self)
             self.is_mapped = False
+
+    def __getstate__(self):
+        """For pickle and copy; of one that was opened, where it is."""
+        store = self.__dict__.get("_store")
+        if store is not None:
+            return {"folder": str(store.folder.absolute()), "device": self.device}
+        return {**super().__getstate__(), "_feed": None}
+
+    def __setstate__(self, state):
+        if "folder" in state:
+            self.__dict__.update(type(self).open(state["folder"], device=state["device"]).__dict__)
+        else:
+            super().__setstate__(state)
 
     def __repr__(self):
         return (

@@ -6,16 +6,16 @@ Requires: keys in ascending order.
 """
 
 import mmap
-import os
 
 import numpy as np
 
 from ..adjacency import MULTI_EDGES
 from ..kernels import spill
 from .building import stored_dtype
-from .spilling import Flat, run
+from .spilling import run
 
 PAGE = mmap.PAGESIZE
+FEW = 2**12  # vertices of a level whose rows may be read in any order
 
 
 class Lists:
@@ -23,7 +23,7 @@ class Lists:
 
     Parameters
     ----------
-    folder : path
+    scratch : Scratch
     count : int
         Vertices.
     multi_edges : as Graph
@@ -41,7 +41,7 @@ class Lists:
         Of a store.
     """
 
-    def __init__(self, folder, count, multi_edges, weight_type, is_exact):
+    def __init__(self, scratch, count, multi_edges, weight_type, is_exact):
         how = MULTI_EDGES[multi_edges]
         self.how, self.counts = -1 if how is None else how, weight_type is None and how == spill.SUM
         self.weighted = weight_type is not None or self.counts
@@ -49,8 +49,8 @@ class Lists:
         single = weight_type == np.float32 and not sums
         self.wide = np.int64 if sums and is_exact else np.float64
         self.stored = np.float32 if single else np.float64
-        self.neighbors = Flat(folder / "neighbors", np.int32)
-        self.weights = Flat(folder / "weights", self.stored) if self.weighted else None
+        self.neighbors = scratch.flat(np.int32)
+        self.weights = scratch.flat(self.stored) if self.weighted else None
         self.offsets = np.zeros(count + 1, np.int64)
         self.sums = np.zeros(count if self.weighted else 0)
         self.open_key, self.open_weight = np.array([spill.NO_KEY]), np.zeros(1, self.wide)
@@ -109,33 +109,35 @@ class Lists:
 def search(lists, root, room, report):
     """Distances from `root` in edges, int32, -1 where it does not lead.
 
-    Rows of a level are read in the order of the file, and pages given back behind them; a row is
-    read once. `report` is called with (levels, edges read).
+    A row is read once, those of a large level in the order of the file, and pages are given back
+    behind them. `report` is called with (levels, vertices).
     """
     offsets = lists.offsets
-    distances = np.full(offsets.size - 1, -1, np.int32)
-    distances[root] = 0
-    frontier, found = np.array([root], np.int32), np.empty(offsets.size - 1, np.int32)
-    level = read = 0
+    distances, queue = np.full(offsets.size - 1, -1, np.int32), np.empty(offsets.size - 1, np.int32)
+    distances[root], queue[0] = 0, root
     if not lists.size:
         return distances
-    os.fsync(lists.neighbors.file.fileno())  # pages that are written can be given back
+    level, first, last = 0, 0, 1
     with mmap.mmap(lists.neighbors.file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         neighbors = np.frombuffer(mapped, np.int32)
         try:
-            while frontier.size:
-                level, tail = level + 1, 0
-                for piece in _pieces(frontier, offsets, room):
-                    begin, end = int(offsets[piece[0]]), int(offsets[piece[-1] + 1])
-                    tail = run(
-                        spill.reach, piece, level, 0, offsets, neighbors, distances, found, tail
-                    )
-                    read += int((offsets[piece + 1] - offsets[piece]).sum())
-                    start = begin * 4 // PAGE * PAGE
-                    if end * 4 > start:
-                        mapped.madvise(mmap.MADV_DONTNEED, start, end * 4 - start)
-                frontier = np.sort(found[:tail])
-                report(level, read)
+            while first < last:
+                if last - first < FEW:
+                    first, last, level = run(
+                        spill.reach_few, queue, first, last, level, FEW, max(room // PAGE, FEW),
+                        offsets, neighbors, distances,
+                    )  # fmt: skip
+                    mapped.madvise(mmap.MADV_DONTNEED)
+                else:
+                    queue[first:last].sort()
+                    tail, level = last, level + 1
+                    for piece in _pieces(queue[first:last], offsets, room):
+                        tail = run(
+                            spill.reach, piece, level, offsets, neighbors, distances, queue, tail
+                        )
+                        mapped.madvise(mmap.MADV_DONTNEED)
+                    first, last = last, tail
+                report(level, last)
         finally:
             del neighbors
     return distances
@@ -143,14 +145,8 @@ def search(lists, root, room, report):
 
 def _pieces(frontier, offsets, room):
     """A frontier in runs of rows whose pages take about so many bytes."""
-    if frontier.size * PAGE < room:
-        sizes = 4 * int((offsets[frontier + 1] - offsets[frontier]).sum())
-        if sizes + frontier.size * PAGE < room:
-            yield frontier
-            return
-    step = 2**16
-    for start in range(0, frontier.size, step):
-        rows = frontier[start : start + step]
+    for start in range(0, frontier.size, 2**16):
+        rows = frontier[start : start + 2**16]
         cost = np.cumsum((offsets[rows + 1] - offsets[rows]) * 4 + PAGE)
         first = 0
         while first < rows.size:

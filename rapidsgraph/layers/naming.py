@@ -8,9 +8,8 @@ import numpy as np
 
 from .. import device, frames
 from ..errors import GraphError
-from ..kernels import spill
 from ..names import MOST_VERTICES, VertexNames, name_vertices
-from .spilling import run
+from .looking_up import as_text, look_up_by
 
 
 class Names:
@@ -39,8 +38,9 @@ class Names:
                 _common(a, b, label)
                 for a, b, label in zip(sources, destinations, self.labels, strict=True)
             ]
-            integers = len(self.labels) == 1 and self.dtypes[0] is not None
-            self.distinct = _Integers(self.room) if integers else _Rows()
+            integers = self.dtypes[0] is not None
+            one = _Integers(self.room) if integers else _Text()
+            self.distinct = one if len(self.labels) == 1 else _Rows()
         if len(sources[0]):
             self.distinct.add(*self._alike(sources, destinations))
 
@@ -68,8 +68,8 @@ class Names:
             columns = self.distinct.columns()
             names, *_ = name_vertices(columns, [c[:0] for c in columns], None, self.labels, np)
         self.distinct = None
-        look_up = _Places(names) if _is_integer(names) else lambda ends: _places(ends, names)
-        return names, lambda *ends: look_up(self._alike(*ends))
+        look_up = look_up_by(names)
+        return names, lambda *ends: [look_up(columns) for columns in self._alike(*ends)]
 
 
 def _few(values):
@@ -179,8 +179,36 @@ def _distinct(values):
     return values[kept]
 
 
+class _Text:
+    """Distinct text."""
+
+    def __init__(self):
+        self.found, self.pending, self.waiting = as_text([]), [], 0
+
+    @property
+    def nbytes(self):
+        return sum(each.nbytes for each in (self.found, *self.pending))
+
+    def add(self, *ends):
+        for (values,) in ends:
+            self.pending.append(as_text(values).unique())
+            self.waiting += len(self.pending[-1])
+        if self.waiting > len(self.found):
+            self._merge()
+
+    def _merge(self):
+        import pyarrow
+
+        self.found = pyarrow.chunked_array([self.found, *self.pending]).unique()
+        self.pending, self.waiting = [], 0
+
+    def columns(self):
+        self._merge()
+        return [frames.column({"names": self.found.to_pandas()}, "names", "vertex")]
+
+
 class _Rows:
-    """Distinct text, or distinct rows of several columns."""
+    """Distinct rows of several columns."""
 
     def __init__(self):
         self.found, self.pending, self.waiting = None, [], 0
@@ -197,7 +225,7 @@ class _Rows:
             frame = pandas.DataFrame(dict(enumerate(columns)), copy=False).drop_duplicates()
             self.pending.append(frame)
             self.waiting += len(frame)
-        if self.found is None or self.waiting > len(self.found) // 2:
+        if self.found is None or self.waiting > len(self.found):
             self._merge()
 
     def _merge(self):
@@ -210,63 +238,3 @@ class _Rows:
     def columns(self):
         self._merge()
         return [frames.column(self.found, place, "vertex") for place in self.found]
-
-
-def _is_integer(names):
-    part = names.parts[0]
-    return len(names.parts) == 1 and (part is None or isinstance(part, np.ndarray))
-
-
-class _Places:
-    """Integer names to ids, by a table over the highest bits of what they are above the least."""
-
-    def __init__(self, names):
-        self.count, (part,) = names.count, names.parts
-        self.names = None
-        if part is not None:
-            wide = np.uint64 if part.dtype == np.uint64 else np.int64
-            self.names = part.astype(wide, copy=False).view(np.uint64)
-            self.low = self.names[0]
-            span = int(self.names[-1] - self.low)
-            shift = max((span // max(2 * self.count, 1024)).bit_length(), 0)
-            buckets = np.arange((span >> shift) + 2, dtype=np.uint64) << np.uint64(shift)
-            self.shift = np.uint64(shift)
-            above = self.names - self.low
-            self.starts = np.searchsorted(above, buckets).astype(np.int32)
-            self.starts[-1] = self.count  # of the last bucket, whose end may be beyond 64 bits
-
-    def __call__(self, ends):
-        return [self._ids(values) for (values,) in ends]
-
-    def _ids(self, values):
-        if self.names is None:
-            ids = values.astype(np.int32, copy=False)
-            sound = not values.size or (values.min() >= 0 and values.max() < self.count)
-        else:
-            wide = np.uint64 if values.dtype == np.uint64 else np.int64
-            values = values.astype(wide, copy=False).view(np.uint64)
-            ids = np.empty(values.size, np.int32)
-            run(spill.look_up, values, self.low, self.shift, self.starts, self.names, ids)
-            sound = not ids.size or ids.min() >= 0
-        if not sound:
-            raise GraphError("the file was changed while it was read; try again")
-        return ids
-
-
-def _places(ends, names):
-    """Ids of text, or of names of several columns: those of the distinct ones, spread again."""
-    import pandas
-
-    found = []
-    for columns in ends:
-        frame = pandas.DataFrame(dict(enumerate(columns)), copy=False)
-        group = frame.groupby(list(frame), sort=False)
-        codes = group.ngroup().to_numpy()
-        distinct = frame.drop_duplicates(ignore_index=True)
-        distinct = [frames.column(distinct, place, "vertex") for place in distinct]
-        found.append(names.ids(distinct, np, "edges")[codes] if len(frame) else _none())
-    return found
-
-
-def _none():
-    return np.empty(0, np.int32)

@@ -5,22 +5,20 @@ Means: the lists are read once in their order and written into buckets of places
 Requires: about ROW bytes a row of a bucket and `arc_bytes` an arc.
 """
 
-import secrets
-
 import numpy as np
 
 from ..kernels import spill
 from .building import UNREACHED
 from .partitions import cut, pack_partition
-from .spilling import Flat, run
+from .spilling import run
 
 ROW = 64
 
 
-def pack_places(lists, layers, writer, folder, room, partition_bytes, report):
+def pack_places(lists, layers, writer, scratch, room, partition_bytes, report):
     """Give a writer all partitions; the forward and backward edges of each layer, int64 (2, n)."""
     packing = _Packing(lists, layers, room, partition_bytes)
-    buckets = packing.spill(folder, report)
+    buckets = packing.spill(scratch, report)
     lists.close()
     for bucket in range(len(packing.firsts) - 1):
         for words, row in packing.packed(buckets, bucket):
@@ -35,10 +33,9 @@ def pack_places(lists, layers, writer, folder, room, partition_bytes, report):
 class _Buckets:
     """Neighbors' places and weights, of rows by bucket, each bucket's by vertex."""
 
-    def __init__(self, folder, weight_type):
-        stem = folder / secrets.token_hex(4)
-        self.places = Flat(f"{stem}.places", np.int32)
-        self.weights = None if weight_type is None else Flat(f"{stem}.weights", weight_type)
+    def __init__(self, scratch, weight_type):
+        self.places = scratch.flat(np.int32)
+        self.weights = None if weight_type is None else scratch.flat(weight_type)
         self.starts = []
 
     def add(self, places, weights, starts):
@@ -50,9 +47,9 @@ class _Buckets:
     def read(self, bucket, begin, end):
         """Arcs begin to end of a bucket."""
         places = np.empty(end - begin, np.int32)
-        weights = np.empty(places.size if self.weights else 0, np.float64)
+        weights = np.empty(0)
         if self.weights:
-            weights = weights.astype(self.weights.dtype)
+            weights = np.empty(places.size, self.weights.dtype)
         at, filled = 0, 0
         for starts in self.starts:
             first, last = int(starts[bucket]), int(starts[bucket + 1])
@@ -99,10 +96,10 @@ class _Packing:
         self.firsts = np.array(firsts, np.int64)
         self.ends = offsets[self.firsts[1:]]
 
-    def spill(self, folder, report):
+    def spill(self, scratch, report):
         """Move all rows into buckets."""
         lists, offsets = self.lists, self.offsets
-        buckets = _Buckets(folder, None if self.dtype is None else lists.weights.dtype)
+        buckets = _Buckets(scratch, None if self.dtype is None else lists.weights.dtype)
         begin, size = 0, lists.size
         while begin < size:
             first = int(np.searchsorted(offsets, begin, side="right")) - 1

@@ -8,7 +8,6 @@ Reference: external distribution sort, Knuth, The Art of Computer Programming 3,
 """
 
 import os
-import secrets
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,8 +25,9 @@ PIECE = 2**27  # keys moved at once, at most: 1 GB, which one system call reads
 
 def run(entry, *arguments):
     """Run a kernel that has no twin."""
+    size = max(each.size for each in arguments if isinstance(each, np.ndarray))
     device.check_forked()
-    with device.one_parallel_kernel:
+    with device.one_parallel_kernel, device._threads_for(size):
         return entry(*arguments)
 
 
@@ -41,11 +41,30 @@ def check_disk(folder, needed):
         )
 
 
+class Scratch:
+    """Files in a folder, which are closed at the end of the block; the folder is another's."""
+
+    def __init__(self, folder):
+        self.folder, self.files = Path(folder), []
+
+    def flat(self, dtype):
+        """A new Flat."""
+        self.files.append(Flat(self.folder / f"{len(self.files)}.flat", dtype))
+        return self.files[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for file in self.files:
+            file.close()
+
+
 class Flat:
     """An array in a file, written from its start and read anywhere."""
 
     def __init__(self, path, dtype):
-        self.path, self.dtype, self.size = Path(path), np.dtype(dtype), 0
+        self.path, self.dtype, self.size = path, np.dtype(dtype), 0
         self.file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until `close`
 
     def append(self, values):
@@ -74,7 +93,7 @@ class Spill:
 
     Parameters
     ----------
-    folder : path
+    scratch : Scratch
     low, bits : int
         Keys are at least `low` and below low + 2**bits.
     buckets : int
@@ -84,15 +103,14 @@ class Spill:
         Keys that may be in memory at once.
     """
 
-    def __init__(self, folder, low, bits, buckets, weight_type, room):
-        self.folder, self.low, self.room = folder, low, room
+    def __init__(self, scratch, low, bits, buckets, weight_type, room):
+        self.scratch, self.low, self.room = scratch, low, room
         self.shift = max(bits - max(buckets - 1, 0).bit_length(), 0)
         self.count = 1 << (bits - self.shift)
-        stem = folder / secrets.token_hex(4)
-        self.keys = Flat(f"{stem}.keys", np.uint64)
+        self.keys = scratch.flat(np.uint64)
         self.weighted = weight_type is not None
         self.weight_type = weight_type if self.weighted else np.float64
-        self.weights = Flat(f"{stem}.weights", self.weight_type) if self.weighted else None
+        self.weights = scratch.flat(self.weight_type) if self.weighted else None
         self.starts = []  # of each bucket in each batch, and the end
 
     def add(self, keys, weights):
@@ -163,7 +181,7 @@ class Spill:
         if self.shift:
             low = self.low + (bucket << self.shift)
             weight_type = self.weight_type if self.weighted else None
-            parts = Spill(self.folder, low, self.shift, BUCKETS // 2, weight_type, self.room)
+            parts = Spill(self.scratch, low, self.shift, BUCKETS // 2, weight_type, self.room)
         for batch in starts:
             begin, end = map(int, batch[bucket : bucket + 2])
             for piece in range(begin, end, max(self.room // 2, 1)):

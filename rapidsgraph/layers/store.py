@@ -163,18 +163,14 @@ class Store:
             self._sound.add(name)
 
     def _lists(self, wanted):
-        """{column: Arrow array in memory} of the columns of vertices that `wanted` says."""
+        """{column: Arrow array in the mapped file} of those columns of vertices that are wanted."""
         import pyarrow
 
         self.check([VERTICES])
         with reading(self.folder / VERTICES):
             file = pyarrow.ipc.open_file(pyarrow.py_buffer(self._maps[VERTICES]))
             batch = file.get_batch(0)
-            return {
-                name: _in_memory(batch.column(name).values)
-                for name in batch.schema.names
-                if wanted(name)
-            }
+            return {n: batch.column(n).values for n in batch.schema.names if wanted(n)}
 
     def _numbers(self, name):
         import pyarrow
@@ -202,7 +198,8 @@ class Store:
     def names_on(self, xp):
         """VertexNames on the device of `xp`."""
         found = self._lists(lambda name: name.startswith(("names_", "pairs_")))
-        return names_from({name: from_arrow(each, xp) for name, each in found.items()}, self.facts)
+        columns = {name: from_arrow(_in_memory(each), xp) for name, each in found.items()}
+        return names_from(columns, self.facts)
 
     @cached_property
     def layer_starts(self):
@@ -257,8 +254,10 @@ class _Words:
 
 
 def _in_memory(values):
-    """An Arrow array whose buffers are no longer those of a mapped file."""
+    """An Arrow array whose text is not in a mapped file, where pandas would leave it."""
     import pyarrow
 
+    if pyarrow.types.is_integer(values.type):  # will be copied
+        return values
     buffers = [each and pyarrow.py_buffer(bytearray(each)) for each in values.buffers()]
     return pyarrow.Array.from_buffers(values.type, len(values), buffers, offset=values.offset)

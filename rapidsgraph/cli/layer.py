@@ -1,0 +1,142 @@
+"""`rapidsgraph layer`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .app import Device, DeviceOption, app, columns_of, command, print_rows
+from .graphs import (
+    DestinationOption,
+    EdgesOrLayersArgument,
+    Job,
+    MultiEdges,
+    MultiEdgesOption,
+    ProgressOption,
+    SelfLoops,
+    SelfLoopsOption,
+    SourceOption,
+    UndirectedOption,
+    top_option,
+)
+from .roots import Root
+from .starts import written
+from .stores import (
+    READING,
+    MemoryLimitOption,
+    amount,
+    beside,
+    counted,
+    is_store,
+    opened,
+    options_of,
+    refuse,
+)
+
+MAKING = "root", "output", "minimum_edges", "memory_limit"
+
+
+@command(app)
+def layer(
+    context: typer.Context,
+    edges: EdgesOrLayersArgument,
+    root: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="VERTEX",
+            help="The root; a,b,... where columns a, b, ... name a vertex.",
+        ),
+    ] = None,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Weights of edges; by default none.")
+    ] = None,
+    undirected: UndirectedOption = False,
+    multi_edges: MultiEdgesOption = MultiEdges.min,
+    self_loops: SelfLoopsOption = SelfLoops.keep,
+    minimum_edges: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="A combined edge list has at least so many."),
+    ] = None,
+    memory_limit: MemoryLimitOption = None,
+    device: DeviceOption = Device.auto,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Where to put the layers; by default beside EDGES, with .layers behind its name.",
+        ),
+    ] = None,
+    top: top_option("Print the N first layers; all if no --output.") = None,
+    progress: ProgressOption = None,
+):
+    """Put edges into a layered edge list, which bfs, sssp and pagerank take as EDGES.
+
+    The graph may be larger than memory. Given a folder of this kind, show what is in it.
+    """
+    if is_store(edges):
+        refuse(context, [*MAKING, *READING], f"{edges} is a layered edge list, to be shown")
+        job = Job("layers", None, top, False, None, {"EDGES": edges})
+        _show(opened(job, edges, device), edges, top)
+        return
+    if root is None:
+        raise typer.BadParameter("name the vertex that is to be the root", param_hint="--from")
+    job = Job("layers", None, top, False, None, {"EDGES": edges})
+    policies = {
+        "multi_edges": multi_edges.value,
+        "self_loops": self_loops.value,
+        "minimum_edges": minimum_edges,
+    }
+    options = options_of(source, destination, undirected, weight, **policies)
+    start = Root(options, written([root], None, Root.labels(options)))
+    how = {"device": device, "memory_limit": memory_limit, "progress": progress}
+    if output is None:
+        from ..layers import caching
+
+        layered, folder = beside(job, edges, start, options, (), **how), caching.beside(edges)
+    else:
+        layered, folder = _made(edges, start, options, output, how), output
+        job.note("layered")
+        typer.echo(f"{layered.num_edges:,} edges in {output}", err=True)
+    job.tell(layered)
+    if top or output is None:
+        _show(layered, folder, top)
+
+
+def _made(edges, start, options, output, how):
+    from .. import LayeredEdgeList
+    from ..layers import caching, store
+
+    store.check_place(output)
+    version = caching.made_from(edges, options)
+    return start.building(
+        edges,
+        lambda name: LayeredEdgeList.build(
+            edges, name, store=output, made_from=version, **how, **options
+        ),
+    )
+
+
+def _show(layered, folder, count):
+    """Facts on standard error, a row a layer on standard output."""
+    unreached = layered.num_vertices - int(layered.layer_starts[-1])
+    root = layered.root if isinstance(layered.root, tuple) else [layered.root]
+    weights = f"weights ({layered.weight_dtype.__name__})" if layered.weighted else "no weights"
+    each = layered.nbytes / max(layered.num_edges, 1)
+    combined = layered.combined
+    for line in (
+        f"{folder}: {counted(layered.num_vertices, 'vertex', 'vertices')}, "
+        f"{counted(layered.num_edges, 'edge')}, "
+        f"{'directed' if layered.directed else 'undirected'}, {weights}",
+        f"root {','.join(map(str, root))}, depth {layered.depth:,}, "
+        f"{counted(unreached, 'vertex', 'vertices')} unreached",
+        f"{counted(len(layered.table), 'partition')}, {amount(layered.nbytes)}, {each:.2f} bytes "
+        f"an edge; {counted(len(combined), 'combined edge list')}",
+    ):
+        typer.echo(line, err=True)
+    rows = layered.layers.head(count or layered.depth + 1)
+    print_rows(columns_of(rows), rows.columns)

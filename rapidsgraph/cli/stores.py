@@ -1,0 +1,184 @@
+"""Layered edge lists for commands: which options there are, folders, what a run took.
+
+Means: EDGES may be the folder of a store, or a file with a store beside it, which is made where it
+  is missing.
+"""
+
+from typing import Annotated
+
+import typer
+
+from ..errors import GraphError
+from .graphs import one_or_several
+from .roots import Root
+from .starts import named, written
+
+
+def _bytes(text):
+    from ..inputs import checked_bytes
+
+    try:
+        return checked_bytes(text, "the size")
+    except GraphError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+LayersOption = Annotated[
+    bool,
+    typer.Option("--layers", help="By the layers beside EDGES, which are made the first time."),
+]
+MemoryLimitOption = Annotated[
+    int | None,
+    typer.Option(
+        parser=_bytes,
+        metavar="SIZE",
+        help="As 2GB or 512MiB: by layers that stream through as much memory.",
+    ),
+]
+
+READING = "source", "destination", "weight", "undirected", "multi_edges", "self_loops"
+# What a search in edges, one by weight and ranks do not depend on.
+ANY_FOR_BFS = "weight", "multi_edges", "self_loops", "minimum_edges"
+ANY_FOR_SSSP = "self_loops", "minimum_edges"
+ANY_FOR_PAGERANK = ("minimum_edges",)
+UNITS = (1e9, "GB"), (1e6, "MB"), (1e3, "kB")
+
+
+def is_store(path):
+    """Whether a path is the folder of a layered edge list, and none of Parquet files."""
+    path = path.expanduser()
+    if not (path / "manifest.json").is_file():
+        return False
+    return not any(each.suffix in (".parquet", ".pq") for each in path.rglob("*"))
+
+
+def refuse(context, names, why):
+    """End with wrong usage if one of these options was given."""
+    for name in names:
+        source = name in context.params and context.get_parameter_source(name)
+        if source and not source.name.startswith("DEFAULT"):
+            option = "--from" if name == "root" else "--" + name.replace("_", "-")
+            raise typer.BadParameter(f"{why}; leave it out", param_hint=option)
+
+
+def is_by_layers(context, edges, layers, memory_limit, verify):
+    """Whether a command is to work on layers; what cannot be done with them is wrong usage."""
+    if is_store(edges):
+        refuse(context, READING, f"{edges} is a layered edge list, which holds what was read")
+    elif memory_limit is None:
+        return layers
+    if verify:
+        raise typer.BadParameter(
+            "a check needs the whole graph in memory; leave it out, or give a file of edges "
+            "without --memory-limit",
+            param_hint="--verify",
+        )
+    return True
+
+
+def options_of(source, destination, undirected, weight=None, **policies):
+    """What `LayeredEdgeList.build` needs to be told: what differs from its defaults."""
+    from ..layers.caching import DEFAULTS
+
+    given = {
+        "source": one_or_several(source),
+        "destination": one_or_several(destination),
+        "weight": weight,
+        "directed": not undirected,
+        **policies,
+    }
+    if weight is None and given.get("multi_edges") in ("min", "max"):
+        given["multi_edges"] = "first"  # the same where rows have no weights
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not None and value != DEFAULTS[name]
+    }
+
+
+def opened(job, folder, device):
+    """The LayeredEdgeList in a folder."""
+    from .. import LayeredEdgeList
+
+    layered = LayeredEdgeList.open(folder, device=device)
+    job.note("opened")
+    return layered
+
+
+def of_root(job, edges, starts, options, any_of, **build):
+    """(LayeredEdgeList of EDGES, the source that a search from it is to be told, or None).
+
+    Parameters
+    ----------
+    starts : (list of str or None, path or None)
+        As --from and --from-file give them.
+    options : dict
+        As `options_of` gives them.
+    any_of : sequence of str
+        Options with which the layers may have been made in any way.
+    **build
+        device, memory_limit and progress.
+    """
+    if not is_store(edges):
+        root = Root(options, written(*starts, Root.labels(options)))
+        return beside(job, edges, root, options, any_of, **build), None
+    layered = opened(job, edges, build["device"])
+    if not any(starts):
+        return layered, None
+    names = named(written(*starts, layered.names.labels), layered)
+    return layered, names[0] if len(names) == 1 else names
+
+
+def beside(job, edges, root, options, any_of, *, device, **build):
+    """The LayeredEdgeList of a file of edges from the store beside it, made where none fits."""
+    from .. import LayeredEdgeList
+    from ..layers import caching
+
+    folder = caching.beside(edges)
+    if _fits(edges, folder, root, options, any_of):
+        job.say(f"the layers are those of {folder}")
+        return opened(job, folder, device)
+    layered = root.building(
+        edges,
+        lambda name: LayeredEdgeList.cached(edges, name, device=device, **build, **options),
+    )
+    job.note("layered")
+    job.say(f"the layers are kept in {folder}", always=True)
+    return layered
+
+
+def _fits(edges, folder, root, options, any_of):
+    from ..layers import caching, store
+
+    caching.made_from(edges, {})  # tells of a file that is not there
+    try:
+        found = store.opened(folder)
+        there = (found.facts["made_from"] or {}).get("options", {})
+        name = root.like(found.root)
+    except GraphError:
+        return False
+    wanted = {each: value for each, value in options.items() if each not in any_of}
+    wanted |= {each: there[each] for each in any_of if each in there}
+    return caching.fitting(edges, name, wanted) is not None
+
+
+def tell_run(job, layered):
+    """Say what the last run took."""
+    run = layered.last_run
+    job.say(
+        f"{counted(run.passes, 'pass', 'passes')} over the edges: "
+        f"{counted(run.partitions, 'partition')}, {amount(run.nbytes)}"
+    )
+
+
+def counted(count, one, several=None):
+    """1 partition, 2 partitions."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def amount(nbytes):
+    """1.23 MB, or as it fits."""
+    for size, unit in UNITS:
+        if nbytes >= size:
+            return f"{nbytes / size:.2f} {unit}"
+    return f"{nbytes} bytes"

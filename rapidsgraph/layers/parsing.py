@@ -1,0 +1,159 @@
+"""Text that holds edges, once, into an Arrow file of the columns that are needed.
+
+Means: the values and messages of textfiles.py, block by block. Whether names are integers shows
+  only at the end of a file, and a symmetric matrix goes twice through its entries.
+Requires: room on the disk for the columns; in memory some blocks.
+"""
+
+import contextlib
+import itertools
+
+from ..errors import GraphError
+from ..textfiles import DELIMITERS, _Cleaner
+
+
+class Parsed:
+    """The columns of a text file in an Arrow file."""
+
+    def __init__(self, file, groups, numbers):
+        self.file, self.groups, self.numbers = file, groups, numbers
+        self.ids = list(dict.fromkeys(itertools.chain(*groups)))
+        self.integers = []
+
+    def written(self, path, report):
+        """(self, rows), after one pass over the text, or two where names are no integers."""
+        import pyarrow as pa
+
+        self.path = path
+        try:
+            self.rows = self._write(pa.int64(), report)
+        except pa.ArrowInvalid:
+            if self.file.kind == "mtx":
+                self.file._blame(self.ids, self.numbers)
+                raise
+            self.integers = [group for group in self.groups if len(self.groups) > 1]
+            try:
+                self.rows = self._write(pa.string(), report)
+            except pa.ArrowInvalid:
+                self.file._blame(self.ids, self.numbers)
+                raise
+        rows, mirrored = self.rows, 0
+        if self.file.kind == "mtx":
+            if rows != self.file.entries:
+                raise GraphError(
+                    f"{self.file.path}: there are {rows} entries and the size line promises "
+                    f"{self.file.entries}; the file is truncated or damaged"
+                )
+            mirrored = self.mirrored
+        return self, rows + mirrored
+
+    def _write(self, id_type, report):
+        import pyarrow as pa
+
+        schema = pa.schema(
+            [(name, id_type) for name in self.ids]
+            + [(name, getattr(pa, self.file.number_type)()) for name in self.numbers]
+        )
+        rows, self.mirrored = 0, 0
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.OSFile(str(self.path), "wb") as out, pa.ipc.new_file(
+            out, schema, options=options
+        ) as writer:  # fmt: skip
+            for batch in self._parsed_batches(schema):
+                if any(column.null_count for column in batch.columns):
+                    self.file._blame(self.ids, self.numbers)
+                if self.file.kind == "mtx":
+                    batch = self._from_zero(batch)
+                self.integers = [g for g in self.integers if _are_integers(batch, g)]
+                writer.write_batch(batch)
+                rows += len(batch)
+                report(f"{rows:,} rows read")
+        return rows
+
+    def _parsed_batches(self, schema):
+        """As Text._table reads, block by block."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        file = self.file
+        if not file.has_rows:
+            return
+        quote = '"' if file.kind in ("csv", "tsv") else False
+        with file._bytes() as text:
+            stream = text if quote else pa.TransformInputStream(pa.input_stream(text), _Cleaner())
+            with csv.open_csv(
+                stream,
+                csv.ReadOptions(column_names=file.names, skip_rows=file.header_lines),
+                csv.ParseOptions(delimiter=DELIMITERS[file.kind], quote_char=quote),
+                csv.ConvertOptions(
+                    column_types=schema,
+                    include_columns=schema.names,
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            ) as batches:
+                yield from batches
+
+    def _from_zero(self, batch):
+        """Entries of a matrix as edges."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for name in self.ids if len(batch) else ():
+            bounds = pc.min_max(batch[name]).as_py()
+            if bounds["min"] < 1 or bounds["max"] > self.file.size:
+                self.file._blame(self.ids, self.numbers)
+        columns = [*(pc.subtract(batch[n], 1) for n in self.ids), *(batch[n] for n in self.numbers)]
+        if self.file.is_symmetric:
+            self.mirrored += pc.sum(pc.not_equal(*columns[:2])).as_py() or 0
+        return pa.record_batch(columns, schema=batch.schema)
+
+    def tables(self, size):
+        """Tables of at most so many rows; of a symmetric matrix the other half behind the first."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        integers = {name for group in self.integers for name in group}
+        for half in range(1 + (self.file.kind == "mtx" and self.file.is_symmetric)):
+            with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as batches:
+                fields = [
+                    pa.field(f.name, pa.int64()) if f.name in integers else f
+                    for f in batches.schema
+                ]
+                schema = pa.schema(fields)
+                count = batches.num_record_batches
+                for batch in _gathered(map(batches.get_batch, range(count)), size):
+                    table = batch.cast(schema)
+                    if half:
+                        proper = pc.not_equal(table[self.ids[0]], table[self.ids[1]])
+                        table = table.filter(proper)
+                        swapped = [*reversed(self.ids), *self.numbers]
+                        table = table.select(swapped).rename_columns(schema.names)
+                    yield table
+        yield schema.empty_table()
+
+
+def _are_integers(batch, group):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with contextlib.suppress(pa.ArrowInvalid):
+        return all(pc.cast(batch[name], pa.int64()) is not None for name in group)
+    return False
+
+
+def _gathered(batches, size):
+    """Tables of at most `size` rows of smaller batches, which are cut where they are larger."""
+    import pyarrow as pa
+
+    kept, rows = [], 0
+    for batch in batches:
+        for start in range(0, len(batch), size):
+            piece = batch.slice(start, size)
+            if rows + len(piece) > size:
+                yield pa.Table.from_batches(kept)
+                kept, rows = [], 0
+            kept.append(piece)
+            rows += len(piece)
+    if kept:
+        yield pa.Table.from_batches(kept)

@@ -1,0 +1,578 @@
+"""The benchmark of layered edge lists checks what it times; no speed is asserted."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_benchmarks import TIME, one_thread  # noqa: F401
+
+import rapidsgraph as rg
+from pipelines.benchmarks import (
+    in_memory,
+    large,
+    layers,
+    limited,
+    records,
+    sanitized,
+    streams,
+    tables,
+    traversal,
+    wolfpath,
+)
+from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks.timing import Clock
+from pipelines.benchmarks.workloads import Missing, load, with_weights
+from rapidsgraph import device, streaming
+
+SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, notes=[], peers=lambda *names: [])
+TINY = "uniform6-8"
+quiet = lambda text: None  # noqa: E731
+
+
+def iterations(name):
+    return list(in_memory.iterations(load(name), SESSION, QUICK, quiet))
+
+
+def built(name, folder):
+    return list(in_memory.built(load(name), SESSION, QUICK, folder, quiet))
+
+
+def streamed(name=TINY, **options):
+    return list(streams.measure(load(name), Clock(), QUICK, **options))
+
+
+def changed(call, column, change=lambda values: values + 1):
+    """What `call` gives of a layered edge list, with a column changed."""
+
+    def run(graph, *arguments, **options):
+        answer = call(graph, *arguments, **options)
+        if isinstance(graph, rg.LayeredEdgeList):
+            answer = answer.assign(**{column: change(answer[column])})
+        return answer
+
+    return run
+
+
+# In memory
+
+
+def test_iterations_count_launches_and_passes():
+    bfs, sssp = iterations("grid8")
+    truth = rg.LayeredEdgeList.build(load("grid8").graph, load("grid8").start)
+    assert [row["algorithm"] for row in (bfs, sssp)] == ["bfs", "sssp"]
+    assert bfs["check"] == sssp["check"] == "ok"
+    assert bfs["layers"] == sssp["layers"] == truth.depth + 1 > 5
+    assert (bfs["launches"], bfs["passes"], bfs["combined"]) == (1, 1, 1)
+    assert sssp["launches"] > sssp["passes"] >= 2 and sssp["sweep_rounds"] >= 1
+    assert bfs["run_ms"]["repeats"] >= 1 and bfs["graph_run_ms"]["repeats"] >= 1
+    assert "flag_ms" not in bfs  # a CPU has none
+
+
+def test_launches_are_counted_only_meanwhile():
+    honest = device.launch
+    with pytest.raises(ZeroDivisionError), in_memory.counted_launches():
+        assert device.launch is not honest
+        raise ZeroDivisionError
+    assert device.launch is honest
+
+
+@pytest.mark.parametrize("column", ["distance", "predecessor"])
+def test_wrong_searches_are_flagged_and_not_timed(monkeypatch, column):
+    honest = streams.CALLS["bfs"]
+    monkeypatch.setitem(streams.CALLS, "bfs", changed(honest, column))
+    bfs, sssp = iterations("rmat6")
+    assert bfs["check"].startswith("wrong: ") and bfs["check"].endswith(f" values of {column}")
+    assert "run_ms" not in bfs and sssp["check"] == "ok"
+    rows = streamed()
+    assert {row["algorithm"] for row in rows if row["check"] != "ok"} == {"bfs"}
+    assert all(("run_ms" in row) == (row["check"] == "ok") for row in rows)
+
+
+def test_layered_searches_stand_beside_those_of_a_graph():
+    workload = with_weights(load("rmat6"))
+    for task in ("bfs", "sssp"):
+        ready = traversal.Ready(workload, Clock())
+        searchers = [in_memory.Ours(task, True), in_memory.Layered(task)]
+        rows = traversal.measure(workload, task, searchers, ready, QUICK, Clock())
+        assert [row["implementation"] for row in rows] == [task, "layered"]
+        assert [row["check"] for row in rows] == ["ok", "ok"] and rows[1]["ratio"] > 0
+
+
+def test_ranks_of_lists_are_checked(monkeypatch):
+    rows = list(in_memory.resident(load("rmat6"), SESSION, QUICK, quiet))
+    assert [row["table"] for row in rows] == ["bfs"] * 2 + ["sssp"] * 2 + ["pagerank"] * 2
+    assert {row["check"] for row in rows} == {"ok"}
+    monkeypatch.setattr(rg, "pagerank", changed(rg.pagerank, "pagerank", lambda r: r * 1.001))
+    rows = list(in_memory.resident(load("rmat6"), SESSION, QUICK, quiet))
+    assert rows[-1]["check"].startswith("wrong: ") and "iteration_ms" not in rows[-1]
+
+
+def test_sizes_are_counted_by_hand():
+    layered = rg.LayeredEdgeList.build(load("rmat6").graph, load("rmat6").start)
+    found = in_memory.sizes(layered)
+    edges, vertices = layered.num_edges, layered.num_vertices
+    csr = 4 * edges + 8 * (vertices + 1)
+    own = layered.nbytes + 4 * vertices + 8 * (16 + 3 * (layered.depth + 1) + 1)
+    assert found["csr_per_edge"] == pytest.approx(csr / edges, rel=1e-3)
+    assert found["layered_per_edge"] == pytest.approx(own / edges, rel=1e-3)
+    assert found["by_csr"] == pytest.approx(own / csr, rel=1e-3)
+    assert found["cusha_per_edge"] == pytest.approx(2.81 * csr / edges, rel=1e-3)
+    weighted = with_weights(load("rmat6"))
+    layered = rg.LayeredEdgeList.build(weighted.graph, weighted.start)
+    found = in_memory.sizes(layered)  # those of single precision stay so
+    assert found["csr_per_edge"] == pytest.approx((csr + 4 * edges) / edges, rel=1e-3)
+
+
+def test_builds_are_compared_with_each_other(tmp_path, monkeypatch):
+    rows = built("grid8", tmp_path)
+    assert [row["weighted"] for row in rows] == [False, True]
+    for row in rows:
+        times = ("graph_ms", "build_ms", "save_ms", "open_ms", "whole_ms", "external_ms")
+        assert row["check"] == "ok" and all(row[name]["repeats"] >= 1 for name in times)
+    assert list(tmp_path.iterdir()) == []  # files and stores are gone
+    honest = streams.opened
+
+    def without_an_edge(folder, xp):
+        layered = honest(folder, xp)
+        if folder.name == "external":
+            layered.layer_edges = layered.layer_edges - np.eye(*layered.layer_edges.shape, k=0)
+        return layered
+
+    monkeypatch.setattr(streams, "opened", without_an_edge)
+    for row in built("grid8", tmp_path):
+        assert row["check"] == "wrong: edges of the layers"
+        assert not any(name.endswith("_ms") for name in row)
+
+
+# Streamed
+
+
+def test_stores_run_within_their_limits():
+    rows = streamed("uniform9-32", rate=lambda nbytes: 1e9)
+    ways = [(row["algorithm"], row["how"]) for row in rows]
+    assert ways == [
+        (algorithm, how)
+        for algorithm in ("bfs", "pagerank", "sssp")
+        for how in ("in memory", "mapped")
+    ]
+    for row in rows:
+        assert row["check"] == "ok" and row["run_ms"]["repeats"] >= 1
+        assert row["weighted"] == (row["algorithm"] == "sssp")
+        if row["how"] == "mapped":
+            assert row["limit_bytes"] < row["list_bytes"] + row["vertices"] * 64
+            taken = row["run_ms"]["median"] / 1e3
+            assert row["copied"] == row["bytes"]
+            assert row["share"] == pytest.approx(row["bytes"] / taken / 1e9, rel=0.01)
+            assert row["by_floor"] == pytest.approx(taken * 1e9 / row["bytes"], rel=0.01)
+        else:
+            assert row["limit_bytes"] is None and "share" not in row
+    ranks = [row for row in rows if row["algorithm"] == "pagerank"]
+    for row in ranks:
+        assert row["passes"] == streams.ITERATIONS
+        assert row["bytes"] == streams.ITERATIONS * row["list_bytes"]
+        assert row["iteration_ms"]["median"] == pytest.approx(
+            row["run_ms"]["median"] / 10, rel=0.01
+        )
+
+
+def test_limits_are_a_tenth_or_the_least_there_can_be():
+    workload = load("uniform9-32")
+    layered = rg.LayeredEdgeList.build(workload.graph, workload.start, partition_bytes=2**11)
+    assert len(layered.table) > 30
+    assert streams.limit_of(layered, "bfs") == 64 * 512 + layered.nbytes // 10
+    layered = rg.LayeredEdgeList.build(workload.graph, workload.start)
+    assert streams.limit_of(layered, "pagerank") == 96 * 512 + 3 * layered.nbytes
+
+
+def test_trouble_with_one_run_does_not_end_the_others(monkeypatch):
+    monkeypatch.setattr(streams, "limit_of", lambda layered, algorithm: 10)
+    rows = streamed()
+    assert [row["check"] for row in rows if row["how"] == "in memory"] == ["ok"] * 3
+    failed = [row["check"] for row in rows if row["how"] == "mapped"]
+    assert len(failed) == 3 and all(text.startswith("failed: NotEnoughMemory") for text in failed)
+
+
+def test_feeds_are_as_before_afterwards():
+    before = streaming.THREADS, streaming.DEVICE_BUFFERS, streaming._Streamed._copy
+    with streams.few(1, 1), streams.counted_copies() as copies:
+        assert (streaming.THREADS, streaming.DEVICE_BUFFERS) == (1, 1)
+        assert streaming._Streamed._copy is not before[2] and copies == []
+    assert (streaming.THREADS, streaming.DEVICE_BUFFERS, streaming._Streamed._copy) == before
+
+
+def test_copies_are_counted(monkeypatch):
+    given = []
+    monkeypatch.setattr(streaming._Streamed, "_copy", lambda self, *rest: given.append(rest))
+    with streams.counted_copies() as copies:
+        streaming._Streamed._copy(None, 3, np.zeros(5, np.uint32), "stream")
+    assert copies == [20] and given[0][0] == 3 and given[0][2] == "stream"
+
+
+def test_pinned_copies_are_timed():
+    moved = []
+    stream = SimpleNamespace(ptr=7, synchronize=lambda: None)
+    runtime = SimpleNamespace(memcpyAsync=lambda *words: moved.append(words))
+    cuda = SimpleNamespace(
+        alloc_pinned_memory=bytearray, Stream=lambda non_blocking: stream, runtime=runtime
+    )
+    target = SimpleNamespace(data=SimpleNamespace(ptr=5))
+    xp = SimpleNamespace(cuda=cuda, uint8=np.uint8, empty=lambda size, dtype: target)
+
+    def ms(work):
+        work()
+        return 2.0
+
+    assert streams.pinned_rate(SimpleNamespace(xp=xp, ms=ms), 1000, 4000) == 4000 / 2e-3
+    assert len(moved) == 6 * 4 and {words[2:] for words in moved} == {(1000, 1, 7)}
+    assert len({words[1] for words in moved}) == 4  # of different buffers
+
+
+@pytest.mark.parametrize(
+    "change, wrong",
+    [
+        ({"distance": [0, 1, 3]}, "wrong: 1 values of distance"),
+        ({"distance": [0, 1, np.inf]}, "wrong: 1 values of distance"),
+        ({"vertex": [0, 1, 3]}, "wrong: 1 values of vertex"),
+        ({"pagerank": [0.2, 0.3, 0.5 + 1e-8]}, "wrong: 1 values of pagerank"),
+        ({"pagerank": [0.2, 0.3, 0.5 + 1e-11]}, None),
+        ({"pagerank": [0.2, 0.3, np.nan]}, "wrong: 1 values of pagerank"),
+        ({"distance": [0, 1]}, "wrong: 2 rows for 3 vertices"),
+        ({}, None),
+    ],
+)
+def test_results_are_compared(change, wrong):
+    truth = {"vertex": [0, 1, 2], "distance": [0, 1, 2], "pagerank": [0.2, 0.3, 0.5]}
+    assert streams.differs(truth | change, truth, np) == wrong
+    assert streams.differs({"vertex": [0]}, truth, np) == "wrong: columns vertex"
+
+
+# Larger than memory
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "CHUNK", 2**9)
+    made = large.File("rmat6-20", tmp_path)
+    made.make(np)
+    return made
+
+
+def of_file(file):
+    """(layered edge list, Truth) of a file."""
+    limited.build(file.path, file.path.with_suffix(".store"), file.root(), 2**24)
+    layered = streams.opened(file.path.with_suffix(".store"), np)
+    return layered, large.Truth(file, file.root(), np)
+
+
+@pytest.mark.parametrize("name", ["rmat6-20", "uniform6-20"])
+def test_files_are_written_in_chunks_and_kept(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(large, "CHUNK", 2**9)
+    file = large.File(name, tmp_path)
+    file.make(np)
+    chunks = list(file.chunks(np))
+    assert len(chunks) == 3 and [each[0].size for each in chunks] == [512, 512, 256]
+    for read in (1280, 100):
+        rows = [np.concatenate(ends) for ends in zip(*file.read(np, read))]
+        assert rows[0].dtype == np.int32
+        for end in range(2):
+            np.testing.assert_array_equal(rows[end], np.concatenate([c[end] for c in chunks]))
+    assert not np.array_equal(chunks[0][0], chunks[1][0]) and file.root() == chunks[0][0][0]
+    before = file.path.stat().st_mtime_ns
+    file.make(np)
+    assert file.path.stat().st_mtime_ns == before
+    file.path.write_bytes(file.path.read_bytes())
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.parquet"]
+
+
+def test_unknown_large_graphs_are_named(tmp_path):
+    with pytest.raises(Missing, match="grid9: large graphs are uniform"):
+        large.File("grid9", tmp_path)
+
+
+def test_right_results_of_a_file_pass(file):
+    layered, truth = of_file(file)
+    assert truth.of_bfs(rg.bfs(layered)) is None
+    for iterations in (1, 3):
+        assert truth.of_pagerank(limited.pagerank(layered, 2**24, iterations), iterations) is None
+
+
+@pytest.mark.parametrize(
+    "column, change, wrong",
+    [
+        ("distance", lambda d: d.where(d != 2, 3), "edges skip a level"),
+        ("distance", lambda d: d.where(d != 0, 1), "of distance 0 or not"),
+        ("distance", lambda d: d.where(d != d.max(), d.max() - 1), "no edge of the level before"),
+        ("predecessor", lambda p: p.where(p != p.min(), p.min() + 1), " predecessors"),
+    ],
+)
+def test_wrong_searches_of_a_file_are_found(file, column, change, wrong):
+    layered, truth = of_file(file)
+    answer = rg.bfs(layered)
+    said = truth.of_bfs(answer.assign(**{column: change(answer[column])}))
+    assert said.startswith("wrong: ") and wrong in said
+
+
+def test_wrong_ranks_of_a_file_are_found(file):
+    layered, truth = of_file(file)
+    assert truth.of_bfs(rg.bfs(layered)) is None
+    ranks = limited.pagerank(layered, 2**24, 3)
+    scaled = ranks.assign(pagerank=ranks["pagerank"] * 1.1)
+    assert truth.of_pagerank(scaled, 3).startswith("wrong: ranks sum to 1.1")
+    turned = ranks.assign(pagerank=ranks["pagerank"].to_numpy()[::-1])
+    assert truth.of_pagerank(turned, 3).endswith(" ranks")
+    assert truth.of_pagerank(ranks, 2).endswith(" ranks")
+
+
+def test_limits_of_large_graphs_are_exceeded_twenty_times():
+    table = np.zeros((2, 16), np.int64)
+    table[:, large.COLUMN["words"]] = 250
+    layered = SimpleNamespace(table=table, num_vertices=10, nbytes=200_000)
+    assert large.limit_of(layered, "bfs", 300_000) == 10_000
+    assert large.limit_of(layered, "bfs", 100_000) == 5_000
+    assert large.limit_of(layered, "pagerank", 1000) == 10 * 96 + 3000  # the least there can be
+
+
+def test_large_graphs_run_here(tmp_path):
+    build, bfs, ranks = large.measure("uniform8-32", SESSION, tmp_path, rate=1e9)
+    assert [row["algorithm"] for row in (build, bfs, ranks)] == ["build", "bfs", "pagerank"]
+    assert [row["check"] for row in (build, bfs, ranks)] == ["ok"] * 3
+    assert build["edges"] == 2**13 and build["file_bytes"] > 2**16
+    assert bfs["csr_bytes"] == 4 * 2**13 + 8 * 256 and bfs["passes"] == 1
+    assert ranks["passes"] == 3 and ranks["bytes"] == 3 * ranks["list_bytes"]
+    assert bfs["share"] > 0 and ranks["by_floor"] > 0
+
+
+def test_large_graphs_that_are_wrong_have_no_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(rg, "bfs", changed(rg.bfs, "distance"))
+    build, bfs, ranks = large.measure("uniform8-32", SESSION, tmp_path)
+    assert bfs["check"].startswith("wrong: ") and "run_ms" not in bfs
+    assert (build["check"], ranks["check"]) == ("ok", "ok")
+
+
+def test_processes_are_limited(tmp_path):
+    found = list(large.measure("uniform8-32", SESSION, tmp_path, (2**31, 2**22), iterations=1))
+    assert [row["check"] for row in found] == ["ok"] * 3
+    for row in found:
+        assert row["process_bytes"] == 2**31 and row["resident_bytes"] > 2**24
+        assert row["read_bytes"] >= 0 and row["how"] == "limited"
+        assert row["limited_by"] == "RLIMIT_DATA" or row["peak_bytes"] < 2**31
+
+
+def test_processes_that_fail_say_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(limited, "GROUPS", ())
+    (row,) = large.measure("uniform8-32", SESSION, tmp_path, (2**31, 1000), iterations=1)
+    assert row["check"].startswith("failed: exit status 1: ") and "NotEnoughMemory" in row["check"]
+    assert "run_ms" not in row and row["limited_by"] == "RLIMIT_DATA"
+
+
+def test_files_are_forgotten(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(limited.os, "posix_fadvise", lambda *words: told.append(words[1:]))
+    (tmp_path / "a").write_text("some")
+    limited.forget(tmp_path / "a")
+    limited.forget(tmp_path)
+    limited.forget(tmp_path / "b")  # there is none
+    assert told == [(0, 0, limited.os.POSIX_FADV_DONTNEED)] * 2
+
+
+def test_where_no_control_group_can_be_made_there_is_none(tmp_path, monkeypatch):
+    kind = ("shown", "limit", "peak")
+    monkeypatch.setattr(limited, "GROUPS", [(tmp_path / "none", *kind), (tmp_path, *kind)])
+    with limited.group_of(1000) as found:
+        assert found == (None, None)
+    (tmp_path / "shown").touch()
+    (tmp_path / f"rapidsgraph-{limited.os.getpid()}").touch()
+    with limited.group_of(1000) as found:
+        assert found == (None, None)
+
+
+# WolfPath's tables
+
+
+def test_figures_of_the_paper():
+    rows = wolfpath.paper_rows(layers.TASKS)
+    assert len(rows) == 2 * 4 + 4 + 2 * 2 * 4 + 2 * 4 + 7
+    assert all(row["of_paper"] and row["edges"] > 10**6 for row in rows)
+    road = [row for row in rows if row["graph"] == "RoadNet-CA"]
+    assert [row["run_ms"] for row in road if row["who"] == "WolfPath, table 5"] == [8.1, 8.71]
+    (orkut,) = [
+        row for row in rows
+        if (row["graph"], row.get("algorithm")) == ("orkut", "bfs")
+    ]  # fmt: skip
+    assert orkut["layers"] == 7 and orkut["edges_per_us"] == 5859
+    (live,) = [row for row in rows if row["table"] == "preprocessing" and "Live" in row["graph"]]
+    assert live["seconds"] == 14.68 and live["ns_per_edge"] == 212.8
+    assert {row["table"] for row in wolfpath.paper_rows(["build"])} == {"preprocessing"}
+
+
+def time_of(median):
+    return TIME | {"median": median}
+
+
+OURS = {
+    "iterations": {
+        "table": "iterations", "graph": "g", "algorithm": "bfs", "layers": 1000, "launches": 1,
+        "run_ms": time_of(2.0), "flag_ms": 12.0, "edges": 10, "check": "ok",
+    },
+    "bfs": {
+        "table": "bfs", "graph": "g", "library": "cuGraph", "run_ms": time_of(50.0), "ratio": 25.0,
+        "check": "ok",
+    },
+    "streamed": {
+        "table": "streamed", "graph": "g", "algorithm": "bfs", "how": "streamed", "edges": 10**9,
+        "layers": 4, "passes": 1, "run_ms": time_of(100.0), "check": "ok",
+    },
+    "build": {
+        "table": "layered build", "graph": "g", "edges": 10**6, "by_csr": 0.7,
+        "whole_ms": time_of(100.0), "external_ms": time_of(400.0), "check": "ok",
+    },
+}  # fmt: skip
+
+
+def claims(*rows):
+    rows = [*rows, *wolfpath.derived(rows)]
+    found = wolfpath.claims(rows, "a GPU")
+    return {row["about"].removeprefix("WolfPath's "): row for row in found}
+
+
+def test_claims_are_judged_by_the_figures():
+    alone = OURS["streamed"] | {"how": wolfpath.ALONE, "run_ms": time_of(150.0)}
+    found = claims(*OURS.values(), alone)
+    assert {name: row["holds"] for name, row in found.items()} == {
+        "tables 2 and 3": True,
+        "table 5": True,
+        "table 6": True,
+        "table 7": False,
+        "figure 8": True,
+        "figure 9": True,
+    }
+    assert found["tables 2 and 3"]["claim"] == (
+        "WolfPath's tables 2 and 3: copying a flag to the host after each iteration takes 90 to "
+        "1580 times as long as computing it, so more iterations without are faster. Here, on a "
+        "GPU, g: 1,000 such copies alone take 12 ms, the search in 1 launch 2 ms: holds."
+    )
+    assert "cuGraph 25 times as long: holds." in found["table 5"]["claim"]
+    assert "g: 1e+04 in 1 pass: holds." in found["table 6"]["claim"]
+    assert (
+        "in memory 100 to 100: holds; out of core 400 to 400: does not hold."
+        in (found["table 7"]["claim"])
+    )
+    assert "0.7 to 0.7 times: holds." in found["figure 8"]["claim"]
+    assert "one buffer 1.5 times as long: holds." in found["figure 9"]["claim"]
+
+
+@pytest.mark.parametrize(
+    "about, kind, change",
+    [
+        ("tables 2 and 3", "iterations", {"flag_ms": 1.9}),
+        ("table 5", "bfs", {"run_ms": time_of(1.9)}),
+        ("table 6", "streamed", {"run_ms": time_of(1000.0)}),
+        ("figure 8", "build", {"by_csr": 1.4}),
+    ],
+)
+def test_claims_that_do_not_hold(about, kind, change):
+    found = claims(*(OURS | {kind: OURS[kind] | change}).values())
+    assert not found[about]["holds"] and "does not hold" in found[about]["claim"]
+
+
+def test_wrong_answers_judge_nothing():
+    rows = [row | {"check": "wrong: 1 value"} for row in OURS.values()]
+    assert wolfpath.claims(rows, "a GPU") == []
+    assert claims() == {}
+
+
+def test_tables_of_lists():
+    derived = wolfpath.derived(OURS.values())
+    rows = [*OURS.values(), *derived, *wolfpath.claims([*OURS.values(), *derived], "a GPU")]
+    rows = [row for row in rows if row["table"] != "bfs"] + wolfpath.paper_rows(["streamed"])
+    text = tables.markdown(json.loads(json.dumps(rows)), "a.jsonl")
+    assert "## What WolfPath says\n\n- WolfPath's tables 2 and 3: " in text
+    title = "## Edges elsewhere (as WolfPath's table 6)\n\n"
+    assert (
+        title + "| who | graph | algorithm | edges | layers | passes | seconds | edges a µs |"
+        in (text)
+    )
+    assert "| here | g | bfs | 1,000,000,000 | 4 | 1 | 0.1 | 10,000 |" in text
+    assert "| WolfPath, table 6 | orkut | bfs | 117,185,083 | 7 |  | 0.02 | 5,859 |" in text
+
+
+# The whole
+
+
+def test_layers_quick(tmp_path, capsys):
+    path = tmp_path / "l.jsonl"
+    found = layers.main(["--device", "cpu", "--quick", "--output", str(path)])
+    assert found == records.read(path)
+    kinds = {}
+    for row in found:
+        kinds.setdefault(row["table"], []).append(row)
+    own = [row for row in found if not row.get("of_paper")]
+    assert {row["check"] for row in own if "check" in row} == {"ok"}
+    assert len(kinds["streamed"]) == 6 and len(kinds["layered build"]) == 2 * 2
+    assert len([row for row in own if row["table"] == "iterations"]) == 2 * 2
+    lists = [row for row in found if row.get("implementation") == "layered"]
+    assert len(lists) == 2 * 3  # graphs; BFS, SSSP, PageRank
+    assert len([row for row in kinds["preprocessing"] if row["who"].startswith("here")]) == 8
+    assert {row["about"] for row in kinds["WolfPath"]} >= {"WolfPath's table 7"}
+    assert "large" not in kinds and not kinds.get("note")
+    assert capsys.readouterr().out.strip() == (tmp_path / "l.md").read_text().strip()
+
+
+def test_layers_of_some_tasks(tmp_path, monkeypatch):
+    monkeypatch.setattr(limited, "Processes", lambda limit: limited.Here(np))
+    options = ["--device", "cpu", "--quick", "--only", "streamed", "--stream-graphs", TINY]
+    found = layers.main(
+        [*options, "--large", "--large-graphs", "rmat6-8", "--folder", str(tmp_path)]
+    )
+    tables_of = {row["table"] for row in found if not row.get("of_paper")}
+    assert tables_of - {"note", "WolfPath"} == {
+        "run", "streamed", "large", "out of memory", "preprocessing",
+    }  # fmt: skip
+    assert {row["graph"] for row in found if row["table"] == "large"} == {"rmat6-8"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rmat6-8.layers", "rmat6-8.parquet"]
+
+
+def test_what_fails_is_noted_and_keeps_the_rest(tmp_path, monkeypatch):
+    def broken(workload, *rest):
+        yield OURS["iterations"]
+        raise ZeroDivisionError(workload.name)
+
+    monkeypatch.setattr(layers, "iterations", broken)
+    path = tmp_path / "l.jsonl"
+    options = ["--device", "cpu", "--quick", "--graphs", "rmat6", "--output", str(path)]
+    found = layers.main([*options, "--only", "iterations,build"])
+    assert len([row for row in found if row["table"] == "layered build"]) == 2
+    assert OURS["iterations"] in found
+    assert found[-1]["note"] == "rmat6, iterations: failed: ZeroDivisionError: rmat6"
+
+
+def test_records_are_there_before_the_end(tmp_path, monkeypatch):
+    path, seen = tmp_path / "l.jsonl", []
+
+    def watched(*rest):
+        yield OURS["iterations"]
+        seen.extend(records.read(path))
+
+    monkeypatch.setattr(layers, "iterations", watched)
+    options = ["--device", "cpu", "--quick", "--graphs", "rmat6", "--only", "iterations"]
+    layers.main([*options, "--output", str(path)])
+    assert OURS["iterations"] in seen
+
+
+# compute-sanitizer
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_sanitizer_runs_lists_and_their_stores(weight):
+    columns, (root, *_) = sanitized.searches()["no weight"]
+    run = {"root": root, "weight": weight, "directed": True}
+    found = sanitized.of_layers(columns, **run) | sanitized.ranks_of_layers(columns, **run)
+    graph = rg.Graph(columns, weight=weight, multi_edges="min")
+    bfs = streams.arrays_of(rg.bfs(graph, root), np)
+    for how in ("built", "stored"):
+        for name, values in bfs.items():
+            np.testing.assert_array_equal(found[f"{how} bfs {name}"], values)
+        assert found[f"{how} edges source"].size == graph.num_arcs
+        assert found[f"{how} pagerank pagerank"].sum() == pytest.approx(1)
+    assert "layers" in sanitized.PARTS

@@ -1,0 +1,558 @@
+"""The command layer, and what bfs, sssp and pagerank do with layers: on disk, beside a file."""
+
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests here
+from test_cli_process import INTERRUPTED, start
+from test_cli_traversal import COSTS_1, EDGES, NUMBERS, PAIRS, plain, written
+
+import rapidsgraph as rg
+from rapidsgraph.cli import graphs
+from rapidsgraph.cli.app import as_options
+from rapidsgraph.cli.stores import amount
+from rapidsgraph.files import write_frame
+from rapidsgraph.layers import caching
+from rapidsgraph.layers.partitions import TABLE
+
+KEPT = "the layers are kept in {}.layers\n"
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "edges.csv"
+    write_frame(EDGES, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "edges.csv"
+    write_frame(EDGES, path)
+    run(
+        "layer",
+        path,
+        "--from",
+        "a",
+        "--weight",
+        "km",
+        "-o",
+        path.parent / "layers",
+        "--device",
+        "cpu",
+    )
+    return path.parent / "layers"
+
+
+@pytest.fixture
+def store(edges, made_once):
+    return Path(shutil.copytree(made_once, edges.parent / "layers"))
+
+
+def names_in(folder):
+    return sorted(os.listdir(folder))
+
+
+def made(folder):
+    """What changes when a store is replaced."""
+    return (folder / "manifest.json").stat().st_ino
+
+
+def beside(path):
+    return path.with_name(path.name + ".layers")
+
+
+# layer
+
+
+def test_layer_writes_what_build_makes(edges, tmp_path):
+    folder = tmp_path / "layers"
+    done = run("layer", edges, "--from", "a", "--weight", "km", "-o", folder)
+    assert (done.stdout, done.stderr) == ("", f"6 edges in {folder}\n")
+    layered = rg.LayeredEdgeList.open(folder)
+    graph = rg.Graph(EDGES, weight="km", multi_edges="min")
+    expected = rg.LayeredEdgeList.build(graph, "a")
+    pd.testing.assert_frame_equal(layered.edges(), expected.edges())
+    assert (layered.root, layered.directed, layered.weighted) == ("a", True, True)
+    assert names_in(tmp_path) == ["edges.csv", "layers"]
+
+
+def test_layer_shows_a_store(store):
+    done = run("layer", store)
+    assert done.stdout == "0\t1\t2\t0\n1\t2\t3\t0\n2\t1\t0\t0\n"
+    first, second, third = done.stderr.splitlines()
+    assert first == f"{store}: 6 vertices, 6 edges, directed, weights (float32)"
+    assert second == "root a, depth 2, 2 vertices unreached"
+    nbytes = rg.LayeredEdgeList.open(store).nbytes
+    assert third == (
+        f"1 partition, {nbytes} bytes, {nbytes / 6:.2f} bytes an edge; 1 combined edge list"
+    )
+    assert run("layer", store, "--top", 1).stdout == "0\t1\t2\t0\n"
+
+
+def test_layer_without_output_puts_it_beside(edges, tmp_path):
+    done = run("layer", edges, "--from", "a", "--top", 1)
+    assert done.stdout == "0\t1\t2\t0\n"
+    assert done.stderr.startswith(KEPT.format(edges) + f"{edges}.layers: 6 vertices, 6 edges")
+    first = made(beside(edges))
+    assert KEPT.format(edges) not in run("layer", edges, "--from", "a").stderr
+    assert made(beside(edges)) == first
+    run("layer", edges, "--from", "b")
+    assert rg.LayeredEdgeList.open(beside(edges)).root == "b"
+    assert names_in(tmp_path) == ["edges.csv", "edges.csv.layers"]
+
+
+def options_and_meaning():
+    yield ["--undirected"], {"directed": False}, {}
+    for policy in ("first", "sum", "min", "max", "keep"):
+        build = {"weight": "km", "multi_edges": policy}
+        yield ["--weight", "km", "--multi-edges", policy], build, {}
+    yield ["--multi-edges", "keep"], {"multi_edges": "keep"}, {}
+    yield ["--self-loops", "drop"], {"self_loops": "drop"}, {}
+    yield ["--minimum-edges", 2], {}, {"minimum_edges": 2}
+    yield ["--memory-limit", "50MB", "--no-progress", "--device", "cpu"], {}, {}
+    ends = {"source": "destination", "destination": "source"}
+    yield ["--source", "destination", "--destination", "source"], ends, {}
+
+
+@pytest.mark.parametrize(("options", "build", "how"), list(options_and_meaning()))
+def test_options_of_layer(tmp_path, options, build, how):
+    frame = pd.concat([EDGES, EDGES.tail(2).assign(source="c", destination="c")])
+    write_frame(frame, tmp_path / "e.parquet")
+    run("layer", tmp_path / "e.parquet", "--from", "c", "-o", tmp_path / "s", *options)
+    layered = rg.LayeredEdgeList.open(tmp_path / "s")
+    expected = rg.LayeredEdgeList.build(rg.Graph(frame, **build), "c", **how)
+    pd.testing.assert_frame_equal(layered.edges(), expected.edges())
+    assert layered.minimum_edges == expected.minimum_edges
+    assert len(layered.combined) == len(expected.combined)
+
+
+def test_several_columns_name_the_root(tmp_path):
+    path = tmp_path / "pairs.parquet"
+    write_frame(PAIRS, path)
+    ends = ["--source", "net", "--source", "u", "--destination", "net", "--destination", "v"]
+    done = run("layer", path, *ends, "--from", '"x,1",1')
+    assert "root x,1,1, depth 2, 2 vertices unreached" in done.stderr
+    assert rg.LayeredEdgeList.open(beside(path)).root == ("x,1", 1)
+    done = run("bfs", path, *ends, "--layers", "--from", '"x,1",1')
+    assert (done.stdout, done.stderr) == ("0\t1\n1\t1\n2\t1\n", "")
+    assert run("bfs", beside(path), "--from", '"x,1",1').stdout == done.stdout
+    assert "join their values" in run("bfs", path, *ends, "--layers", "--from", 1, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "root", "others"),
+    [
+        (["1,2", "2,3"], "1", "x"),
+        (["x,1", "1,3"], "1", "y"),
+        (["1,2", "2,x"], "1", "y"),  # text, which the first row does not show
+        (["1,2", "2,x"], "x", "007"),
+        (["9999999999999999999,1", "1,x"], "9999999999999999999", "y"),
+    ],
+)
+def test_the_root_is_what_names_are(tmp_path, rows, root, others):
+    path = tmp_path / "e.csv"
+    path.write_text("\n".join(["source,destination", *rows, ""]))
+    expected = run("bfs", path, "--from", root).stdout
+    for _ in range(2):
+        assert run("bfs", path, "--from", root, "--layers").stdout == expected
+    asked = run("bfs", path, "--from", others, "--layers", code=1).stderr
+    assert asked == run("bfs", path, "--from", others, code=1).stderr
+
+
+def test_the_root_of_a_matrix_and_of_numbers(tmp_path):
+    matrix, numbers = tmp_path / "e.mtx", tmp_path / "n.parquet"
+    write_frame(pd.DataFrame({"source": [0, 1], "destination": [1, 2]}), matrix)
+    write_frame(NUMBERS, numbers)
+    assert run("bfs", matrix, "--from", 0, "--layers").stdout == "0\t1\n1\t1\n2\t1\n"
+    done = run("bfs", numbers, "--from", -3, "--layers")
+    assert done.stdout == run("bfs", numbers, "--from", -3).stdout == "0\t1\n1\t1\n"
+    assert run("bfs", numbers, "--from", "x", "--layers", code=1).stderr == (
+        "error: --from 'x': vertices are named by integers\n"
+    )
+
+
+# bfs and sssp
+
+
+@pytest.mark.parametrize("more", [["--layers"], ["--memory-limit", "50MB"]])
+def test_bfs_by_layers_is_bfs(edges, tmp_path, more):
+    results = []
+    for each in ([], more, more):
+        run("bfs", edges, "--from", "a", "--output", tmp_path / "r.parquet", *each)
+        results.append(written(tmp_path / "r.parquet"))
+    assert results[0] == results[1] == results[2] == plain(rg.bfs(EDGES, "a"))
+    options = ["--depth-limit", 1, "--no-predecessors", "--progress"]
+    done = run("bfs", edges, "--from", "a", *options, *more)
+    assert done.stdout == "0\t1\n1\t2\n"
+
+
+@pytest.mark.parametrize("more", [["--layers"], ["--memory-limit", "50MB"]])
+def test_sssp_by_layers_is_sssp(edges, tmp_path, more):
+    results = []
+    for each in ([], more, more):
+        arguments = ["sssp", edges, "--from", "a", "--weight", "km"]
+        run(*arguments, "--output", tmp_path / "r.parquet", *each)
+        results.append(written(tmp_path / "r.parquet"))
+        assert run(*arguments, *each).stdout == "b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n"
+        assert run(*arguments, *each, "--cutoff", 2).stdout == "b\t1.0\ta\n"
+    assert results[0] == results[1] == results[2]
+
+
+def test_sssp_by_layers_takes_weights_as_without(edges):
+    options = ["--from", "a", "--layers", "--no-predecessors", "--top", 1]
+    done = run("sssp", edges, *options)
+    assert (done.stdout, done.stderr) == ("b\t1.0\n", KEPT.format(edges) + COSTS_1)
+    assert run("sssp", edges, *options).stderr == COSTS_1
+    write_frame(EDGES.rename(columns={"km": "weight"}), edges)
+    done = run("sssp", edges, "--from", "a", "--layers")
+    assert done.stdout == "b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n"
+    assert done.stderr == KEPT.format(edges)
+    done = run("sssp", edges, "--from", "a", "--layers", "--multi-edges", "sum")
+    assert done.stdout.startswith("b\t1.0\ta\nc\t3.0\tb\n")
+    assert done.stderr == KEPT.format(edges)
+
+
+def test_layers_are_made_once(edges):
+    run("layer", edges, "--from", "a", "--weight", "km", "--minimum-edges", 3)
+    first = made(beside(edges))
+    for command in ("bfs", "sssp --weight km", "bfs --memory-limit 50MB"):
+        name, *more = command.split()
+        done = run(name, edges, "--from", "a", "--layers", *more)
+        assert (done.stderr, made(beside(edges))) == ("", first)
+    rg.LayeredEdgeList.cached(edges, "a", weight="km", multi_edges="min", minimum_edges=3)
+    assert made(beside(edges)) == first
+    done = run("bfs", edges, "--from", "b", "--layers")
+    assert (done.stdout, done.stderr) == ("0\t1\n1\t2\n", KEPT.format(edges))
+    second = made(beside(edges))
+    rg.LayeredEdgeList.cached(edges, "b")
+    assert made(beside(edges)) == second != first
+    assert run("bfs", edges, "--from", "b", "--layers", "--undirected").stderr == KEPT.format(edges)
+
+
+def test_a_changed_file_is_noticed(edges):
+    run("bfs", edges, "--from", "a", "--layers")
+    write_frame(pd.DataFrame({"source": ["a"], "destination": ["z"]}), edges)
+    done = run("bfs", edges, "--from", "a", "--layers", "--verify")
+    assert done.stdout == "0\t1\n1\t1\n"
+    assert KEPT.format(edges) in done.stderr and "verified: " in done.stderr
+
+
+def test_a_damaged_store_is_replaced(edges):
+    run("bfs", edges, "--from", "a", "--layers")
+    path = beside(edges) / "vertices.arrow"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert run("layer", beside(edges), code=1).stderr.startswith(f"error: {path}: truncated")
+    assert run("bfs", edges, "--from", "a", "--layers").stderr == KEPT.format(edges)
+    assert run("layer", beside(edges)).stdout == "0\t1\t2\t0\n1\t2\t3\t0\n2\t1\t0\t0\n"
+
+
+def test_somebody_elses_folder_stays(edges):
+    beside(edges).mkdir()
+    (beside(edges) / "thesis.txt").write_text("mine")
+    done = run("bfs", edges, "--from", "a", "--layers", code=1)
+    assert done.stderr.startswith(f"error: {edges}.layers: the folder is no layered edge list")
+    assert (beside(edges) / "thesis.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "command", ["bfs", "bfs --depth-limit 1", "sssp", "sssp --weight km --cutoff 2"]
+)
+def test_verify_by_layers(edges, command):
+    name, *more = command.split()
+    checked = [name, edges, "--from", "a", "--layers", "--verify", *more]
+    for kept, part in (("kept in", "layered"), ("those of", "opened")):
+        done = run(*checked)
+        assert f"the layers are {kept} {beside(edges)}" in done.stderr
+        assert re.search(rf"6 vertices, 6 edges on the CPU: {part} in \S+ s, sear", done.stderr)
+        assert re.search(r"\d pass(es)? over the edges: \d+ partitions?, \d+ bytes", done.stderr)
+        assert "verified: no edge " in done.stderr
+
+
+def test_a_run_of_a_store_is_told(store, monkeypatch):
+    told = []
+    monkeypatch.setattr(graphs.Job, "say", lambda job, text, always=False: told.append(text))
+    run("bfs", store)
+    row = dict(zip(TABLE, rg.LayeredEdgeList.open(store).table[0].tolist()))
+    read = "1 pass over the edges: 1 partition, {} bytes"
+    assert read.format(4 * row["forward_words"]) in told
+    run("pagerank", store, "--tolerance", 0, "--max-iterations", 7)
+    nbytes = 7 * 4 * row["words"]
+    assert told[-2:] == [
+        f"7 passes over the edges: 7 partitions, {nbytes} bytes",
+        "an edge counts by its weight in the layered edge list",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "shown"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.50 kB"),
+        (2e6, "2.00 MB"),
+        (3.21e12, "3210.00 GB"),
+    ],
+)
+def test_amounts(nbytes, shown):
+    assert amount(nbytes) == shown
+
+
+# Stores as EDGES
+
+
+def test_a_store_has_a_root(store):
+    assert run("bfs", store).stdout == "0\t1\n1\t2\n2\t1\n"
+    assert run("bfs", store, "--from", "a", "--layers").stdout == "0\t1\n1\t2\n2\t1\n"
+    done = run("sssp", store)
+    assert (done.stdout, done.stderr) == ("b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n", "")
+    for command in ("bfs", "sssp"):
+        assert run(command, store, "--from", "b", code=1).stderr == (
+            "error: --from is 'b', and the layers are those of the root 'a'; build a layered edge "
+            "list of the other vertex, or leave --from out\n"
+        )
+        two = run(command, store, "--from", "a", "--from", "b", code=1).stderr
+        assert two.startswith("error: --from is ['a', 'b'], and the layers are those of the root")
+
+
+def test_a_store_without_weights_says_so(edges, tmp_path):
+    run("layer", edges, "--from", "a", "-o", tmp_path / "s")
+    done = run("sssp", tmp_path / "s", "--top", 2)
+    assert done.stdout == "b\t1.0\ta\nc\t1.0\ta\n"
+    assert done.stderr == "the layered edge list has no weights: each edge costs 1\n"
+
+
+def test_a_store_in_files_and_pictures(store, tmp_path):
+    pytest.importorskip("matplotlib")
+    start = tmp_path / "start.csv"
+    start.write_text("vertex\na\n")
+    options = ["--from-file", start, "-o", tmp_path / "r.parquet", "--plot", tmp_path / "p.png"]
+    run("bfs", store, "--memory-limit", "1GB", *options)
+    assert written(tmp_path / "r.parquet") == plain(rg.bfs(EDGES, "a"))
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_folder_of_parquet_files_is_none(tmp_path):
+    folder = tmp_path / "edges"
+    folder.mkdir()
+    write_frame(EDGES, folder / "part.parquet")
+    (folder / "manifest.json").write_text("{}")
+    assert run("bfs", folder, "--from", "a").stdout == "0\t1\n1\t2\n2\t1\n"
+    (folder / "part.parquet").unlink()
+    assert run("bfs", folder, code=1).stderr.startswith(f"error: {folder}/manifest.json: it is no")
+
+
+# pagerank
+
+
+def test_pagerank_of_a_store(store, tmp_path):
+    seeds = tmp_path / "seeds.csv"
+    seeds.write_text("vertex,share\nb,1\nd,3\n")
+    output = tmp_path / "r.parquet"
+    for options, how in (
+        ([], {}),
+        (["--memory-limit", "1GB", "--damping", 0.5], {"damping": 0.5}),
+        (["--personalization", seeds], {"personalization": {"b": 1, "d": 3}}),
+    ):
+        run("pagerank", store, "--output", output, *options)
+        graph = rg.Graph(EDGES, weight="km", multi_edges="min")
+        expected = rg.pagerank(graph, **how)["pagerank"].to_numpy()
+        assert written(output)["vertex"] == list("abcdef")
+        np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
+
+
+def test_pagerank_with_a_memory_limit(edges, tmp_path):
+    output, limited = tmp_path / "r.parquet", ["--memory-limit", "50MB"]
+    done = run("pagerank", edges, "--output", output, *limited)
+    assert done.stderr == KEPT.format(edges)
+    assert rg.LayeredEdgeList.open(beside(edges)).root == "a"  # of the first row
+    expected = rg.pagerank(EDGES[["source", "destination"]])["pagerank"]
+    np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
+    run("layer", edges, "--from", "c")
+    assert run("pagerank", edges, *limited, "--top", 1).stderr == ""  # any root will do
+    assert rg.LayeredEdgeList.open(beside(edges)).root == "c"
+    weighted = [*limited, "--weight", "km", "--output", output]
+    assert run("pagerank", edges, *weighted).stderr == KEPT.format(edges)
+    expected = rg.pagerank(rg.Graph(EDGES, weight="km"))["pagerank"]
+    np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".tsv", ".parquet", ".arrow", ".mtx"])
+def test_pagerank_starts_at_the_first_row(tmp_path, ending):
+    path = tmp_path / f"e{ending}"
+    write_frame(pd.DataFrame({"source": [2, 0, 1], "destination": [0, 1, 2]}), path)
+    assert len(run("pagerank", path, "--memory-limit", "50MB").stdout.splitlines()) == 3
+    assert rg.LayeredEdgeList.open(beside(path)).root == 2
+
+
+def test_a_file_without_edges_has_no_layers(tmp_path):
+    for ending in ("csv", "parquet"):
+        path = tmp_path / f"e.{ending}"
+        nothing = np.empty(0, int)
+        write_frame(pd.DataFrame({"source": nothing, "destination": nothing}), path)
+        for command in (["pagerank", path, "--memory-limit", "50MB"],):
+            assert "there are no edges" in run(*command, code=1).stderr
+        assert run("bfs", path, "--from", 1, "--layers", code=1).stderr.startswith("error: ")
+        assert not beside(path).exists()
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ("bfs edges.csv --layers", "--from"),
+        ("sssp edges.csv --memory-limit 1GB", "--from"),
+        ("layer edges.csv", "--from"),
+        ("bfs edges.csv --from a --memory-limit 1GB --verify", "--verify"),
+        ("sssp edges.csv --from a --memory-limit 1GB --layers --verify", "--verify"),
+        ("pagerank edges.csv --memory-limit 1GB --verify", "--verify"),
+        ("pagerank edges.csv --memory-limit 1GB --method edge", "--method"),
+        ("pagerank layers --method node", "--method"),
+        ("pagerank layers --verify", "--verify"),
+        ("bfs layers --verify", "--verify"),
+        ("bfs layers --undirected", "--undirected"),
+        ("bfs layers --source x", "--source"),
+        ("sssp layers --weight km", "--weight"),
+        ("sssp layers --multi-edges min", "--multi-edges"),
+        ("pagerank layers --self-loops drop", "--self-loops"),
+        ("layer layers --from a", "--from"),
+        ("layer layers --output other", "--output"),
+        ("layer layers --minimum-edges 3", "--minimum-edges"),
+        ("bfs edges.csv --from a --memory-limit lots", "--memory-limit"),
+        ("bfs edges.csv --from a --memory-limit -1", "--memory-limit"),
+        ("layer edges.csv --from a --memory-limit 0", "--memory-limit"),
+    ],
+)
+def test_wrong_usage(store, arguments, option, monkeypatch):
+    monkeypatch.chdir(store.parent)
+    done = run(*arguments.split(), code=2)
+    assert done.stdout == ""
+    assert f"Invalid value for {option}:" in done.stderr.replace("'", "")
+    assert names_in(store.parent) == ["edges.csv", "layers"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("bfs edges.csv --layers --from a --from b", "layers begin at one vertex, and 2 are named"),
+        ("sssp edges.csv --memory-limit 1GB --from a --from e", "layers begin at one vertex"),
+        ("bfs edges.csv --layers --from nobody", "--from: vertex 'nobody' is not in the graph"),
+        ("layer edges.csv --from nobody", "--from: vertex 'nobody' is not in the graph"),
+        ("layer edges.csv --from a --weight m", "edges.csv: there is no column 'm'"),
+        ("layer none.csv --from a", "none.csv: there is no such file"),
+        ("bfs none.csv --layers --from a", "none.csv: there is no such file"),
+        ("bfs none --layers --from a", "none: there is no such file"),
+        ("layer - --from a", "EDGES is -, but standard input is not read"),
+        ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
+        ("layer edges.csv --from a --output .", ".: the folder is no layered edge list"),
+        ("layer edges.csv --from a --output no/where", "no/where: the folder"),
+        ("bfs layers --memory-limit 100", "BFS of a layered edge list of 6 vertices needs"),
+        ("bfs layers --output layers", "layers: --output would write over EDGES"),
+    ],
+)
+def test_mistakes(store, arguments, message, monkeypatch):
+    monkeypatch.chdir(store.parent)
+    done = run(*arguments.split(), code=1)
+    assert done.stderr.startswith(f"error: {message}"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert names_in(store.parent) == ["edges.csv", "layers"]
+
+
+def test_the_same_vertex_twice_is_one(edges):
+    done = run("bfs", edges, "--layers", "--from", "a", "--from", "a")
+    assert done.stdout == "0\t1\n1\t2\n2\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("root: vertex 7 is not in the graph", "--from: vertex 7 is not in the graph"),
+        ("root names 2 vertices; a list has one", "--from names 2 vertices; a list has one"),
+        ("1 GB are free by memory_limit; use", "1 GB are free by --memory-limit; use"),
+        ("memory_limit is 'x'; it must be", "--memory-limit is 'x'; it must be"),
+        ("/root/edges.csv: the root folder", "/root/edges.csv: the root folder"),
+    ],
+)
+def test_messages_name_options(said, shown):
+    assert as_options(said) == shown
+
+
+def test_layer_is_in_the_help():
+    shown = run("layer", "--help").stdout
+    for option in ("--from", "--memory-limit", "--minimum-edges", "--output", "--progress"):
+        assert option in shown
+    assert "layer" in run("--help").stdout
+
+
+# Ctrl-C
+
+SAYS_WHERE_IT_IS = """
+import rapidsgraph
+from rapidsgraph.layers import {module} as module
+original = module.{name}
+
+def slowly(*arguments, **options):
+    print("here", flush=True)
+    import time
+    time.sleep(20)
+    return original(*arguments, **options)
+
+module.{name} = slowly
+from rapidsgraph.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("external", "Names"), ("external", "search"), ("external", "pack_places")]
+)
+def test_ctrl_c_leaves_the_old_layers(edges, store, module, name):
+    before = made(store)
+    program = SAYS_WHERE_IT_IS.format(module=module, name=name)
+    process = start("layer", edges, "--from", "b", "--output", store, program=program)
+    assert process.stdout.readline() == "here\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("", INTERRUPTED)
+    assert process.returncode == 130
+    assert names_in(store.parent) == ["edges.csv", "layers"]
+    assert made(store) == before and rg.LayeredEdgeList.open(store).root == "a"
+
+
+def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
+    path = tmp_path / "e.parquet"
+    write_frame(rg.generate.rmat(16, 16, seed=1, device="cpu"), path)
+    program = "import rapidsgraph; from rapidsgraph.cli import main; main()"
+    arguments = ["layer", path, "--from", 0, "--memory-limit", "30MB"]
+    process = start(*arguments, program=program)
+    while not any(list(each.iterdir()) for each in tmp_path.glob(".e.parquet.layers.*.tmp")):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("", INTERRUPTED)
+    assert process.returncode == 130
+    assert names_in(tmp_path) == ["e.parquet"]
+    run(*arguments)
+    assert caching.fitting(path, 0, {}) is not None
+    assert names_in(tmp_path) == ["e.parquet", "e.parquet.layers"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("command", ["layer", "bfs", "sssp", "pagerank"])
+def test_layers_on_a_gpu(store, edges, command):
+    limit = [] if command == "layer" else ["--memory-limit", "10MB"]
+    device = ["--device", "gpu"]
+    done = run(command, store, *limit, *device).stdout.split()
+    expected = run(command, store, "--device", "cpu").stdout.split()
+    if command == "pagerank":
+        done, expected = done[:2], expected[:2]
+    assert done == expected
+    if command in ("bfs", "sssp"):
+        more = ["--from", "a", "--layers", "--verify", *device]
+        assert "verified: " in run(command, edges, *more).stderr

@@ -1,0 +1,194 @@
+"""The store beside an edge file is used for that file as it is, that root and those options."""
+
+import os
+import types
+
+import numpy as np
+import pandas
+import pytest
+
+import rapidsgraph as rg
+from rapidsgraph.layers import LayeredEdgeList, caching, store
+
+OPTIONS = {"source": None, "weight": "km", "directed": True, "multi_edges": "first"}
+
+
+def edges(names=(3, 5, 8)):
+    a, b, c = names
+    return pandas.DataFrame({"source": [a, b, c], "destination": [b, c, b], "km": [1.0, 2, 3]})
+
+
+def cache(path, frame, root, options=OPTIONS, **columns):
+    """Put a store beside `path`."""
+    layered = LayeredEdgeList.build(rg.Graph(frame, weight="km", **columns), root)
+    layered.made_from = caching.made_from(path, options)
+    store.save(layered, caching.beside(path))
+
+
+@pytest.fixture
+def cached(tmp_path):
+    """A file of edges with its store."""
+    path = tmp_path / "edges.parquet"
+    edges().to_parquet(path)
+    cache(path, edges(), 5)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a/edges.parquet", "a/edges.parquet.layers"),
+        ("a/folder/", "a/folder.layers"),
+        ("/a/edges", "/a/edges.layers"),
+        ("edges.csv.gz", "edges.csv.gz.layers"),
+        (".", f"{os.getcwd()}.layers"),
+        ("~/edges.csv", os.path.expanduser("~/edges.csv.layers")),
+    ],
+)
+def test_beside(path, expected):
+    assert str(caching.beside(path)) == expected
+
+
+def test_what_fits(cached):
+    found = caching.fitting(cached, 5, OPTIONS)
+    assert found.root == 5 and found.order.tolist() == [1, 2, 0]
+    assert found.folder == cached.with_name("edges.parquet.layers")
+    assert caching.fitting(str(cached), np.int32(5), dict(reversed(OPTIONS.items()))) is not None
+
+
+def test_none_yet(tmp_path):
+    edges().to_csv(tmp_path / "edges.csv")
+    assert caching.fitting(tmp_path / "edges.csv", 5, OPTIONS) is None
+    with pytest.raises(rg.GraphError, match=r"absent\.csv: there is no such file"):
+        caching.fitting(tmp_path / "absent.csv", 5, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "source"},
+        {"weight": None},
+        {"directed": False},
+        {"multi_edges": "min"},
+        {"minimum_edges": 5},
+    ],
+)
+def test_other_options(cached, change):
+    assert caching.fitting(cached, 5, {**OPTIONS, **change}) is None
+
+
+def test_options_that_are_left_out(cached):
+    less = {"weight": "km"}
+    assert caching.fitting(cached, 5, less).root == 5
+    assert caching.fitting(cached, 5, {**less, "self_loops": "keep", "destination": None}).root == 5
+    assert caching.fitting(cached, 5, {**less, "self_loops": "drop"}) is None
+
+
+def test_options_of_several_columns(cached):
+    cache(cached, edges(), 5, {"source": ("a", "b")})
+    assert caching.fitting(cached, 5, {"source": ["a", "b"]}).root == 5
+    assert caching.fitting(cached, 5, {"source": ["b", "a"]}) is None
+
+
+def test_a_changed_input(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes(b"source,destination\n" + b"3,5\n" * 10**5)
+    cache(path, edges(), 5)
+    data, times = path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    for changed in (b"t" + data[1:], data[:-2] + b"6\n", data + b"3,5\n", data[:-4]):
+        path.write_bytes(changed)
+        os.utime(path, ns=times)
+        assert caching.fitting(path, 5, OPTIONS) is None
+    path.write_bytes(data)
+    os.utime(path, ns=times)
+    assert caching.fitting(path, 5, OPTIONS).root == 5
+    os.utime(path, ns=(times[0], times[1] + 1))
+    assert caching.fitting(path, 5, OPTIONS) is None
+
+
+def test_a_folder_of_parquet(tmp_path):
+    folder = tmp_path / "edges"
+    (folder / "day=1").mkdir(parents=True)
+    edges().to_parquet(folder / "day=1" / "a.parquet")
+    edges().to_parquet(folder / "b.parquet")
+    cache(folder, edges(), 5)
+    assert caching.fitting(f"{folder}/", 5, OPTIONS).root == 5
+    (folder / "notes.txt").write_text("not read")
+    assert caching.fitting(folder, 5, OPTIONS).root == 5
+    (folder / "b.parquet").rename(folder / "c.parquet")
+    assert caching.fitting(folder, 5, OPTIONS) is None
+    (folder / "c.parquet").rename(folder / "b.parquet")
+    assert caching.fitting(folder, 5, OPTIONS).root == 5
+    edges().to_parquet(folder / "c.parquet")
+    assert caching.fitting(folder, 5, OPTIONS) is None
+
+
+@pytest.mark.parametrize("name", store.FILES)
+@pytest.mark.parametrize("data", [None, b"", "changed"])
+def test_a_damaged_store(cached, name, data):
+    path = caching.beside(cached) / name
+    if data is None:
+        path.unlink()
+    elif data == "changed" and name != "edges.arrow":  # whose partitions are compared when swept
+        changed = bytearray(path.read_bytes())
+        changed[len(changed) // 2] ^= 1
+        path.write_bytes(changed)
+    else:
+        path.write_bytes(b"")
+    assert caching.fitting(cached, 5, OPTIONS) is None
+    cache(cached, edges(), 5)
+    assert caching.fitting(cached, 5, OPTIONS).root == 5
+
+
+def test_a_folder_of_somebody(cached):
+    folder = caching.beside(cached)
+    for each in folder.iterdir():
+        each.unlink()
+    (folder / "notes.txt").write_text("mine")
+    assert caching.fitting(cached, 5, OPTIONS) is None
+    with pytest.raises(rg.GraphError, match=r"layers: .*it holds notes\.txt"):
+        cache(cached, edges(), 5)
+    assert [each.name for each in folder.iterdir()] == ["notes.txt"]
+
+
+def test_a_store_of_something_else(cached):
+    layered = LayeredEdgeList.build(edges(), 5)
+    store.save(layered, caching.beside(cached))
+    assert store.opened(caching.beside(cached)).facts["made_from"] is None
+    assert caching.fitting(cached, 5, OPTIONS) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "same", "others"),
+    [
+        (5, [5, np.uint8(5), [5], (5,), np.array([5]), pandas.Series([5])], [6, "5", 5.5, None]),
+        (1, [1], [True, 1.0, "1", [1, 1], pandas.DataFrame({"vertex": [1]})]),
+        ("5", ["5", np.str_("5"), ["5"], pandas.Series(["5"])], [5, "05", "", b"5"]),
+        (-(2**60), [-(2**60)], [2**60]),
+        (2**63 + 1, [2**63 + 1, np.uint64(2**63 + 1)], [2**63, float(2**63)]),
+        (["ü", 5], [("ü", 5), ["ü", 5], [("ü", 5)], ("ü", np.int64(5))], [("ü", "5"), (5, "ü")]),
+    ],
+)  # fmt: skip
+def test_roots(stored, same, others):
+    opened = types.SimpleNamespace(root=tuple(stored) if isinstance(stored, list) else stored)
+    for root in same:
+        assert caching.is_root(opened, root), root
+    for root in others:
+        assert not caching.is_root(opened, root), root
+
+
+def test_another_root(cached):
+    assert caching.fitting(cached, 3, OPTIONS) is None
+    assert caching.fitting(cached, "5", OPTIONS) is None
+
+
+def test_roots_of_text_and_of_several_columns(tmp_path):
+    path = tmp_path / "edges.parquet"
+    edges(("a", "ä", "")).to_parquet(path)
+    cache(path, edges(("a", "ä", "")), "")
+    assert caching.fitting(path, "", OPTIONS).root == ""
+    assert caching.fitting(path, "ä", OPTIONS) is None
+    ends = {"source": ["net", "source"], "destination": ["net", "destination"]}
+    cache(path, edges().assign(net="n"), ("n", 8), **ends)
+    assert caching.fitting(path, ("n", 8), OPTIONS).root == ("n", 8)
+    assert caching.fitting(path, ("n", 5), OPTIONS) is None

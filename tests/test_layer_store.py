@@ -1,0 +1,605 @@
+"""Layered edge lists in folders: what was saved comes back, whole or as an error, never in part."""
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+from conftest import on_host, to_pandas
+
+import rapidsgraph as rg
+from rapidsgraph import frames
+from rapidsgraph.layers import LayeredEdgeList, folders, store
+from rapidsgraph.layers.partitions import COLUMN, TABLE, checksum
+
+SMALL = ["vertices.arrow", "layers.arrow", "partitions.arrow"]
+FILES = ["manifest.json", *SMALL, "edges.arrow"]
+ARRAYS = ["order", "out_weights", "layer_starts", "layer_edges"]
+
+
+def edges(names=range(60), seed=0):
+    random = np.random.default_rng(seed)
+    names = np.array(names, object)
+    ends = random.integers(0, len(names), (2, 4 * len(names)))
+    source, destination = (pandas.Series(names[each].tolist()) for each in ends)
+    weight = random.integers(0, 8, len(source)) / 8
+    return pandas.DataFrame({"source": source, "destination": destination, "weight": weight})
+
+
+def layered_list(frame, root=None, partition_bytes=200, **options):
+    graph = rg.Graph(frame, **options)
+    root = to_pandas(frame)["source"][0] if root is None else root
+    return LayeredEdgeList.build(graph, root, partition_bytes=partition_bytes)
+
+
+def networks():
+    frame = pandas.concat([edges().assign(network="ü"), edges(seed=1).assign(network="a, b")])
+    columns = {"source": ["network", "source"], "destination": ["network", "destination"]}
+    return layered_list(frame, ("ü", 3), **columns)
+
+
+def lonely():
+    return layered_list(edges().head(0).astype({"source": int, "destination": int}), 0, vertices=1)
+
+
+def unreached():
+    frame = pandas.DataFrame({"source": [5, 5, 6, 0], "destination": [6, 7, 5, 5]})
+    return layered_list(frame, 6, vertices=range(9))
+
+
+LISTS = {
+    "ids": lambda: layered_list(edges()),
+    "weights": lambda: layered_list(edges(), weight="weight"),
+    "weights in 64 bits": lambda: layered_list(
+        edges().assign(weight=lambda frame: frame["weight"] / 3), weight="weight"
+    ),
+    "undirected": lambda: layered_list(edges(), weight="weight", directed=False),
+    "gaps": lambda: layered_list(edges(range(-500, 1000, 7))),
+    "large": lambda: layered_list(edges([2**31 + i for i in range(40)] + [2**40, -(2**60)])),
+    "unsigned": lambda: layered_list(edges([2**63 + i for i in range(50)])),
+    "int8": lambda: layered_list(edges(range(100))[["source", "destination"]].astype("int8")),
+    "text": lambda: layered_list(edges(["", "ä", "a b", '"', "\n", "𝄞", *map(str, range(30))])),
+    "several columns": networks,
+    "no edge, one vertex": lonely,
+    "unreached": unreached,
+    "one partition": lambda: layered_list(edges(), partition_bytes=2**20),
+}  # fmt: skip
+
+
+def partitions(words, table):
+    """[(row without position, words)] of all partitions."""
+    found = []
+    for row in table.tolist():
+        start = row[COLUMN["position"]]
+        found.append((row[1:], on_host(words[start : start + row[COLUMN["words"]]]).tolist()))
+    return found
+
+
+def name_frame(names, xp=np):
+    columns = names.columns(xp).items()
+    return {label: frames.moved(values, np).tolist() for label, values in columns}
+
+
+def assert_same(opened, layered):
+    """A Store has what a LayeredEdgeList has."""
+    for name in ARRAYS:
+        given, found = on_host(getattr(layered, name)), getattr(opened, name)
+        assert found.dtype == given.dtype and found.tolist() == given.tolist(), name
+        assert found.flags.writeable and found.flags.c_contiguous, name
+    assert opened.table.dtype == np.int64 and opened.table.flags.c_contiguous
+    assert partitions(opened.words, opened.table) == partitions(layered.words, layered.table)
+    assert name_frame(opened.names) == name_frame(layered.names, layered.xp)
+    assert opened.names.labels == layered.names.labels
+    assert opened.names.dtype == layered.names.dtype
+    assert (opened.root_id, opened.root) == (layered.root_id, layered.root)
+    assert opened.weight_dtype == layered.weight_dtype
+    facts = {
+        "edges": layered.num_edges,
+        "vertices": layered.num_vertices,
+        "depth": layered.depth,
+        "directed": layered.directed,
+        "weighted": layered.weighted,
+        "minimum_edges": layered.minimum_edges,
+        "own": layered._own,
+        "source_columns": layered.source_columns,
+        "made_from": None,
+    }
+    assert {name: opened.facts[name] for name in facts} == facts
+
+
+def check_partitions(opened):
+    """Raise GraphError where a section differs from its checksum, as whoever sweeps does."""
+    for row in opened.table:
+        start, middle, size = (int(row[COLUMN[c]]) for c in ("position", "forward_words", "words"))
+        words = opened.words[start : start + size]
+        for part, own in (("forward", words[:middle]), ("backward", words[middle:])):
+            if own.size and checksum(own) != row[COLUMN[f"{part}_checksum"]]:
+                raise rg.GraphError("edges.arrow: a partition is damaged")
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A list with several partitions, and its folder."""
+    layered, folder = LISTS["weights"](), tmp_path / "list"
+    assert len(layered.table) > 3
+    store.save(layered, folder)
+    return layered, folder
+
+
+def only(folder, name="list"):
+    """Whether nothing but the store is there."""
+    return [each.name for each in folder.iterdir()] == [name]
+
+
+# What comes back
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_what_is_opened_is_what_was_saved(tmp_path, kind):
+    layered, folder = LISTS[kind](), tmp_path / "list"
+    store.save(layered, folder)
+    assert sorted(os.listdir(folder)) == sorted(FILES) and only(tmp_path)
+    assert_same(store.opened(folder), layered)
+    assert_same(store.opened(f"{folder}/"), layered)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_from_either_device(tmp_path, make_arrays, weight):
+    layered = layered_list(make_arrays(edges(range(3, 90)).to_dict("series")), 5, weight=weight)
+    store.save(layered, tmp_path / "list")
+    assert_same(store.opened(tmp_path / "list"), layered)
+
+
+@pytest.mark.gpu
+def test_text_from_a_gpu_and_to_it(tmp_path):
+    import cudf
+    import cupy
+
+    frame = edges(["", "ä", *map(str, range(30))])
+    layered = layered_list(cudf.DataFrame(frame), frame["source"][0])
+    store.save(layered, tmp_path / "list")
+    opened = store.opened(tmp_path / "list")
+    assert opened.root == frame["source"][0]
+    assert name_frame(opened.names) == {"vertex": sorted({*frame["source"], *frame["destination"]})}
+    moved = opened.names_on(cupy).columns(cupy)["vertex"]
+    assert isinstance(moved, cudf.Series)
+    assert moved.to_arrow().to_pylist() == name_frame(opened.names)["vertex"]
+
+
+def test_any_reader_of_arrow_can_read_the_files(saved):
+    layered, folder = saved
+    found = pyarrow.ipc.open_file(folder / "edges.arrow")
+    assert found.num_record_batches == len(layered.table)
+    table = found.read_all()
+    assert table.column_names == [*TABLE, "packed_words"]
+    rows = list(zip(*(table[name].to_pylist() for name in table.column_names)))
+    opened = store.opened(folder)
+    assert [list(row[:-1]) for row in rows] == opened.table.tolist()
+    assert [row[-1] for row in rows] == [
+        words for _, words in partitions(layered.words, layered.table)
+    ]
+    listed = pyarrow.ipc.open_file(folder / "partitions.arrow").read_all()
+    assert listed.column_names == list(TABLE) and listed.num_rows == len(layered.table)
+    layers = pyarrow.ipc.open_file(folder / "layers.arrow").read_all().to_pydict()
+    assert layers["first_vertex"] == layered.layer_starts[:-1].tolist()
+    assert layers["forward_edges"] == layered.layer_edges[0].tolist()
+    vertices = pyarrow.ipc.open_file(folder / "vertices.arrow").read_all()
+    assert vertices["order"][0].as_py() == layered.order.tolist()
+
+
+@pytest.mark.parametrize("sizes", [[0], [4, 8, 0, 12, 16, 20, 4], [1, 2, 3, 5, 1000, 7, 1]])
+def test_words_begin_where_the_table_says(tmp_path, saved, sizes):
+    layered, _ = saved
+    given = [np.arange(size, dtype=np.uint32) + 10**9 + size for size in sizes]
+    with store.writing(tmp_path / "other") as writer:
+        for place, words in enumerate(given):
+            row = np.full(len(TABLE), -(2**50) - place)
+            row[COLUMN["words"]] = words.size
+            writer.add(words, row)
+        writer.finish(layered)
+    opened = store.opened(tmp_path / "other")
+    assert opened.words.dtype == np.uint32 and opened.words.flags.writeable
+    assert opened.words.ctypes.data % 64 == 0 and len(opened.mapped) // 4 == opened.words.size
+    for row, words in zip(opened.table, given, strict=True):
+        start = row[COLUMN["position"]]
+        assert start % 16 == 0  # words, which makes 64 bytes
+        assert opened.words[start : start + words.size].tolist() == words.tolist()
+    assert opened.table[:, COLUMN["first"]].tolist() == [-(2**50) - i for i in range(len(given))]
+
+
+def test_words_stay_when_the_store_is_gone(saved):
+    layered, folder = saved
+    words, table = store.opened(folder).words, store.opened(folder).table
+    assert partitions(words, table) == partitions(layered.words, layered.table)
+
+
+def test_saving_what_was_opened_gives_the_same_files(tmp_path, saved):
+    layered, folder = saved
+    opened = store.opened(folder)
+    layered.words, layered.table = opened.words, opened.table
+    store.save(layered, tmp_path / "again")
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_only_the_manifest_is_read_at_first(saved):
+    layered, folder = saved
+    for name in SMALL:
+        size = (folder / name).stat().st_size
+        (folder / name).write_bytes(bytes(size))
+    opened = store.opened(folder)
+    assert opened.root == layered.root and opened.facts["depth"] == layered.depth
+    for name, file in (
+        ("order", SMALL[0]),
+        ("out_weights", SMALL[0]),
+        ("names", SMALL[0]),
+        ("layer_starts", SMALL[1]),
+        ("layer_edges", SMALL[1]),
+        ("table", SMALL[2]),
+    ):
+        with pytest.raises(rg.GraphError, match=f"list/{file}: the file is damaged"):
+            getattr(opened, name)
+
+
+# What is damaged
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_length(saved, name):
+    _, folder = saved
+    data = (folder / name).read_bytes()
+    for other in (data[:-1], b"", data + b"\0", data[: len(data) // 2]):
+        (folder / name).write_bytes(other)
+        with pytest.raises(rg.GraphError, match=f"list/{name}: "):
+            store.opened(folder)
+    (folder / name).unlink()
+    with pytest.raises(rg.GraphError, match=f"list/{name}: there is no such file"):
+        store.opened(folder)
+    (folder / name).mkdir()
+    with pytest.raises(rg.GraphError, match=f"list/{name}: "):
+        store.opened(folder)
+
+
+def test_one_changed_byte_of_the_manifest(saved):
+    _, folder = saved
+    path, random = folder / "manifest.json", np.random.default_rng(0)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        changed = bytearray(data)
+        changed[place] ^= random.integers(1, 256)
+        path.write_bytes(changed)
+        with pytest.raises(rg.GraphError, match=r"list/manifest\.json: "):
+            store.opened(folder)
+    path.write_bytes(data)
+    store.opened(folder).check()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_one_changed_byte_of_a_file(saved, name):
+    _, folder = saved
+    path, random = folder / name, np.random.default_rng(0)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        with open(path, "r+b") as file:
+            file.seek(place)
+            file.write(bytes([data[place] ^ random.integers(1, 256)]))
+        with pytest.raises(rg.GraphError, match=f"list/{name}: the file is damaged"):
+            store.opened(folder).check()
+        with open(path, "r+b") as file:
+            file.seek(place)
+            file.write(data[place : place + 1])
+    store.opened(folder).check()
+
+
+def test_one_changed_byte_of_a_partition(saved):
+    layered, folder = saved
+    path, random = folder / "edges.arrow", np.random.default_rng(0)
+    data, table = path.read_bytes(), store.opened(folder).table
+    check_partitions(store.opened(folder))
+    begin, size = 4 * table[:, COLUMN["position"]], 4 * table[:, COLUMN["words"]]
+    inside = np.concatenate([np.arange(b, b + s) for b, s in zip(begin, size)])
+    for place in random.choice(inside, 500, replace=False):
+        changed = bytearray(data)
+        changed[place] ^= random.integers(1, 256)
+        path.write_bytes(changed)
+        with pytest.raises(rg.GraphError, match="partition is damaged"):
+            check_partitions(store.opened(folder))
+    outside = np.setdiff1d(np.arange(len(data)), inside)
+    for place in random.choice(outside, 100, replace=False):  # nobody reads these
+        changed = bytearray(data)
+        changed[place] ^= random.integers(1, 256)
+        path.write_bytes(changed)
+        assert_same(store.opened(folder), layered)
+
+
+def test_a_file_that_is_truncated_after_opening(saved):
+    _, folder = saved
+    opened = store.opened(folder)
+    os.truncate(folder / "vertices.arrow", 10)
+    with pytest.raises(rg.GraphError, match=r"vertices\.arrow: truncated or altered, it has 10"):
+        opened.order  # noqa: B018
+
+
+def test_files_of_two_stores(tmp_path, saved):
+    _, folder = saved
+    store.save(layered_list(edges(seed=7), weight="weight"), tmp_path / "other")
+    for name in SMALL:
+        data = (tmp_path / "other" / name).read_bytes()
+        kept = (folder / name).read_bytes()
+        (folder / name).write_bytes(data)
+        with pytest.raises(rg.GraphError, match=f"list/{name}: "):
+            store.opened(folder).check()
+        (folder / name).write_bytes(kept)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"version": 1', b'"version": 2', "of version 2; 1 can be read"),
+        (b'"version": 1', b'"version": null', "of version None; 1 can be read"),
+        (b'"depth": ', b'"depth": 1', "the manifest is damaged"),
+        (b'"checksum": "', b'"checksum": "+', "the manifest is damaged"),
+        (b"rapidsgraph.Lay", b"rapidsgraph.lay", "no manifest"),
+        (b"{", b"[", "no manifest"),
+    ],
+)
+def test_another_manifest(saved, old, new, message):
+    _, folder = saved
+    path = folder / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(old, new))
+    with pytest.raises(rg.GraphError, match=f"list/manifest.json: .*{message}"):
+        store.opened(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 10**5, "null", "3", '"rapidsgraph.LayeredEdgeList"', "\xff"]
+)
+def test_other_files_are_no_manifest(tmp_path, text):
+    (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(rg.GraphError, match=r"manifest\.json: it is no manifest"):
+        store.opened(tmp_path)
+
+
+def test_what_is_no_store(tmp_path):
+    (tmp_path / "file").write_text("source,destination\n")
+    for name, message in (
+        ("absent", "absent: there is no such folder"),
+        ("file", "file: it is a file; a layered edge list is a folder"),
+        (".", r"manifest\.json: there is no such file, so the folder is no layered edge list"),
+    ):
+        with pytest.raises(rg.GraphError, match=message):
+            store.opened(tmp_path / name)
+
+
+# Where a store can go
+
+
+def test_where_a_store_cannot_go(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "edges.arrow").write_text("mine")
+    (tmp_path / "more").mkdir()
+    store.save(lonely(), tmp_path / "more")
+    (tmp_path / "more" / "notes.txt").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    for name, message in (
+        ("file", "file: it is a file"),
+        ("data", "data: the folder is no layered edge list, it holds other files"),
+        ("more", r"more: .* it holds notes\.txt, which is no part of one"),
+        ("absent/list", "list: the folder .*absent does not exist; make it first"),
+        ("file/list", "list: the folder .*file does not exist; make it first"),
+    ):
+        for use in (store.check_place, lambda folder: store.save(lonely(), folder)):
+            with pytest.raises(rg.GraphError, match=message):
+                use(tmp_path / name)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_no_permission(tmp_path, monkeypatch):
+    if os.geteuid():
+        tmp_path.chmod(0o500)
+    else:  # root may do all
+        monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
+    with pytest.raises(rg.GraphError, match=r"list: there is no permission to write into the"):
+        store.save(lonely(), tmp_path / "list")
+    tmp_path.chmod(0o700)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_an_old_store_an_empty_folder_or_a_link_is_replaced(tmp_path, monkeypatch, atomic):
+    if not atomic:
+        monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+    folder = tmp_path / "list"
+    folder.mkdir()
+    for kind in ("ids", "text", "weights"):
+        store.save(LISTS[kind](), folder)
+        assert_same(store.opened(folder), LISTS[kind]())
+        assert only(tmp_path)
+    (tmp_path / "link").symlink_to(folder)
+    store.save(LISTS["gaps"](), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and not folder.is_symlink()
+    assert_same(store.opened(folder), LISTS["gaps"]())
+
+
+def test_where_the_second_of_two_renames_fails(tmp_path, monkeypatch, saved):
+    layered, folder = saved
+    calls, rename = [], os.rename
+
+    def failing(one, other):
+        calls.append(one)
+        if len(calls) == 3:
+            raise OSError(5, "Input/output error")
+        rename(one, other)
+
+    monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(rg.GraphError, match=r"list: it could not be written .*Input/output error"):
+        store.save(LISTS["ids"](), folder)
+    assert len(calls) == 4 and only(tmp_path)
+    assert_same(store.opened(folder), layered)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_store_is_replaced(tmp_path, saved, name):
+    _, folder = saved
+    for data in (b"", b"{}", None):
+        (folder / name).write_bytes(data) if data is not None else (folder / name).unlink()
+        store.save(LISTS["ids"](), folder)
+        assert_same(store.opened(folder), LISTS["ids"]())
+
+
+# What interrupts
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError, rg.GraphError])
+@pytest.mark.parametrize("done", [0, 2])
+def test_what_goes_wrong_in_the_block_leaves_nothing(tmp_path, saved, before, error, done):
+    layered, folder = saved
+    place = folder if before else tmp_path / "new"
+    with pytest.raises(error, match="stop"), store.writing(place) as writer:
+        for row in layered.table[:done]:
+            start = row[COLUMN["position"]]
+            writer.add(layered.words[start : start + row[COLUMN["words"]]], row)
+        raise error("stop")
+    assert only(tmp_path)
+    assert_same(store.opened(folder), layered)
+
+
+def test_a_block_that_forgets_to_finish(tmp_path):
+    with (
+        pytest.raises(RuntimeError, match="without Writer.finish"),
+        store.writing(tmp_path / "list"),
+    ):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_facts_that_are_not_complete(tmp_path, saved):
+    layered, folder = saved
+    with pytest.raises(AttributeError), store.writing(folder) as writer:
+        writer.finish(object())
+    assert only(tmp_path)
+    assert_same(store.opened(folder), layered)
+
+
+@pytest.mark.parametrize("limit", [0, 300, 10_000, 100_000])
+def test_a_full_disk(tmp_path, saved, limit):
+    layered, folder = saved
+    large = layered_list(edges(range(9000)), partition_bytes=50_000)
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
+    try:
+        with pytest.raises(rg.GraphError, match="list: it could not be written"):
+            store.save(large, folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert only(tmp_path)
+    assert_same(store.opened(folder), layered)
+
+
+WAITING = """
+    import sys, time
+    import numpy as np
+    from rapidsgraph.layers import store
+    from rapidsgraph.layers.partitions import TABLE
+
+    with store.writing(sys.argv[1]) as writer:
+        writer.add(np.arange(1000, dtype=np.uint32), np.zeros(len(TABLE), np.int64))
+        print("written", flush=True)
+        time.sleep(600)
+"""
+
+
+@contextlib.contextmanager
+def waiting_in_a_save(folder):
+    """A process that has written a partition and will not go on."""
+    command = [sys.executable, "-c", textwrap.dedent(WAITING), str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "written\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_killed_in_the_middle_of_a_save(tmp_path, saved):
+    layered, folder = saved
+    other = tmp_path / "list.2"
+    store.save(layered, other)
+    with waiting_in_a_save(folder) as living, waiting_in_a_save(other):
+        with waiting_in_a_save(folder) as process:
+            process.kill()
+            process.wait()
+            assert_same(store.opened(folder), layered)
+            assert len(list(tmp_path.glob(".list.*.tmp"))) == 3
+        store.save(LISTS["ids"](), folder)
+        assert_same(store.opened(folder), LISTS["ids"]())
+        assert len(list(tmp_path.glob(".list.*.tmp"))) == 2  # of living processes
+        living.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in living.communicate(timeout=60)[1]
+        assert len(list(tmp_path.glob(".list.*.tmp"))) == 1
+    store.save(layered, folder)  # that of another store of a similar name stays
+    assert len(list(tmp_path.glob(".list.2.*.tmp"))) == 1
+    store.save(layered, other)
+    assert sorted(os.listdir(tmp_path)) == ["list", "list.2"]
+
+
+# What happens meanwhile
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_an_opened_store_stays_as_it_was(saved, monkeypatch, atomic):
+    if not atomic:
+        monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+    layered, folder = saved
+    opened = store.opened(folder)
+    store.save(LISTS["text"](), folder)
+    assert_same(opened, layered)
+    assert_same(store.opened(folder), LISTS["text"]())
+
+
+REPLACING = """
+    import shutil, sys
+    from pathlib import Path
+    from rapidsgraph.layers.folders import replacing_folder
+
+    folder, *sources = map(Path, sys.argv[1:])
+    print("running", flush=True)
+    while True:
+        for source in sources:
+            with replacing_folder(folder, lambda final: None) as temporary:
+                shutil.copytree(source, temporary, dirs_exist_ok=True)
+"""
+
+
+def test_opening_while_another_process_replaces(tmp_path, saved):
+    layered, first = saved
+    second, folder, other = tmp_path / "second", tmp_path / "replaced", LISTS["text"]()
+    store.save(other, second)
+    store.save(layered, folder)
+    command = [sys.executable, "-c", textwrap.dedent(REPLACING), *map(str, (folder, first, second))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "running\n"
+            seen = set()
+            for _ in range(300):
+                opened = store.opened(folder)
+                expected = {layered.root: layered, other.root: other}[opened.root]
+                assert_same(opened, expected)
+                seen.add(opened.root)
+            assert process.poll() is None
+        finally:
+            process.kill()
+    assert seen == {layered.root, other.root}
