@@ -30,6 +30,7 @@ benchmark: $(VENV)/.installed-benchmark  ## time algorithms and builds on the CP
 	@$(VENV)/bin/python pipelines/benchmarks/build.py --device cpu $(ARGS)
 	@$(VENV)/bin/python pipelines/benchmarks/traversal.py --device cpu $(ARGS)
 	@$(VENV)/bin/python pipelines/benchmarks/scan.py --device cpu $(ARGS)
+	@$(VENV)/bin/python pipelines/benchmarks/layers.py --device cpu $(ARGS)
 
 lint: $(VENV)/.installed-dev  ## check style and formatting, change nothing
 	@$(VENV)/bin/ruff check .

@@ -1,8 +1,9 @@
 """Partitions on their way to where they are computed on, within a limit of memory.
 
 Means: a feed's `sweep(wanted)` gives partitions one after the other, each ready to be launched on.
-  On a GPU the first stay there, as many as fit beside the vertex arrays; the others come through a
-  few pinned buffers, copied while the ones before are computed. On a CPU they are used where they
+  On a GPU the first stay there, as many as fit beside the vertex arrays; the others are copied while
+  the ones before are computed: through a few pinned buffers or, once it is clear that they will be
+  needed again and the host has room, from where they are, which is pinned then. On a CPU they are used where they
   are: in memory, or in a mapped file whose pages are asked for ahead and given back behind.
 Requires: what is done with a partition is launched before the next one is asked for.
 Reference: Zhu et al. 2017 (WolfPath 4.5.2: copies and kernels in streams of their own).
@@ -27,7 +28,7 @@ PINNED_BYTES = 2**28  # about, for all of them
 MOST = 256  # partitions of a launch; sections.cuh agrees
 
 
-def feed(layered, reserved, limit, what):
+def feed(layered, reserved, limit, what, again=True):
     """The feed for a list, within a limit of memory.
 
     Parameters
@@ -39,6 +40,8 @@ def feed(layered, reserved, limit, what):
         Bytes for all; None: what is free.
     what : str
         What the memory is for, for messages.
+    again : bool
+        Whether there will be more sweeps than one.
 
     Raises
     ------
@@ -64,12 +67,13 @@ def feed(layered, reserved, limit, what):
         return layered.feed
     buffers = 0 if fits else min(DEVICE_BUFFERS, max(2, (given - reserved) // max(largest, 1)))
     room = given - reserved - buffers * largest
-    return _Streamed(layered, int(np.searchsorted(np.cumsum(sizes), room, side="right")), buffers)
+    resident = int(np.searchsorted(np.cumsum(sizes), room, side="right"))
+    return _Streamed(layered, resident, buffers, again)
 
 
 def held_on_gpu(layered):
     """(words, table) of a list with all its partitions on the GPU."""
-    streamed = _Streamed(layered, len(layered.table), 0)
+    streamed = _Streamed(layered, len(layered.table), 0, False)
     words, table = streamed.held, streamed.host_table
     streamed.close()
     return words, table
@@ -176,22 +180,25 @@ class _Mapped(InPlace):
 
 
 class _Streamed(InPlace):
-    """The first partitions on the GPU, the others through pinned buffers and a ring there."""
+    """The first partitions on the GPU, the others through a ring there."""
 
-    def __init__(self, layered, resident, buffers):
+    def __init__(self, layered, resident, buffers, again):
         import cupy
 
         layered.move_to_host()
         super().__init__(layered)
         self._cupy = cupy
         cupy.cuda.get_current_stream().synchronize()  # what was freed may still be in use there
+        self._is_pinned = layered.pin(again)
         self._pool = concurrent.futures.ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
         largest = int(layered.table[:, COLUMN["words"]].max(initial=1))
         count = max(3, min(THREADS + 2, PINNED_BYTES // (4 * largest), len(layered.table)))
-        self._pinned = [
-            np.frombuffer(cupy.cuda.alloc_pinned_memory(4 * largest), np.uint32, largest)
-            for _ in range(count)
-        ]
+        self._pinned = [None] * count
+        if not self._is_pinned:
+            self._pinned = [
+                np.frombuffer(cupy.cuda.alloc_pinned_memory(4 * largest), np.uint32, largest)
+                for _ in range(count)
+            ]
         self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(buffers)]
         self._copies = cupy.cuda.Stream(non_blocking=True)
         # When a pinned buffer may be filled again, and a buffer on the GPU.
@@ -214,10 +221,9 @@ class _Streamed(InPlace):
         filling = collections.deque()
         for partition in range(resident + len(self._pinned)):
             if len(filling) == len(self._pinned) or (filling and partition >= resident):
-                done, (slot, filled) = filling.popleft()
-                filled.result()
+                done, one = filling.popleft()
                 start = int(own[done, COLUMN["position"]])
-                self._copy(slot, self.held[start : start + int(sizes[done])], self._copies)
+                self._copy(one, self.held[start : start + int(sizes[done])])
             if partition < resident:
                 filling.append((partition, self._fill(partition, forward_only=False)))
         self._copies.synchronize()
@@ -225,21 +231,25 @@ class _Streamed(InPlace):
         self.table, self._resident = self._cupy.asarray(own), resident
 
     def _fill(self, partition, forward_only):
-        """Have a pinned buffer filled; (its number, what to wait for)."""
+        """Have a pinned buffer filled; (its number, the partition's address, what to wait for)."""
         row = self.layered.table[partition]
         size = 4 * int(row[COLUMN["forward_words" if forward_only else "words"]])
         slot = self._filled % len(self._pinned)
         self._filled += 1
         source = self._source + 4 * int(row[COLUMN["position"]])
+        if self._is_pinned:
+            return slot, source, None
         target, free = self._pinned[slot].ctypes.data, self._copied[slot]
-        return slot, self._pool.submit(_move, free, target, source, size)
+        return slot, target, self._pool.submit(_move, free, target, source, size)
 
-    def _copy(self, slot, target, stream):
-        pinned = self._pinned[slot].ctypes.data
+    def _copy(self, filling, target):
+        slot, source, filled = filling
+        if filled is not None:
+            filled.result()
         self._cupy.cuda.runtime.memcpyAsync(
-            target.data.ptr, pinned, target.nbytes, 1, stream.ptr
+            target.data.ptr, source, target.nbytes, 1, self._copies.ptr
         )  # 1: from the host to the device
-        self._copied[slot].record(stream)
+        self._copied[slot].record(self._copies)
 
     def sweep(self, wanted, *, forward_only=False, then=()):
         key = "forward_words" if forward_only else "words"
@@ -265,7 +275,7 @@ class _Streamed(InPlace):
                         filling = known.popleft()[1]
                     else:
                         while known:  # not what was expected: let their buffers go
-                            known.popleft()[1][1].result()
+                            self._drop(known.popleft()[1])
                         filling = self._fill(partition, forward_only)
                     queue.append((partition, partition + 1, filling))
                     on_way += 1
@@ -282,18 +292,20 @@ class _Streamed(InPlace):
             if filling is None:
                 yield self._given(start, stop, 0, self.held, forward_only)
                 continue
-            slot, filled = filling
-            filled.result()
             place = self._turn % len(self._ring)
             self._turn += 1
             size = int(self.layered.table[start, COLUMN[key]])
             self._copies.wait_event(self._computed[place])
-            self._copy(slot, self._ring[place][:size], self._copies)
-            stream.wait_event(self._copied[slot])
+            self._copy(filling, self._ring[place][:size])
+            stream.wait_event(self._copied[filling[0]])
             on_way -= 1
             origin = int(self.layered.table[start, COLUMN["position"]])
             yield self._given(start, stop, origin, self._ring[place], forward_only)
             self._computed[place].record(stream)
+
+    def _drop(self, filling):
+        if filling[2] is not None:
+            filling[2].result()
 
     def close(self):
         self._pool.shutdown(wait=True, cancel_futures=True)

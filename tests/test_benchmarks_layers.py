@@ -1,7 +1,7 @@
 """The benchmark of layered edge lists checks what it times; no speed is asserted."""
 
 import json
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -245,6 +245,55 @@ def test_results_are_compared(change, wrong):
     truth = {"vertex": [0, 1, 2], "distance": [0, 1, 2], "pagerank": [0.2, 0.3, 0.5]}
     assert streams.differs(truth | change, truth, np) == wrong
     assert streams.differs({"vertex": [0]}, truth, np) == "wrong: columns vertex"
+
+
+# What a GPU does, as far as that can be seen without one
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A Session whose `xp` is not NumPy and does what NumPy does; lists stay on the CPU."""
+    xp = ModuleType("cupy")
+    xp.__getattr__ = lambda name: getattr(np, name)
+    runtime = SimpleNamespace(memGetInfo=lambda: (2**33, 0))
+    machine = SimpleNamespace(synchronize=lambda: None)
+    xp.cuda = SimpleNamespace(Device=lambda: machine, runtime=runtime)
+    xp.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)
+    honest = streams.opened
+
+    def opened(folder, xp):
+        layered = honest(folder, np)
+        layered._kind = "arrays"
+        return layered
+
+    for module in (streams, large):
+        monkeypatch.setattr(module, "opened", opened)
+    monkeypatch.setattr(in_memory, "flag_us", lambda clock: 10.0)
+    return SimpleNamespace(**vars(SESSION) | {"xp": xp, "clock": Clock(xp)})
+
+
+def test_on_a_gpu_lists_run_in_three_ways(stand_in):
+    workload = load("uniform9-32", stand_in.xp)
+    rows = list(streams.measure(workload, stand_in.clock, QUICK, rate=lambda nbytes: 1e9))
+    assert [row["how"] for row in rows] == ["resident", "streamed", "one thread, one buffer"] * 3
+    assert {row["check"] for row in rows} == {"ok"}
+    assert all(("share" in row) == (row["how"] != "resident") for row in rows)
+    assert {row["about"] for row in wolfpath.claims(rows, "a GPU")} == {"WolfPath's figure 9"}
+
+
+def test_on_a_gpu_iterations_say_what_a_flag_costs(stand_in):
+    workload = load("grid8", stand_in.xp)
+    bfs, sssp = in_memory.iterations(workload, stand_in, QUICK, quiet)
+    assert bfs["check"] == sssp["check"] == "ok"
+    assert bfs["flag_us"] == 10 and bfs["flag_ms"] == pytest.approx(bfs["layers"] / 100)
+
+
+def test_on_a_gpu_the_rest_is_as_on_a_cpu(stand_in, tmp_path):
+    workload = load("rmat6", stand_in.xp)
+    rows = list(in_memory.resident(workload, stand_in, QUICK, quiet))
+    rows += in_memory.built(workload, stand_in, QUICK, tmp_path, quiet)
+    rows += large.measure("rmat6-20", stand_in, tmp_path, rate=1e9)
+    assert len(rows) == 6 + 2 + 3 and {row["check"] for row in rows} == {"ok"}
 
 
 # Larger than memory

@@ -1,4 +1,4 @@
-"""Layered edge lists: layers against the definition and closed forms; what is given and comes out."""
+"""Layered edge lists: layers against the definition and closed forms, roots, names and frames."""
 
 import copy
 import pickle

@@ -1,5 +1,6 @@
 """Runs within a limit of memory: what they read, what they need, and what damage they find."""
 
+import copy
 import pickle
 
 import hypothesis.strategies as st
@@ -145,8 +146,8 @@ def test_too_small_a_limit_says_what_is_needed(tmp_path, make_arrays, edges, alg
     streams = is_opened or make_arrays.on_gpu
     assert caught.value.needed == reserved + (2 * largest if streams else layered.nbytes)
     assert f"{vertices:,} vertices" in str(caught.value)
-    copy = pickle.loads(pickle.dumps(caught.value))
-    assert (copy.needed, str(copy)) == (caught.value.needed, str(caught.value))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.needed, str(again)) == (caught.value.needed, str(caught.value))
     with pytest.raises(rg.NotEnoughMemory):
         RUNS[algorithm](layered, memory_limit=caught.value.needed - 1)
     found = RUNS[algorithm](layered, memory_limit=caught.value.needed)
@@ -265,6 +266,7 @@ def test_an_interrupted_run_leaves_the_list_as_it_was(tmp_path, make_arrays, alg
     graph = graph_of(make_arrays, random_edges(102, 200, 900))
     layered = LayeredEdgeList.build(graph, ROOT, partition_bytes=300)
     opened, calls = reopened(layered, tmp_path / "layers"), []
+    at = 1 if algorithm == "pagerank" else at  # it reports a few iterations at a time
 
     def progress(*given_):
         calls.append(given_)
@@ -281,6 +283,19 @@ def test_an_interrupted_run_leaves_the_list_as_it_was(tmp_path, make_arrays, alg
         found, expected = ([columns["pagerank"]] for columns in (found, expected))
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     assert algorithm == "pagerank" or found == expected
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))]
+)
+def test_an_opened_list_can_be_copied(saved, copied):
+    graph, folder = saved
+    layered = LayeredEdgeList.open(folder, device="cpu")
+    for _ in range(2):  # before and after what is in the store was read
+        other = copied(layered)
+        for algorithm in RUNS:
+            check_run(algorithm, other, graph, memory_limit=least_of(algorithm, other))
+        assert listed(other.edges(1)) == listed(layered.edges(1))
 
 
 # Damage

@@ -3,10 +3,13 @@
 Each part compares the answers of both devices, so it needs a GPU and CuPy.
 """
 
+import tempfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
+LIST_BYTES = 2**15  # of a partition
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 
 
@@ -189,11 +192,61 @@ def codes(answer):
     return {**answer, "role": roles}
 
 
+def layers():
+    """Layered edge lists with weights and without: built, saved, opened, searched and ranked."""
+    for columns, (root, *_) in searches().values():
+        for weight in (None, "weight"):
+            for directed in (True, False):
+                how = {"root": root, "weight": weight, "directed": directed}
+                same(columns, partial(of_layers, **how))
+                found = on_both(columns, partial(ranks_of_layers, **how))
+                on_cpu, on_gpu = found
+                for name, values in on_cpu.items():
+                    np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, err_msg=name)
+
+
+def both_lists(columns, folder, root, weight, directed):
+    """{how: (a layered edge list, whether a run of it is limited)}: as built, and from a store."""
+    import rapidsgraph as rg
+    from pipelines.benchmarks.streams import opened
+    from rapidsgraph import device
+
+    graph = rg.Graph(columns, weight=weight, multi_edges="min", directed=directed)
+    built = rg.LayeredEdgeList.build(graph, root, partition_bytes=LIST_BYTES)
+    built.save(Path(folder) / "store")
+    stored = opened(Path(folder) / "store", device.array_module(columns["source"]))
+    return {"built": (built, False), "stored": (stored, True)}
+
+
+def of_layers(columns, algorithms=("bfs", "sssp"), **how):
+    """Results of a list in memory, and of its store within the least memory; its edges."""
+    from pipelines.benchmarks.streams import CALLS, arrays_of, limit_of
+    from rapidsgraph import device
+
+    xp, found = device.array_module(columns["source"]), {}
+
+    def keep(name, answer):
+        found.update((f"{name} {key}", each) for key, each in arrays_of(answer, xp).items())
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (layered, is_limited) in both_lists(columns, folder, **how).items():
+            for algorithm in algorithms:
+                limit = limit_of(layered, algorithm) if is_limited else None
+                keep(f"{name} {algorithm}", CALLS[algorithm](layered, memory_limit=limit))
+            if algorithms != RANKED:
+                keep(f"{name} edges", layered.edges())
+    return found
+
+
+RANKED = ("pagerank",)
+ranks_of_layers = partial(of_layers, algorithms=RANKED)
+
 PARTS = {
     "ranks": ranks,
     "traversals": traversals,
     "components": components,
     "clusters": clusters,
+    "layers": layers,
 }
 
 

@@ -1,5 +1,7 @@
 """Records as Markdown: which columns a table has, and how a cell reads."""
 
+from pipelines.benchmarks.layer_tables import LAYERED, LAYERED_HEADINGS, with_commas
+
 HEADINGS = {
     "library": "library",
     "implementation": "implementation",
@@ -49,7 +51,7 @@ HEADINGS = {
     "verified": "checked by",
     "check": "check",
     "note": "note",
-}
+} | LAYERED_HEADINGS
 COLUMNS = {
     "pagerank": [
         "library", "implementation", "precision", "iteration_ms", "spread", "ratio", "floor_ms",
@@ -121,6 +123,9 @@ def markdown(records, name):
     parts = [f"# {name.removesuffix('.jsonl')}", "Made from the records; do not edit."]
     parts += [run_lines(record) for record in kinds.pop("run", [])]
     notes = kinds.pop("note", [])
+    judged = [f"- {row['claim']}" for row in kinds.pop("WolfPath", [])]
+    if judged:
+        parts.append("## What WolfPath says\n\n" + "\n".join(judged))
     facts = {record["graph"]: record for record in kinds.pop("graph", [])}
     if "pagerank" in kinds:
         parts += pivots(kinds["pagerank"])
@@ -131,6 +136,10 @@ def markdown(records, name):
             list(facts.values()), {kind: kinds.pop(kind, []) for kind in CLUSTERING}
         )
     for kind, rows in kinds.items():
+        if kind in LAYERED:
+            title, columns = LAYERED[kind]
+            parts += [f"## {title}", grid([with_commas(row) for row in rows], columns)]
+            continue
         if kind not in COLUMNS:
             parts.append(grid(rows, list(dict.fromkeys(key for row in rows for key in row))))
             continue

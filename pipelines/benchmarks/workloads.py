@@ -2,7 +2,8 @@
 
 Names are `rmat18` (R-MAT of that scale), `rmat18u` (the same without direction), `rmat18u-3` (with
 3 edges a vertex drawn instead of 16), `grid1000` (lattice of that side), `ssca18-7` (SSCA#2 of that
-scale, cliques of at most 7), or one of FILES.
+scale, cliques of at most 7), `uniform21-128` (2^21 vertices, 128 times as many edges anywhere), or
+one of FILES.
 """
 
 import re
@@ -167,6 +168,12 @@ def load(name, xp=np, folder=None, edge_factor=16):
         arrays = generate.ssca2_arrays(xp, vertices, max_clique, seed=SEED)
         origin = f"ssca2({vertices}, max_clique={max_clique}, seed={SEED})"
         return Workload(name, origin, xp, vertices, *arrays[:2], directed=False)
+    if match := re.fullmatch(r"uniform(\d+)-(\d+)", name):
+        vertices, rows = 1 << int(match[1]), int(match[2]) << int(match[1])
+        arrays = generate.uniform_arrays(xp, vertices, rows, seed=SEED)
+        return Workload(
+            name, f"uniform({vertices}, {rows}, seed={SEED})", xp, vertices, *arrays[:2]
+        )
     source, destination = map(xp.asarray, columns_of(name, folder, ["source", "destination"]))
     file, directed = FILES[name]
     vertices = 1 + max(int(values.max()) for values in (source, destination))
@@ -197,7 +204,14 @@ def columns_of(name, folder, wanted):
     """int32 arrays of a graph's file."""
     if name not in FILES:
         known = ", ".join(
-            ["rmat<scale>", "rmat<scale>u", "grid<side>", "ssca<scale>-<clique>", *FILES]
+            [
+                "rmat<scale>",
+                "rmat<scale>u",
+                "grid<side>",
+                "ssca<scale>-<clique>",
+                "uniform<scale>-<edges>",
+                *FILES,
+            ]
         )
         raise Missing(f"{name}: there is no such graph; there are {known}")
     file = FILES[name][0]

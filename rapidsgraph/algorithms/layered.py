@@ -38,7 +38,7 @@ def search(layered, depth_limit, predecessors, memory_limit, progress):
     if predecessors:
         end = int(starts[last])  # what leaves the last layer leads nowhere new
         wanted = layered.partitions_before(end, forward_only=True)
-        with feeding(layered, "bfs", "BFS", memory_limit) as partitions:
+        with feeding(layered, "bfs", "BFS", memory_limit, again=False) as partitions:
             with reporter(progress, "BFS", wanted.size) as report:
                 for start, stop, origin, words in partitions.sweep(
                     wanted.tolist(), forward_only=True
@@ -163,13 +163,13 @@ def _launch(layered, stem, entry, start, stop, *arguments):
 
 
 @contextlib.contextmanager
-def feeding(layered, algorithm, title, memory_limit):
+def feeding(layered, algorithm, title, memory_limit, again=True):
     """The feed of a run; closed at the end."""
     vertices = layered.num_vertices
     reserved = vertices * ALGORITHMS[algorithm][0]
     limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
     what = f"{title} of a layered edge list of {vertices:,} vertices"
-    partitions = feed(layered, reserved, limit, what)
+    partitions = feed(layered, reserved, limit, what, again)
     partitions.start()
     try:
         yield partitions

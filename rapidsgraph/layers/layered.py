@@ -6,6 +6,8 @@ Requires: vertex arrays fit in memory; edges may be in a file.
 Reference: Zhu et al. 2017 (WolfPath: layered edge list, combined edge list, streaming).
 """
 
+import contextlib
+import weakref
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +29,7 @@ from .store import opened
 from .writer import EDGES, check_place, name_of, save
 
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
+READ_ONLY = 8  # cudaHostRegisterReadOnly
 SAMPLE, SAMPLED = 2**16, 4  # weights of a partition that are looked at, and partitions
 
 
@@ -84,7 +87,8 @@ class LayeredEdgeList(NamedVertices):
 
     last_run = None
     is_mapped = False
-    _feed = None
+    _feed = _pinned = None
+    _was_streamed = False
     where = "the layered edge list"
 
     def __init__(self):
@@ -501,6 +505,25 @@ class LayeredEdgeList(NamedVertices):
         own = self.table[start:stop]
         return int((own[:, COLUMN["forward_edges"]] + own[:, COLUMN["backward_edges"]]).sum())
 
+    def pin(self, again):
+        """Pin all partitions on the host, where it has room; whether they are pinned.
+
+        Pinning takes longer than a copy through pinned buffers: it is for those that are copied
+        `again`, or were before.
+        """
+        address, size = self.words.ctypes.data, self.words.nbytes
+        if self._pinned == address:
+            return True
+        if again or self._was_streamed:
+            runtime, flags = import_cupy().cuda.runtime, READ_ONLY if self.is_mapped else 0
+            with contextlib.suppress(runtime.CUDARuntimeError):
+                if 2 * size < device.free_memory(np):
+                    runtime.hostRegister(address, size, flags)
+                    weakref.finalize(self, _unpin, address, self.words)
+                    self._pinned = address
+        self._was_streamed = True
+        return self._pinned == address
+
     def move_to_host(self):
         """Have all partitions in the host's memory, or in a file."""
         if device.is_on_gpu(self.words):
@@ -519,7 +542,7 @@ class LayeredEdgeList(NamedVertices):
         store = self.__dict__.get("_store")
         if store is not None:
             return {"folder": str(store.folder.absolute()), "device": self.device}
-        return {**super().__getstate__(), "_feed": None}
+        return {**super().__getstate__(), "_feed": None, "_pinned": None}
 
     def __setstate__(self, state):
         if "folder" in state:
@@ -532,6 +555,13 @@ class LayeredEdgeList(NamedVertices):
             f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
             f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
         )
+
+
+def _unpin(address, _words):
+    """`_words`, which are there, are kept until now."""
+    runtime = import_cupy().cuda.runtime
+    with contextlib.suppress(runtime.CUDARuntimeError):
+        runtime.hostUnregister(address)
 
 
 def build_bytes(graph):
