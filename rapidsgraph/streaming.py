@@ -1,10 +1,10 @@
 """Partitions on their way to where they are computed on, within a limit of memory.
 
 Means: a feed's `sweep(wanted)` gives partitions one after the other, each ready to be launched on.
-  On a GPU the first stay there, as many as fit beside the vertex arrays; the others are copied while
-  the ones before are computed: through a few pinned buffers or, once it is clear that they will be
-  needed again and the host has room, from where they are, which is pinned then. On a CPU they are used where they
-  are: in memory, or in a mapped file whose pages are asked for ahead and given back behind.
+  On a GPU the first stay there, as many as fit beside the vertex arrays; the others are copied
+  while the ones before are computed: through a few pinned buffers or, where they are copied again
+  and the host has room, from where they are, which is pinned then. On a CPU they are used where
+  they are: in memory, or in a mapped file whose pages are asked for ahead and given back behind.
 Requires: what is done with a partition is launched before the next one is asked for.
 Reference: Zhu et al. 2017 (WolfPath 4.5.2: copies and kernels in streams of their own).
 """

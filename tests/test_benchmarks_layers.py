@@ -205,8 +205,8 @@ def test_copies_are_counted(monkeypatch):
     given = []
     monkeypatch.setattr(streaming._Streamed, "_copy", lambda self, *rest: given.append(rest))
     with streams.counted_copies() as copies:
-        streaming._Streamed._copy(None, 3, np.zeros(5, np.uint32), "stream")
-    assert copies == [20] and given[0][0] == 3 and given[0][2] == "stream"
+        streaming._Streamed._copy(None, "filling", np.zeros(5, np.uint32))
+    assert copies == [20] and given[0][0] == "filling"
 
 
 def test_pinned_copies_are_timed():

@@ -71,9 +71,9 @@ def counted_copies():
     """A list of the bytes of each copy to the device that a feed makes meanwhile."""
     found, honest = [], streaming._Streamed._copy
 
-    def copy(self, slot, target, stream):
+    def copy(self, filling, target):
         found.append(int(target.nbytes))
-        honest(self, slot, target, stream)
+        honest(self, filling, target)
 
     streaming._Streamed._copy = copy
     try:

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from .. import device
-from ..errors import GraphError
+from ..errors import GraphError, NotEnoughMemory
 from ..inputs import checked_bytes
 from ..layers.layered import LayeredEdgeList, Run
 from ..memory import ALGORITHMS
@@ -35,7 +35,11 @@ def search(layered, depth_limit, predecessors, memory_limit, progress):
     reached = int(starts[last + 1])
     parents = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     on_device, layered.last_run = layered.starts_on_device, Run(0, 0, 0)
-    if predecessors:
+    if not predecessors:
+        what, reserved, limit = needs(layered, "bfs", "BFS", memory_limit)
+        if limit is not None and limit < reserved:
+            raise NotEnoughMemory(what, reserved, limit, "memory_limit")
+    else:
         end = int(starts[last])  # what leaves the last layer leads nowhere new
         wanted = layered.partitions_before(end, forward_only=True)
         with feeding(layered, "bfs", "BFS", memory_limit, again=False) as partitions:
@@ -162,13 +166,18 @@ def _launch(layered, stem, entry, start, stop, *arguments):
     device.launch(stem, entry, start, stop, *arguments, size=work, geometry=geometry)
 
 
+def needs(layered, algorithm, title, memory_limit):
+    """(what runs, bytes of its arrays by vertex, the limit in bytes or None)."""
+    vertices = layered.num_vertices
+    limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+    what = f"{title} of a layered edge list of {vertices:,} vertices"
+    return what, vertices * ALGORITHMS[algorithm][0], limit
+
+
 @contextlib.contextmanager
 def feeding(layered, algorithm, title, memory_limit, again=True):
     """The feed of a run; closed at the end."""
-    vertices = layered.num_vertices
-    reserved = vertices * ALGORITHMS[algorithm][0]
-    limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
-    what = f"{title} of a layered edge list of {vertices:,} vertices"
+    what, reserved, limit = needs(layered, algorithm, title, memory_limit)
     partitions = feed(layered, reserved, limit, what, again)
     partitions.start()
     try:

@@ -115,15 +115,13 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
                                              long long tied, const int *names,
                                              const double *distances, const int *steps,
                                              int *predecessors) {
+  const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   __shared__ unsigned ends[SECTIONS];
   const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
   each_chunk(start, stop, origin, table, words, ends, chunks,
              [=](const Section &s, long long, long long chunk) {
                each_edge<double>(
-                   s, chunk,
-                   [=](long long row) {
-                     return distances[row] < __longlong_as_double(0x7ff0000000000000ll);
-                   },
+                   s, chunk, [=](long long row) { return distances[row] < infinity; },
                    [=](long long row) { return distances[row]; },
                    [=](const bool *is, const unsigned *edge, long long group, const int *place,
                        const double *distance, const int *neighbor) {
@@ -135,7 +133,7 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
                      }
 #pragma unroll
                      for (int k = 0; k < BATCH; k++) {
-                       if (there[k] != reached[k]) continue;
+                       if (there[k] != reached[k] || reached[k] == infinity) continue;
                        const long long row = group + place[k];
                        const bool fits =
                            tied ? there[k] == distance[k] && steps[row] + 1 == steps[neighbor[k]]

@@ -287,7 +287,8 @@ def find_predecessors(
                         for at in range(begin, min(after, high - shift)):
                             reached = distance + weights[np.uint64(costs + at)]
                             neighbor = np.uint64(base + extract(words, neighbors, bits, at))
-                            if distances[neighbor] != reached or predecessors[neighbor] <= name:
+                            is_no_way = distances[neighbor] != reached or reached == np.inf
+                            if is_no_way or predecessors[neighbor] <= name:
                                 continue
                             if tied:
                                 fits = reached == distance and steps[place] + 1 == steps[neighbor]

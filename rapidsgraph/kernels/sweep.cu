@@ -86,14 +86,19 @@ extern "C" __global__ void scatter(long long start, long long stop, long long or
              [=](const Section &s, long long, long long chunk) {
                each_edge<double>(
                    s, chunk, [](long long) { return true; },
-                   [=](long long row) { return damping * ranks[row] / out_weights[row]; },
-                   [=](const bool *is, const unsigned *edge, long long, const int *,
-                       const double *share, const int *neighbor) {
+                   [=](long long row) {
+                     return damping * ranks[row] / (weighted ? 1.0 : out_weights[row]);
+                   },
+                   [=](const bool *is, const unsigned *edge, long long group, const int *place,
+                       const double *rank, const int *neighbor) {
 #pragma unroll
-                     for (int k = 0; k < BATCH; k++)
-                       if (is[k])
-                         atomicAdd(&totals[neighbor[k]],
-                                   weighted ? share[k] * (double)s.weights[edge[k]] : share[k]);
+                     for (int k = 0; k < BATCH; k++) {
+                       if (!is[k]) continue;
+                       const double share =
+                           weighted ? (double)s.weights[edge[k]] / out_weights[group + place[k]]
+                                    : 1.0;
+                       atomicAdd(&totals[neighbor[k]], rank[k] * share);
+                     }
                    });
              });
 }

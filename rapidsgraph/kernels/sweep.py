@@ -124,13 +124,9 @@ def scatter(
                     for row in range(shift - GROUP, min(shift, rows)):
                         after = edge + extract(words, degrees, degree_bits, row)
                         place = np.uint64(first + row)
-                        share = damping * ranks[place] / out_weights[place]
+                        rank, leaving = damping * ranks[place], out_weights[place]
                         for at in range(max(edge, low - shift), min(after, high - shift)):
                             neighbor = np.uint64(base + extract(words, neighbors, bits, at))
-                            if weighted:
-                                add_float_at(
-                                    totals, neighbor, share * weights[np.uint64(costs + at)]
-                                )
-                            else:
-                                add_float_at(totals, neighbor, share)
+                            weight = weights[np.uint64(costs + at)] if weighted else 1.0
+                            add_float_at(totals, neighbor, rank * (weight / leaving))
                         edge = after

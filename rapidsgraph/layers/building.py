@@ -56,7 +56,8 @@ def layers_of(distances):
 
 def stored_dtype(weights):
     """The floating-point type that holds weights exactly: single, if that does."""
-    single = weights.astype(np.float32)
+    with np.errstate(over="ignore"):
+        single = weights.astype(np.float32)
     return np.float32 if bool((single == weights).all()) else np.float64
 
 
