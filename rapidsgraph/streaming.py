@@ -23,8 +23,9 @@ from .errors import NotEnoughMemory
 from .layers.partitions import COLUMN
 
 DEVICE_BUFFERS = 3
-THREADS = 12  # at most, that fill pinned buffers, a partition each
-PINNED_BYTES = 2**28  # about, for all of them
+SLICE, SLOTS = 2**21, 24  # bytes of a pinned buffer, and how many there are
+THREADS = 12  # at most, that fill them
+AHEAD = 64  # partitions that are looked at ahead
 MOST = 256  # partitions of a launch; sections.cuh agrees
 
 
@@ -191,22 +192,21 @@ class _Streamed(InPlace):
         cupy.cuda.get_current_stream().synchronize()  # what was freed may still be in use there
         self._is_pinned = layered.pin(again)
         self._pool = concurrent.futures.ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
+        self._source, self._slots = layered.words.ctypes.data, 0
         largest = int(layered.table[:, COLUMN["words"]].max(initial=1))
-        count = max(3, min(THREADS + 2, PINNED_BYTES // (4 * largest), len(layered.table)))
-        self._pinned = [None] * count
         if not self._is_pinned:
-            self._pinned = [
-                np.frombuffer(cupy.cuda.alloc_pinned_memory(4 * largest), np.uint32, largest)
-                for _ in range(count)
-            ]
+            every = int((-(-_bytes_of(layered.table, "words") // SLICE)).sum())
+            self._slots = max(min(SLOTS, every), -(-4 * largest // SLICE))
+            self._memory = cupy.cuda.alloc_pinned_memory(self._slots * SLICE)
         self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(buffers)]
         self._copies = cupy.cuda.Stream(non_blocking=True)
-        # When a pinned buffer may be filled again, and a buffer on the GPU.
-        self._copied = [cupy.cuda.Event(disable_timing=True) for _ in self._pinned]
-        self._computed = [cupy.cuda.Event(disable_timing=True) for _ in self._ring]
+        # When a pinned buffer may be filled again; when a buffer on the GPU is full, and free.
+        self._copied, self._arrived, self._computed = (
+            [cupy.cuda.Event(disable_timing=True) for _ in range(count)]
+            for count in (self._slots, buffers, buffers)
+        )
         self._turn = self._filled = 0
         self._ahead = collections.deque()
-        self._source = layered.words.ctypes.data
         self._resident = 0
         self.held, self.host_table = cupy.empty(0, cupy.uint32), layered.table
         if resident:
@@ -218,100 +218,125 @@ class _Streamed(InPlace):
         sizes = own[:resident, COLUMN["words"]]
         own[:resident, COLUMN["position"]] = np.cumsum(sizes) - sizes
         self.held = self._cupy.empty(int(sizes.sum()), self._cupy.uint32)
-        filling = collections.deque()
-        for partition in range(resident + len(self._pinned)):
-            if len(filling) == len(self._pinned) or (filling and partition >= resident):
-                done, one = filling.popleft()
-                start = int(own[done, COLUMN["position"]])
-                self._copy(one, self.held[start : start + int(sizes[done])])
-            if partition < resident:
-                filling.append((partition, self._fill(partition, forward_only=False)))
+        for partition, filling in self._filling(iter(range(resident)), False, iter(())):
+            start = int(own[partition, COLUMN["position"]])
+            self._copy(filling, self.held[start : start + int(sizes[partition])])
         self._copies.synchronize()
         self.host_table = own
         self.table, self._resident = self._cupy.asarray(own), resident
 
-    def _fill(self, partition, forward_only):
-        """Have a pinned buffer filled; (its number, the partition's address, what to wait for)."""
+    def _size(self, partition, forward_only):
         row = self.layered.table[partition]
-        size = 4 * int(row[COLUMN["forward_words" if forward_only else "words"]])
-        slot = self._filled % len(self._pinned)
-        self._filled += 1
-        source = self._source + 4 * int(row[COLUMN["position"]])
+        return 4 * int(row[COLUMN["forward_words" if forward_only else "words"]])
+
+    def _fill(self, partition, forward_only):
+        """Have pinned buffers filled: (slot, address, offset, size, what to wait for) of each."""
+        size = self._size(partition, forward_only)
+        source = self._source + 4 * int(self.layered.table[partition, COLUMN["position"]])
         if self._is_pinned:
-            return slot, source, None
-        target, free = self._pinned[slot].ctypes.data, self._copied[slot]
-        return slot, target, self._pool.submit(_move, free, target, source, size)
+            return [(None, source, 0, size, None)]
+        filling = []
+        for start in range(0, size, SLICE):
+            slot = self._filled % self._slots
+            self._filled += 1
+            target, count = self._memory.ptr + slot * SLICE, min(SLICE, size - start)
+            filled = self._pool.submit(_move, self._copied[slot], target, source + start, count)
+            filling.append((slot, target, start, count, filled))
+        return filling
 
     def _copy(self, filling, target):
-        slot, source, filled = filling
-        if filled is not None:
-            filled.result()
-        self._cupy.cuda.runtime.memcpyAsync(
-            target.data.ptr, source, target.nbytes, 1, self._copies.ptr
-        )  # 1: from the host to the device
-        self._copied[slot].record(self._copies)
+        """Copy to the GPU, in a stream of its own."""
+        for slot, source, start, size, filled in filling:
+            if filled is not None:
+                filled.result()
+            self._cupy.cuda.runtime.memcpyAsync(
+                target.data.ptr + start, source, size, 1, self._copies.ptr
+            )  # 1: from the host to the device
+            if slot is not None:
+                self._copied[slot].record(self._copies)
+
+    def _filling(self, wanted, forward_only, then):
+        """(partition, what `_fill` gives, or None if it stays on the GPU), filled ahead.
+
+        `then` are filled, too, while there is room, and kept for the next sweep.
+        """
+        known, self._ahead = self._ahead, collections.deque()
+        queue, used, coming = collections.deque(), 0, next(wanted, None)
+        while queue or coming is not None:
+            while coming is not None and len(queue) < AHEAD:
+                need = self._need(coming, forward_only)
+                if used and used + need > self._slots:
+                    break
+                if coming < self._resident:
+                    filling = None
+                elif known and known[0][0] == (coming, forward_only):
+                    filling = known.popleft()[1]
+                else:
+                    while known:  # not what was expected: let their buffers go
+                        self._drop(known.popleft()[1])
+                    filling = self._fill(coming, forward_only)
+                queue.append((coming, filling))
+                used, coming = used + need, next(wanted, None)
+            while coming is None and known:  # neither were these
+                self._drop(known.popleft()[1])
+            while coming is None and then is not None:
+                following = next(then, None)
+                if following is None:
+                    then = None
+                elif following >= self._resident:
+                    need = self._need(following, forward_only)
+                    if used + need > self._slots or len(self._ahead) == AHEAD:
+                        then = itertools.chain((following,), then)
+                        break
+                    filling = self._fill(following, forward_only)
+                    self._ahead.append(((following, forward_only), filling))
+                    used += need
+            partition, filling = queue.popleft()
+            used -= self._need(partition, forward_only)
+            yield partition, filling
+
+    def _need(self, partition, forward_only):
+        """Pinned buffers for a partition."""
+        if self._is_pinned or partition < self._resident:
+            return 0
+        return -(-self._size(partition, forward_only) // SLICE)
 
     def sweep(self, wanted, *, forward_only=False, then=()):
-        key = "forward_words" if forward_only else "words"
-        ahead, self._ahead = self._ahead, collections.deque()
-        known = collections.deque(ahead)
-        queue = collections.deque()  # runs that are there, and partitions on their way
-        coming, later = iter(wanted), iter(then)
-        on_way, is_last = 0, False
-        stream = self._cupy.cuda.get_current_stream()
-        while True:
-            while on_way < len(self._pinned) and not is_last:
-                partition = next(coming, None)
-                if partition is None:
-                    is_last = True
-                elif partition < self._resident:
-                    last = queue[-1] if queue else (0, -1, True)
-                    if last[2] is None and last[1] == partition < last[0] + MOST:
-                        queue[-1] = (last[0], partition + 1, None)
-                    else:
-                        queue.append((partition, partition + 1, None))
-                else:
-                    if known and known[0][0] == (partition, forward_only):
-                        filling = known.popleft()[1]
-                    else:
-                        while known:  # not what was expected: let their buffers go
-                            self._drop(known.popleft()[1])
-                        filling = self._fill(partition, forward_only)
-                    queue.append((partition, partition + 1, filling))
-                    on_way += 1
-            while is_last and on_way + len(self._ahead) < len(self._pinned):
-                partition = next(later, None)
-                if partition is None:
-                    break
-                if partition >= self._resident:
-                    filling = self._fill(partition, forward_only)
-                    self._ahead.append(((partition, forward_only), filling))
-            if not queue:
-                break
-            start, stop, filling = queue.popleft()
+        stream, run = self._cupy.cuda.get_current_stream(), None
+        for partition, filling in self._filling(iter(wanted), forward_only, iter(then)):
             if filling is None:
-                yield self._given(start, stop, 0, self.held, forward_only)
+                if run and run[1] == partition < run[0] + MOST:
+                    run = run[0], partition + 1
+                    continue
+                if run:
+                    yield self._given(*run, 0, self.held, forward_only)
+                run = partition, partition + 1
                 continue
+            if run:
+                yield self._given(*run, 0, self.held, forward_only)
+                run = None
             place = self._turn % len(self._ring)
             self._turn += 1
-            size = int(self.layered.table[start, COLUMN[key]])
             self._copies.wait_event(self._computed[place])
-            self._copy(filling, self._ring[place][:size])
-            stream.wait_event(self._copied[filling[0]])
-            on_way -= 1
-            origin = int(self.layered.table[start, COLUMN["position"]])
-            yield self._given(start, stop, origin, self._ring[place], forward_only)
+            self._copy(filling, self._ring[place][: self._size(partition, forward_only) // 4])
+            self._arrived[place].record(self._copies)
+            stream.wait_event(self._arrived[place])
+            origin = int(self.layered.table[partition, COLUMN["position"]])
+            yield self._given(partition, partition + 1, origin, self._ring[place], forward_only)
             self._computed[place].record(stream)
+        if run:
+            yield self._given(*run, 0, self.held, forward_only)
 
     def _drop(self, filling):
-        if filling[2] is not None:
-            filling[2].result()
+        for *_, filled in filling:
+            if filled is not None:
+                filled.result()
 
     def close(self):
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._copies.synchronize()
         self._cupy.cuda.get_current_stream().synchronize()
-        self._ring = self.held = self._pinned = None
+        self._ring = self.held = self._memory = None
 
 
 def _move(free, target, source, size):

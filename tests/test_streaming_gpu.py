@@ -153,12 +153,13 @@ def test_a_list_built_on_a_gpu_streams_too(wide, wide_store, algorithm):
 
 @gpu
 @by_run
-@pytest.mark.parametrize("buffers, threads, pinned", [(2, 1, 1), (3, 2, 1), (3, 12, 2**28)])
-def test_any_number_of_buffers(wide_store, monkeypatch, algorithm, buffers, threads, pinned):
+@pytest.mark.parametrize("buffers, threads, slots", [(2, 1, 1), (3, 2, 3), (3, 12, 24)])
+def test_any_number_of_buffers(wide_store, monkeypatch, algorithm, buffers, threads, slots):
     graph, folder = wide_store
     monkeypatch.setattr(streaming, "DEVICE_BUFFERS", buffers)
     monkeypatch.setattr(streaming, "THREADS", threads)
-    monkeypatch.setattr(streaming, "PINNED_BYTES", pinned)
+    monkeypatch.setattr(streaming, "SLOTS", slots)
+    monkeypatch.setattr(streaming, "SLICE", 2**12)
     layered = LayeredEdgeList.open(folder, device="gpu")
     limit = least_of(algorithm, layered) + layered.nbytes // 5
     expected = on_cpu(algorithm, graph)
