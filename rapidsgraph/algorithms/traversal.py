@@ -45,18 +45,23 @@ def bfs(
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         A frame is taken as directed, with columns `source` and `destination`. A directed `Graph`
         also gets lists by destination, once, which make this and later searches faster.
     source : vertex, or several
-        Name of the vertex to start from. Several (list, array, Series, ...) are searched from
+        Name of the vertex to start from; of a `LayeredEdgeList` its root, which may be left out. Several (list, array, Series, ...) are searched from
         together: a distance is that to the nearest. A frame has them in its column `vertex`. With
         names of several columns: a tuple, a list of tuples, or a frame of these columns, called as
         in results or like the sources of edges.
     depth_limit : int, optional
         Vertices farther away count as unreached.
     predecessors : bool
-        Whether to give them.
+        Whether to give them. A `LayeredEdgeList` knows the distances already, and is not read then.
+    memory_limit : int or str, optional
+        Bytes, or a text like "2GB": for a `LayeredEdgeList`, whose edges then stream through as
+        much, once. By default what is free.
+    progress : bool or callable, optional
+        As in `pagerank`, of partitions.
 
     Returns
     -------
@@ -71,9 +76,10 @@ def bfs(
     Raises
     ------
     GraphError
-        A source that is not in the graph, a limit that is no number of edges.
+        A source that is not in the graph, or not the root of a `LayeredEdgeList`; a limit that is
+        no number of edges; a damaged file of edges.
     NotEnoughMemory
-        The run would not fit; raised before it starts.
+        The run would not fit, or not into `memory_limit`; raised before it starts.
 
     Examples
     --------
@@ -104,7 +110,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         Built without ``weight=``, a `Graph` has no weights, even if its frame had: an edge costs
         1. A frame is taken as directed, with columns `source`, `destination` and, if it has one,
         `weight`; of parallel edges the cheapest counts. The Graph equal to such a frame is
@@ -116,6 +122,8 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
         Vertices farther away count as unreached.
     predecessors : bool
         Whether to give them.
+    memory_limit, progress
+        As in `bfs`; edges stream in several passes, until nothing changes.
 
     Returns
     -------

@@ -6,31 +6,26 @@ Requires: vertex arrays fit in memory; edges may be in a file.
 Reference: Zhu et al. 2017 (WolfPath: layered edge list, combined edge list, streaming).
 """
 
-import contextlib
-import weakref
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import device, frames
+from .. import frames
 from ..device import choose, import_cupy
 from ..errors import GraphError
 from ..graph import as_graph
 from ..inputs import check_count, checked_bytes
 from ..memory import check_fits
-from ..named import NamedVertices
 from ..progress import reporter
 from ..vertex_values import source_ids
 from . import building, caching
-from .partitions import COLUMN, PARTITION_BYTES, checksum, sections, unpacked
+from .held import HeldEdges
+from .partitions import COLUMN, PARTITION_BYTES, unpacked
 from .store import opened
 from .writer import EDGES, check_place, name_of, save
 
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
-READ_ONLY = 8  # cudaHostRegisterReadOnly
-SAMPLE, SAMPLED = 2**16, 4  # weights of a partition that are looked at, and partitions
 
 
 class Run(NamedTuple):
@@ -51,7 +46,7 @@ class Run(NamedTuple):
     nbytes: int
 
 
-class LayeredEdgeList(NamedVertices):
+class LayeredEdgeList(HeldEdges):
     """The edges of a graph by their distance from a root.
 
     Made by `build`, `open` or `cached`. `bfs`, `sssp` and `pagerank` take it in place of a Graph,
@@ -86,10 +81,6 @@ class LayeredEdgeList(NamedVertices):
     """
 
     last_run = None
-    is_mapped = False
-    _feed = _pinned = None
-    _was_streamed = False
-    where = "the layered edge list"
 
     def __init__(self):
         raise TypeError(
@@ -296,67 +287,6 @@ class LayeredEdgeList(NamedVertices):
         self.sums = self.table[:, first : first + 2].astype(np.uint64).ravel()
         self.checked = np.ones((len(self.table), 2), bool)
 
-    # What is in a store is read when it is first asked for.
-
-    @cached_property
-    def order(self):
-        """The id of the vertex at each place: int32, shape (vertices,)."""
-        return self.xp.asarray(self._store.order)
-
-    @cached_property
-    def out_weights(self):
-        """What leaves the vertex at each place, edges or their weights: float64."""
-        return self.xp.asarray(self._store.out_weights)
-
-    @cached_property
-    def layer_starts(self):
-        """The first place of each layer, and of the unreached: int64, shape (depth + 2,)."""
-        return self._store.layer_starts
-
-    @cached_property
-    def starts_on_device(self):
-        """`layer_starts` where kernels run."""
-        return self.xp.asarray(self.layer_starts)
-
-    @cached_property
-    def layer_edges(self):
-        """Edges that leave each layer, forward and backward: int64, shape (2, depth + 1)."""
-        return self._store.layer_edges
-
-    @cached_property
-    def table(self):
-        """A row a partition, as partitions.py says: int64."""
-        return self._store.table
-
-    @cached_property
-    def sums(self):
-        """Checksums found for both sections of each partition, 0 before: uint64."""
-        return np.zeros(2 * len(self.table), np.uint64)
-
-    @cached_property
-    def checked(self):
-        """Whether they were: bool, shape (partitions, 2)."""
-        return np.zeros((len(self.table), 2), bool)
-
-    @cached_property
-    def words(self):
-        """All partitions: uint32, in memory, on the GPU or in a mapped file."""
-        return self._store.words
-
-    @property
-    def feed(self):
-        """The feed of all partitions where they are, kept for the next run."""
-        from ..streaming import InPlace
-
-        if self._feed is None or self._feed.words is not self.words:
-            self._feed = InPlace(self)
-        return self._feed
-
-    @property
-    def mapped(self):
-        """The mapped file of edges, where `is_mapped`."""
-        return self._store.mapped
-
     @property
     def num_arcs(self):
         return self.num_edges
@@ -368,15 +298,6 @@ class LayeredEdgeList(NamedVertices):
     @property
     def root(self):
         return name_of(self.names, self.root_id, self.xp)
-
-    @property
-    def nbytes(self):
-        return int(self.table[:, COLUMN["words"]].sum()) * 4
-
-    @property
-    def largest_partition(self):
-        """Bytes of it."""
-        return int(self.table[:, COLUMN["words"]].max(initial=0)) * 4
 
     @property
     def layers(self):
@@ -443,7 +364,7 @@ class LayeredEdgeList(NamedVertices):
                 row = self.table[partition]
                 begin = int(row[COLUMN["position"]])
                 words = xp.asarray(self.words[begin : begin + int(row[COLUMN["words"]])])
-                self._check_partition(partition, words)
+                self.check_partition(partition, words)
                 columns = unpacked(words, row, self.weight_dtype)[part]
                 inside = (columns[0] >= low) & (columns[0] < high)
                 for place, values in enumerate(columns):
@@ -457,85 +378,6 @@ class LayeredEdgeList(NamedVertices):
         return self.label_edges(
             self.order[sources], self.order[destinations], {**more, "forward": forward}
         )
-
-    def _check_partition(self, partition, words):
-        row = self.table[partition]
-        middle = int(row[COLUMN["forward_words"]])
-        sections = words[:middle], words[middle:]
-        self.note_checksums(partition, [checksum(own) if own.size else 0 for own in sections])
-
-    def note_checksums(self, partition, found):
-        """Compare those found for the first sections of a partition; GraphError if one differs."""
-        first = COLUMN["forward_checksum"]
-        for part, value in enumerate(found):
-            if int(value) % 2**64 != int(self.table[partition, first + part]) % 2**64:
-                raise GraphError(
-                    f"{self.where}: partition {partition} of its edges is damaged; build the "
-                    "layered edge list again"
-                )
-            self.sums[2 * partition + part] = int(value) % 2**64
-            self.checked[partition, part] = True
-
-    @cached_property
-    def step(self):
-        """By how much `relax` goes on at first; see `first_step`."""
-        from ..algorithms.traversal import first_step
-
-        each, sample = np.dtype(self.weight_dtype).itemsize, [np.empty(0)]
-        for row in self.table[self.table[:, COLUMN["forward_words"]] > 0][:SAMPLED]:
-            layout = sections(row, each)[0]
-            begin = int(row[COLUMN["position"]]) + layout.weights
-            words = self.words[begin : begin + min(layout.edges, SAMPLE) * each // 4]
-            words = words.get() if device.is_on_gpu(words) else words
-            sample.append(words.view(self.weight_dtype))
-        sample = np.concatenate(sample)
-        leaving = int((self.out_weights > 0).sum())
-        return first_step(sample[sample < np.inf], self.num_edges / max(leaving, 1), self.xp)
-
-    # Where partitions are.
-
-    def partitions_before(self, place, forward_only=False):
-        """Numbers of the partitions with sources before a place, and edges."""
-        key = "forward_words" if forward_only else "words"
-        has = self.table[:, COLUMN[key]] > 0
-        return np.flatnonzero(has & (self.table[:, COLUMN["first"]] < place))
-
-    def work(self, start, stop):
-        """Edges of some partitions."""
-        own = self.table[start:stop]
-        return int((own[:, COLUMN["forward_edges"]] + own[:, COLUMN["backward_edges"]]).sum())
-
-    def pin(self, again):
-        """Pin all partitions on the host, where it has room; whether they are pinned.
-
-        Pinning takes longer than a copy through pinned buffers: it is for those that are copied
-        `again`, or were before.
-        """
-        address, size = self.words.ctypes.data, self.words.nbytes
-        if self._pinned == address:
-            return True
-        if again or self._was_streamed:
-            runtime, flags = import_cupy().cuda.runtime, READ_ONLY if self.is_mapped else 0
-            with contextlib.suppress(runtime.CUDARuntimeError):
-                if 2 * size < device.free_memory(np):
-                    runtime.hostRegister(address, size, flags)
-                    weakref.finalize(self, _unpin, address, self.words)
-                    self._pinned = address
-        self._was_streamed = True
-        return self._pinned == address
-
-    def move_to_host(self):
-        """Have all partitions in the host's memory, or in a file."""
-        if device.is_on_gpu(self.words):
-            self.words = self.words.get()
-
-    def move_to_gpu(self):
-        """Have all partitions in the GPU's memory."""
-        if not device.is_on_gpu(self.words):
-            from ..streaming import held_on_gpu
-
-            self.words, self.table = held_on_gpu(self)
-            self.is_mapped = False
 
     def __getstate__(self):
         """For pickle and copy; of one that was opened, where it is."""
@@ -555,13 +397,6 @@ class LayeredEdgeList(NamedVertices):
             f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
             f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
         )
-
-
-def _unpin(address, _words):
-    """`_words`, which are there, are kept until now."""
-    runtime = import_cupy().cuda.runtime
-    with contextlib.suppress(runtime.CUDARuntimeError):
-        runtime.hostUnregister(address)
 
 
 def build_bytes(graph):
