@@ -49,8 +49,8 @@ def bfs(
         A frame is taken as directed, with columns `source` and `destination`. A directed `Graph`
         also gets lists by destination, once, which make this and later searches faster.
     source : vertex, or several
-        Name of the vertex to start from; of a `LayeredEdgeList` its root, which may be left out. Several (list, array, Series, ...) are searched from
-        together: a distance is that to the nearest. A frame has them in its column `vertex`. With
+        Name of the vertex to start from; of a `LayeredEdgeList` its root, which may be left out.
+        Several (list, array, Series, ...) are searched from together: a distance is that to the nearest. A frame has them in its column `vertex`. With
         names of several columns: a tuple, a list of tuples, or a frame of these columns, called as
         in results or like the sources of edges.
     depth_limit : int, optional
