@@ -50,9 +50,10 @@ def bfs(
         also gets lists by destination, once, which make this and later searches faster.
     source : vertex, or several
         Name of the vertex to start from; of a `LayeredEdgeList` its root, which may be left out.
-        Several (list, array, Series, ...) are searched from together: a distance is that to the nearest. A frame has them in its column `vertex`. With
-        names of several columns: a tuple, a list of tuples, or a frame of these columns, called as
-        in results or like the sources of edges.
+        Several (list, array, Series, ...) are searched from together: a distance is that to the
+        nearest. A frame has them in its column `vertex`. With names
+        of several columns: a tuple, a list of tuples, or a frame of these columns, called as in
+        results or like the sources of edges.
     depth_limit : int, optional
         Vertices farther away count as unreached.
     predecessors : bool
