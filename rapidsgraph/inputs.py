@@ -9,6 +9,7 @@ from .errors import GraphError
 
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}
+UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
 
 
 def check_choice(name, value, choices):
@@ -18,9 +19,10 @@ def check_choice(name, value, choices):
 
 
 def check_count(name, value):
-    """Raise GraphError unless `value` is an integer above 0."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise GraphError(f"{name} is {value!r}; it must be an integer above 0")
+    """Raise GraphError unless `value` is an integer above 0, and below 2^63."""
+    is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 2**63:
+        raise GraphError(f"{name} is {value!r}; it must be an integer above 0, below 2^63")
 
 
 def as_list(names):
@@ -115,8 +117,10 @@ def checked_bytes(given, what):
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([a-zA-Z]*)\s*", given)
         units = {unit.lower(): size for unit, size in UNITS.items()}
         size = match and units.get(match[2].lower())
-        number = size and int(float(match[1]) * size)
+        number = size and float(match[1]) * size
     is_number = isinstance(number, (int, float, np.integer, np.floating))
     if isinstance(number, bool) or not is_number or not 0 < number < 2**63:
-        raise GraphError(f"{what} is {given!r}; it must be bytes, or a text like '2GB' or '512MiB'")
+        raise GraphError(
+            f"{what} is {given!r}; it must be bytes, more than 0, or a text like '2GB' or '512MiB'"
+        )
     return int(number)

@@ -62,10 +62,10 @@ def feed(layered, reserved, limit, what, again=True):
         raise NotEnoughMemory(what, least, given, where if limit is None else "memory_limit")
     fits = reserved + total <= given
     if not on_gpu:
-        return _Mapped(layered) if layered.is_mapped and not fits else layered.feed
+        return _Mapped(layered) if layered.is_mapped and not fits else InPlace(layered)
     if fits and (there or limit is None):
         layered.move_to_gpu()
-        return layered.feed
+        return InPlace(layered)
     buffers = 0 if fits else min(DEVICE_BUFFERS, max(2, (given - reserved) // max(largest, 1)))
     room = given - reserved - buffers * largest
     resident = int(np.searchsorted(np.cumsum(sizes), room, side="right"))
@@ -97,12 +97,8 @@ class InPlace:
 
     def __init__(self, layered):
         self.layered, self.xp, self.words = layered, layered.xp, layered.words
-        self.table, self.sums = self.xp.asarray(layered.table), self.xp.array(layered.sums)
         self._checked = layered.checked.copy()
-        self.start()
-
-    def start(self):
-        """Count anew."""
+        self.table, self.sums = layered.on_device()
         self.partitions = self.nbytes = 0
 
     def sweep(self, wanted, *, forward_only=False, then=()):

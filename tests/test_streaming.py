@@ -105,7 +105,9 @@ WRONG = [0, -5, True, "", "x", "1PB", "-1MB", "MB", "1 2", "1,5GB", "0", "0MB", 
 def test_what_is_no_size(algorithm, limit):
     graph = graph_of(FrameMaker("pandas"), [(7, 1, 1)])
     layered = LayeredEdgeList.build(graph, ROOT)
-    with pytest.raises(rg.GraphError, match="memory_limit is .*; it must be bytes, or a text like"):
+    with pytest.raises(
+        rg.GraphError, match="memory_limit is .*; it must be bytes, more than 0, or a text like"
+    ):
         RUNS[algorithm](layered, memory_limit=limit)
 
 

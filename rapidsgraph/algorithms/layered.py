@@ -111,6 +111,7 @@ class _Sweeps:
                     arrived, state, size=layered.work(start, stop), threads=1024,
                     cooperative=True,
                 )  # fmt: skip
+            self.partitions.finish()  # rows of what is damaged would wait for ever
             changed = xp.zeros(count, xp.int32)
             device.launch(
                 "relax", "find_changed", 0, count, self.partitions.table, stamps, relaxed, done,
@@ -179,7 +180,6 @@ def feeding(layered, algorithm, title, memory_limit, again=True):
     """The feed of a run; closed at the end."""
     what, reserved, limit = needs(layered, algorithm, title, memory_limit)
     partitions = feed(layered, reserved, limit, what, again)
-    partitions.start()
     try:
         yield partitions
     finally:

@@ -16,6 +16,7 @@ from .graphs import (
     top_option,
     verify_option,
 )
+from .stores import refuse_store
 
 
 @command(app)
@@ -37,6 +38,7 @@ def components(
     from .. import plot as pictures
 
     job = Job("components", output, top, verify, plot, {"EDGES": edges})
+    refuse_store(edges, "components")
     graph = job.read(edges, source, destination, device=device)
     result = connected_components(graph)
     job.tell(graph, "found")

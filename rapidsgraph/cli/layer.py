@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
+from .differences import differences, replaced, sound
 from .graphs import (
     DestinationOption,
     EdgesOrLayersArgument,
@@ -23,9 +24,10 @@ from .roots import Root
 from .starts import written
 from .stores import (
     READING,
-    MemoryLimitOption,
+    BuildLimitOption,
     amount,
     beside,
+    check_there,
     counted,
     is_store,
     opened,
@@ -60,7 +62,7 @@ def layer(
         int | None,
         typer.Option(min=1, metavar="N", help="A combined edge list has at least so many."),
     ] = None,
-    memory_limit: MemoryLimitOption = None,
+    memory_limit: BuildLimitOption = None,
     device: DeviceOption = Device.auto,
     output: Annotated[
         Path | None,
@@ -71,13 +73,16 @@ def layer(
             help="Where to put the layers; by default beside EDGES, with .layers behind its name.",
         ),
     ] = None,
-    top: top_option("Print the N first layers; all if no --output.") = None,
+    top: top_option(
+        "Print the N first layers; by default all of a folder that is shown, else none."
+    ) = None,
     progress: ProgressOption = None,
 ):
     """Put edges into a layered edge list, which bfs, sssp and pagerank take as EDGES.
 
     The graph may be larger than memory. Given a folder of this kind, show what is in it.
     """
+    check_there(edges)
     if is_store(edges):
         refuse(context, [*MAKING, *READING], f"{edges} is a layered edge list, to be shown")
         job = Job("layers", None, top, False, None, {"EDGES": edges})
@@ -97,28 +102,35 @@ def layer(
     if output is None:
         from ..layers import caching
 
-        layered, folder = beside(job, edges, start, options, (), **how), caching.beside(edges)
+        layered = beside(job, edges, start, options, (), always=True, **how)
+        folder = caching.beside(edges)
     else:
-        layered, folder = _made(edges, start, options, output, how), output
-        job.note("layered")
-        typer.echo(f"{layered.num_edges:,} edges in {output}", err=True)
+        layered, folder = _made(job, edges, start, options, output, how), output
+    job.say(f"{layered.num_edges:,} edges in {folder}", always=True)
     job.tell(layered)
-    if top or output is None:
+    if top:
         _show(layered, folder, top)
 
 
-def _made(edges, start, options, output, how):
+def _made(job, edges, start, options, output, how):
+    """The LayeredEdgeList that is put into a folder, whatever layers were in it."""
     from .. import LayeredEdgeList
     from ..layers import caching, store
 
     store.check_place(output)
     version = caching.made_from(edges, options)
-    return start.building(
+    found = sound(output)
+    reasons = differences(found, edges, start, options, ()) if found else {}
+    layered = start.building(
         edges,
         lambda name: LayeredEdgeList.build(
             edges, name, store=output, made_from=version, **how, **options
         ),
     )
+    job.note("layered")
+    if found:
+        job.say(replaced(found, reasons), always=True)
+    return layered
 
 
 def _show(layered, folder, count):

@@ -91,7 +91,7 @@ def pagerank(
     """Rank vertices by PageRank.
 
     With --memory-limit edges stream from the layers beside EDGES, of any root; where there are none
-    they are made from the vertex of the first row.
+    they are made from the vertex of the first row. Layers with other weights are not replaced.
     """
     from .. import files
     from .. import pagerank as rank
@@ -116,7 +116,8 @@ def pagerank(
     if by_layers and graph is None:
         options = options_of(source, destination, undirected, weight, **policies)
         how = {"device": device, "memory_limit": memory_limit, "progress": progress}
-        graph = beside(job, edges, Root(options, None), options, ANY_FOR_PAGERANK, **how)
+        root = Root(options, None)  # any
+        graph = beside(job, edges, root, options, ANY_FOR_PAGERANK, may_replace=False, **how)
     elif graph is None:
         graph = job.read(
             edges, source, destination, weight, device=device, directed=not undirected, **policies

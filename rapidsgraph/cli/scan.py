@@ -23,6 +23,7 @@ from .graphs import (
     top_option,
     verify_option,
 )
+from .stores import refuse_store
 
 Method = StrEnum("Method", "auto gpuscan")
 DEFAULTS = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
@@ -110,6 +111,7 @@ def scan(
         "a sweep" if sweep else "clusters", output, top, verify, plot, {"EDGES": edges},
         has_nulls=not sweep, others={"similarities": similarities},
     )  # fmt: skip
+    refuse_store(edges, "scan")
     graph = job.read(edges, source, destination, device=device, directed=False, self_loops="drop")
     if sweep:
         delivery = _swept(job, graph, epsilons, mus, method.value)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import GraphError
+from .differences import differences, replaced, sound, unfit
 from .graphs import one_or_several
 from .roots import Root
 from .starts import named, written
@@ -27,14 +28,19 @@ LayersOption = Annotated[
     bool,
     typer.Option("--layers", help="By the layers beside EDGES, which are made the first time."),
 ]
-MemoryLimitOption = Annotated[
-    int | None,
-    typer.Option(
-        parser=_bytes,
-        metavar="SIZE",
-        help="As 2GB or 512MiB: by layers that stream through as much memory.",
-    ),
-]
+
+
+def _memory_limit_option(text):
+    return Annotated[
+        int | None,
+        typer.Option(parser=_bytes, metavar="SIZE", help=f"As 2GB or 512MiB: {text}."),
+    ]
+
+
+MemoryLimitOption = _memory_limit_option("by layers that stream through as much memory")
+BuildLimitOption = _memory_limit_option(
+    "what making the layers may take; by default half of what is free"
+)
 
 READING = "source", "destination", "weight", "undirected", "multi_edges", "self_loops"
 # What a search in edges, one by weight and ranks do not depend on.
@@ -49,7 +55,33 @@ def is_store(path):
     path = path.expanduser()
     if not (path / "manifest.json").is_file():
         return False
-    return not any(each.suffix in (".parquet", ".pq") for each in path.rglob("*"))
+    return not _has_parquet(path)
+
+
+def _has_parquet(path):
+    return any(each.suffix in (".parquet", ".pq") for each in path.rglob("*"))
+
+
+def check_there(edges):
+    """Raise GraphError if there is nothing that could be read; standard input is told of later."""
+    path = edges.expanduser()
+    if str(edges) == "-":
+        return
+    if not path.exists():
+        raise GraphError(f"{edges}: there is no such file or folder")
+    if path.is_dir() and not is_store(edges) and not _has_parquet(path):
+        raise GraphError(
+            f"{edges}: there is no layered edge list in this folder, and no Parquet files"
+        )
+
+
+def refuse_store(edges, command):
+    """Raise GraphError if EDGES is a layered edge list, for commands that cannot take one."""
+    if is_store(edges):
+        raise GraphError(
+            f"{edges}: it is a layered edge list; {command} takes edges, so give the file that "
+            "it was made of"
+        )
 
 
 def refuse(context, names, why):
@@ -63,6 +95,7 @@ def refuse(context, names, why):
 
 def is_by_layers(context, edges, layers, memory_limit, verify):
     """Whether a command is to work on layers; what cannot be done with them is wrong usage."""
+    check_there(edges)
     if is_store(edges):
         refuse(context, READING, f"{edges} is a layered edge list, which holds what was read")
     elif memory_limit is None:
@@ -129,37 +162,37 @@ def of_root(job, edges, starts, options, any_of, **build):
     return layered, names[0] if len(names) == 1 else names
 
 
-def beside(job, edges, root, options, any_of, *, device, **build):
-    """The LayeredEdgeList of a file of edges from the store beside it, made where none fits."""
+def beside(job, edges, root, options, any_of, *, device, may_replace=True, always=False, **build):
+    """The LayeredEdgeList of a file of edges from the store beside it, made where none fits.
+
+    Parameters
+    ----------
+    may_replace : bool
+        Whether layers of this version of the file may go because options differ. What is made in
+        the place of others is told in any case.
+    always : bool
+        Whether to tell also of a store that fits.
+    """
     from .. import LayeredEdgeList
     from ..layers import caching
 
     folder = caching.beside(edges)
-    if _fits(edges, folder, root, options, any_of):
-        job.say(f"the layers are those of {folder}")
+    caching.made_from(edges, {})  # tells of a file that is not there
+    found = sound(folder)
+    reasons = differences(found, edges, root, options, any_of) if found else {}
+    if found and not reasons:
+        job.say(f"reused the layers in {folder}", always)
         return opened(job, folder, device)
+    if found and not may_replace and "file" not in reasons:
+        raise unfit(found, reasons, edges, options)
     layered = root.building(
         edges,
         lambda name: LayeredEdgeList.cached(edges, name, device=device, **build, **options),
     )
     job.note("layered")
-    job.say(f"the layers are kept in {folder}", always=True)
+    kept = f"the layers are kept in {folder}"
+    job.say(replaced(found, reasons) if found else kept, always=True)
     return layered
-
-
-def _fits(edges, folder, root, options, any_of):
-    from ..layers import caching, store
-
-    caching.made_from(edges, {})  # tells of a file that is not there
-    try:
-        found = store.opened(folder)
-        there = (found.facts["made_from"] or {}).get("options", {})
-        name = root.like(found.root)
-    except GraphError:
-        return False
-    wanted = {each: value for each, value in options.items() if each not in any_of}
-    wanted |= {each: there[each] for each in any_of if each in there}
-    return caching.fitting(edges, name, wanted) is not None
 
 
 def tell_run(job, layered):

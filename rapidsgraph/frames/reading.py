@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -38,6 +39,15 @@ def kind_of(frame):
             return library
         if hasattr(frame, "__arrow_c_stream__"):
             return "arrow" if library == "pyarrow" else library
+    if type(frame).__name__ == "LayeredEdgeList":
+        raise GraphError(
+            "a layered edge list is for bfs, sssp and pagerank; all else takes a Graph or a frame"
+        )
+    if isinstance(frame, (str, os.PathLike)):
+        raise GraphError(
+            f"{os.fspath(frame)!r} is no edge frame; read a file by rg.read_edges(path), open a "
+            "layered edge list by rg.LayeredEdgeList.open(path)"
+        )
     raise GraphError(
         f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, cuDF or "
         "Polars frame, an Arrow table, or a mapping of column names to arrays"

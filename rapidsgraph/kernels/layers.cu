@@ -19,7 +19,7 @@
 #define UNREACHED 0x7fffffff
 typedef unsigned long long u64;
 
-// counts[place] = how many arcs of the vertex there go forward.
+// counts[vertex] = how many arcs of it go forward.
 extern "C" __global__ void count_forward(long long vertices, const int *order, const int *depths,
                                          const long long *offsets, const int *neighbors,
                                          int *counts) {

@@ -105,9 +105,10 @@ def paths(
         below = _above(below, step)
         while head == tail and parked > 0:
             kept = np.uint64(0)
+            low = old
             if least < np.inf:
-                below = _above(least, step)
-            low, least = below - step, np.inf
+                low, below = least, _above(least, step)
+            least = np.inf
             for place_ in range(parked):
                 vertex = np.uint64(far[np.uint64(place_)])
                 distance = distances[vertex]

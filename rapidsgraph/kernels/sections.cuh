@@ -56,7 +56,7 @@ __device__ __forceinline__ Section section_of(const long long *table, const unsi
   s.bits = (int)own[2], s.degree_bits = (int)own[3];
   const long long degrees = (s.rows + GROUP - 1) / GROUP + 1;
   const long long neighbors = degrees + (s.rows * s.degree_bits + 31) / 32 + 1;
-  const long long weights = neighbors + (s.edges * s.bits + 31) / 32 + 1;
+  const long long weights = neighbors + (max(s.edges * s.bits, 1ll) + 31) / 32 + 1;
   s.degrees = s.starts + degrees;
   s.neighbors = s.starts + neighbors;
   s.weights = (const weight_t *)(s.starts + weights + weights % 2);

@@ -31,7 +31,7 @@ def section(table, partition, part, origin):
     starts = row[POSITION] - origin + (row[FORWARD_WORDS] if part else 0)
     degrees = (rows + GROUP - 1) // GROUP + 1
     neighbors = degrees + (rows * degree_bits + 31) // 32 + 1
-    weights = neighbors + (edges * bits + 31) // 32 + 1
+    weights = neighbors + (max(edges * bits, 1) + 31) // 32 + 1
     weights += weights % 2
     return (
         starts, starts + degrees, starts + neighbors, starts + weights, rows, edges, base, bits,

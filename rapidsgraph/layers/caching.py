@@ -59,7 +59,8 @@ def made_from(path, options):
     with reading(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
         files = [_version(each, path) for each in paths]
-    return json.loads(json.dumps({"files": files, "options": {**DEFAULTS, **options}}))
+    found = {"files": files, "options": {**DEFAULTS, **options}}
+    return json.loads(json.dumps(found, default=lambda number: number.item()))  # NumPy's
 
 
 def _version(path, whole):
@@ -116,7 +117,9 @@ def fitting(path, root, options):
     expected = made_from(path, options)
     try:
         store = opened(beside(path))
-        if store.facts["made_from"] != expected or not is_root(store, root):
+        found = {**(store.facts["made_from"] or {})}
+        found.pop("build", None)
+        if found != expected or not is_root(store, root):
             return None
         store.check()
     except GraphError:

@@ -25,7 +25,7 @@ class HeldEdges(NamedVertices):
 
     is_mapped = False
     where = "the layered edge list"
-    _feed = _pinned = None
+    _on_device = _pinned = None
     _was_streamed = False
 
     # What is in a store is read when it is first asked for.
@@ -75,14 +75,19 @@ class HeldEdges(NamedVertices):
         """All partitions: uint32, in memory, on the GPU or in a mapped file."""
         return self._store.words
 
-    @property
-    def feed(self):
-        """The feed of all partitions where they are, kept for the next run."""
-        from ..streaming import InPlace
-
-        if self._feed is None or self._feed.words is not self.words:
-            self._feed = InPlace(self)
-        return self._feed
+    def on_device(self):
+        """(table, checksums found) where kernels run, kept for a list that stays as it is."""
+        is_checked = bool(self.checked.all())  # before the sums, which other threads may add to
+        table, sums = self.table, self.sums
+        if self.xp is np:
+            return table, sums if is_checked else sums.copy()
+        kept = self._on_device
+        if is_checked and kept is not None and kept[0] is table:
+            return kept[1:]
+        found = self.xp.asarray(table), self.xp.asarray(sums)
+        if is_checked:
+            self._on_device = table, *found
+        return found
 
     @property
     def mapped(self):

@@ -6,6 +6,7 @@ Requires: vertex arrays fit in memory; edges may be in a file.
 Reference: Zhu et al. 2017 (WolfPath: layered edge list, combined edge list, streaming).
 """
 
+import secrets
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from .partitions import COLUMN, PARTITION_BYTES, unpacked
 from .store import opened
 from .writer import EDGES, check_place, name_of, save
 
+OF_FILE = "source", "destination", "weight", "directed", "multi_edges", "self_loops"
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
 
 
@@ -118,6 +120,7 @@ class LayeredEdgeList(HeldEdges):
         """
         if minimum_edges is not None:
             check_count("minimum_edges", minimum_edges)
+            minimum_edges = int(minimum_edges)
         check_count("partition_bytes", partition_bytes)
         if isinstance(graph, (str, Path)):
             return cls._build_from_file(graph, root, minimum_edges, partition_bytes, **of_file)
@@ -152,6 +155,7 @@ class LayeredEdgeList(HeldEdges):
     ):
         from . import external
 
+        _check_options(options, (*OF_FILE, "made_from"))
         if store is None:
             raise GraphError(
                 f"{path}: store is missing, the folder to put the layered edge list of a file into"
@@ -159,6 +163,8 @@ class LayeredEdgeList(HeldEdges):
         choose(device)
         check_place(store)
         limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+        build = {"build": secrets.token_hex(8)}  # tells this one from all others
+        options["made_from"] = {**options.get("made_from", {}), **build}
         with reporter(progress, "Layers", external.STEPS) as report:
             external.build_from_file(
                 path,
@@ -170,7 +176,13 @@ class LayeredEdgeList(HeldEdges):
                 report=report,
                 **options,
             )
-        return cls.open(store, device=device)
+        found = opened(store)
+        if found.facts["made_from"] != options["made_from"]:
+            raise GraphError(
+                f"{store}: another process has put another layered edge list there meanwhile; give "
+                "each of them a folder of its own"
+            )
+        return cls._of(found, device)
 
     @classmethod
     def open(cls, path, *, device="auto"):
@@ -217,6 +229,7 @@ class LayeredEdgeList(HeldEdges):
             What `build` raises; a folder of this name that is no layered edge list.
         """
         choose(device)
+        _check_options(options, (*OF_FILE, "minimum_edges"))
         store = caching.fitting(path, root, options)
         if store is not None:
             return cls._of(store, device)
@@ -354,7 +367,8 @@ class LayeredEdgeList(HeldEdges):
         """
         low, high = 0, self.num_vertices
         if layer is not None:
-            if isinstance(layer, bool) or layer not in range(self.depth + 1):
+            is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
+            if not is_number or not 0 <= layer <= self.depth:
                 raise GraphError(f"layer is {layer!r}; it can be 0 to {self.depth}")
             low, high = map(int, self.layer_starts[layer : layer + 2])
         xp, found = self.xp, [[], [], [], []]
@@ -383,8 +397,8 @@ class LayeredEdgeList(HeldEdges):
         """For pickle and copy; of one that was opened, where it is."""
         store = self.__dict__.get("_store")
         if store is not None:
-            return {"folder": str(store.folder.absolute()), "device": self.device}
-        return {**super().__getstate__(), "_feed": None, "_pinned": None}
+            return {"folder": str(store.place), "device": self.device}
+        return {**super().__getstate__(), "_on_device": None, "_pinned": None}
 
     def __setstate__(self, state):
         if "folder" in state:
@@ -396,6 +410,14 @@ class LayeredEdgeList(HeldEdges):
         return (
             f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
             f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
+        )
+
+
+def _check_options(given, known):
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise GraphError(
+            f"{unknown} is no option for a file of edges; there are {', '.join(OF_FILE)}"
         )
 
 

@@ -5,6 +5,7 @@ Means: what Graph.outgoing holds: neighbors ascending, parallel edges merged, of
 Requires: keys in ascending order.
 """
 
+import contextlib
 import mmap
 
 import numpy as np
@@ -118,28 +119,30 @@ def search(lists, root, room, report):
     if not lists.size:
         return distances
     level, first, last = 0, 0, 1
-    with mmap.mmap(lists.neighbors.file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        neighbors = np.frombuffer(mapped, np.int32)
-        try:
-            while first < last:
-                if last - first < FEW:
-                    first, last, level = run(
-                        spill.reach_few, queue, first, last, level, FEW, max(room // PAGE, FEW),
-                        offsets, neighbors, distances,
-                    )  # fmt: skip
+    mapped = mmap.mmap(lists.neighbors.file.fileno(), 0, access=mmap.ACCESS_READ)
+    neighbors = np.frombuffer(mapped, np.int32)
+    try:
+        while first < last:
+            if last - first < FEW:
+                first, last, level = run(
+                    spill.reach_few, queue, first, last, level, FEW, max(room // PAGE, FEW),
+                    offsets, neighbors, distances,
+                )  # fmt: skip
+                mapped.madvise(mmap.MADV_DONTNEED)
+            else:
+                queue[first:last].sort()
+                tail, level = last, level + 1
+                for piece in _pieces(queue[first:last], offsets, room):
+                    tail = run(
+                        spill.reach, piece, level, offsets, neighbors, distances, queue, tail
+                    )
                     mapped.madvise(mmap.MADV_DONTNEED)
-                else:
-                    queue[first:last].sort()
-                    tail, level = last, level + 1
-                    for piece in _pieces(queue[first:last], offsets, room):
-                        tail = run(
-                            spill.reach, piece, level, offsets, neighbors, distances, queue, tail
-                        )
-                        mapped.madvise(mmap.MADV_DONTNEED)
-                    first, last = last, tail
-                report(level, last)
-        finally:
-            del neighbors
+                first, last = last, tail
+            report(level, last)
+    finally:
+        del neighbors
+        with contextlib.suppress(BufferError):  # where an error still holds what it happened to
+            mapped.close()
     return distances
 
 

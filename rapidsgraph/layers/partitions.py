@@ -10,7 +10,7 @@ A section of r rows and m edges, in words; all positions follow from the table:
 
   starts     ceil(r / 32) + 1   where the edges of every 32nd row begin, and the end
   degrees    r values of degree_bits bits, and a word behind them, so that two can be read at once
-  neighbors  m places of bits bits, less the smallest (base); likewise
+  neighbors  m places of bits bits, less the smallest (base); likewise, two words at least
   weights    m floating-point numbers, where there are any; they begin at an even word
 
 A section without edges has no words. Sections begin at multiples of four words.
@@ -65,7 +65,7 @@ def section(rows, edges, base, bits, degree_bits, weight_bytes):
         return Section(rows, 0, base, bits, degree_bits, 0, 0, 0, 0)
     degrees = -(-rows // GROUP) + 1
     neighbors = degrees + -(-rows * degree_bits // 32) + 1
-    weights = neighbors + -(-edges * bits // 32) + 1
+    weights = neighbors + -(-max(edges * bits, 1) // 32) + 1
     weights += weights % 2
     words = weights + -(-edges * weight_bytes // 8) * 2
     return Section(

@@ -86,6 +86,7 @@ class Store:
 
     def __init__(self, folder, handle):
         self.folder, self._maps, self._sound = folder, {}, set()
+        self.place = folder.absolute()
         self.facts = self._manifest(handle)
         for name in FILES[1:]:
             with reading(folder / name):

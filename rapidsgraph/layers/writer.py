@@ -287,7 +287,9 @@ def save(layered, folder, report=None):
     with writing(folder) as writer:
         for partition, row in enumerate(layered.table):
             start = int(row[COLUMN["position"]])
-            writer.add(layered.words[start : start + int(row[COLUMN["words"]])], row)
+            words = layered.words[start : start + int(row[COLUMN["words"]])]
+            layered.check_partition(partition, words)
+            writer.add(words, row)
             if report:
                 report(partition + 1, f"{len(layered.table)} partitions")
         writer.finish(layered)
