@@ -22,6 +22,8 @@ from rapidsgraph.layers import caching
 from rapidsgraph.layers.partitions import TABLE
 
 KEPT = "the layers are kept in {}.layers\n"
+REUSED = "reused the layers in {}.layers\n"
+REPLACED = "replaced the layers of root {} in {}.layers: {}\n"
 
 
 @pytest.fixture
@@ -99,13 +101,59 @@ def test_layer_shows_a_store(store):
 def test_layer_without_output_puts_it_beside(edges, tmp_path):
     done = run("layer", edges, "--from", "a", "--top", 1)
     assert done.stdout == "0\t1\t2\t0\n"
-    assert done.stderr.startswith(KEPT.format(edges) + f"{edges}.layers: 6 vertices, 6 edges")
+    told = f"6 edges in {edges}.layers\n"
+    assert done.stderr.startswith(KEPT.format(edges) + told + f"{edges}.layers: 6 vertices, 6 e")
     first = made(beside(edges))
-    assert KEPT.format(edges) not in run("layer", edges, "--from", "a").stderr
+    done = run("layer", edges, "--from", "a")
+    assert (done.stdout, done.stderr) == ("", REUSED.format(edges) + told)
     assert made(beside(edges)) == first
-    run("layer", edges, "--from", "b")
+    done = run("layer", edges, "--from", "b")
+    assert (done.stdout, done.stderr) == ("", REPLACED.format("a", edges, "another root") + told)
     assert rg.LayeredEdgeList.open(beside(edges)).root == "b"
     assert names_in(tmp_path) == ["edges.csv", "edges.csv.layers"]
+
+
+def test_layer_with_output_tells_what_it_replaces(edges, tmp_path):
+    folder = tmp_path / "s"
+    told = f"6 edges in {folder}\n"
+    assert run("layer", edges, "--from", "a", "-o", folder).stderr == told
+    replaced = f"replaced the layers of root {{}} in {folder}"
+    again = run("layer", edges, "--from", "a", "-o", folder).stderr
+    assert again == replaced.format("a") + "\n" + told
+    other = run("layer", edges, "--from", "b", "-o", folder).stderr
+    assert other == replaced.format("a") + ": another root\n" + told
+    write_frame(EDGES, tmp_path / "more.csv")
+    other = run("layer", tmp_path / "more.csv", "--from", "b", "-o", folder).stderr
+    assert other == replaced.format("b") + ": they were not made of this file\n" + told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("", "--weight km", "other weights"),
+        ("--weight km", "", "other weights"),
+        ("--weight km", "--weight km --multi-edges sum", "other multi-edges"),
+        ("", "--undirected", "another direction"),
+        ("", "--source destination --destination source", "other columns"),
+        ("", "--self-loops drop --undirected", "another direction, other self-loops"),
+        ("--minimum-edges 2", "--minimum-edges 3", "another --minimum-edges"),
+        ("", "--from b --weight km", "another root, other weights"),
+    ],
+)
+def test_what_differs_is_told(edges, before, after, reason):
+    run("layer", edges, "--from", "a", *before.split())
+    given = after.split() if "--from" in after else ["--from", "a", *after.split()]
+    done = run("layer", edges, *given)
+    count = rg.LayeredEdgeList.open(beside(edges)).num_edges
+    told = f"{count} edges in {edges}.layers\n"
+    assert done.stderr == REPLACED.format("a", edges, reason) + told
+    assert run("layer", edges, *given).stderr == REUSED.format(edges) + told
+
+
+def test_a_list_that_was_saved_beside_a_file_is_not_of_it(edges):
+    rg.LayeredEdgeList.build(EDGES[["source", "destination"]], "a").save(beside(edges))
+    told = REPLACED.format("a", edges, "they were not made of this file")
+    assert run("bfs", edges, "--from", "a", "--layers").stderr == told
 
 
 def options_and_meaning():
@@ -137,7 +185,7 @@ def test_several_columns_name_the_root(tmp_path):
     path = tmp_path / "pairs.parquet"
     write_frame(PAIRS, path)
     ends = ["--source", "net", "--source", "u", "--destination", "net", "--destination", "v"]
-    done = run("layer", path, *ends, "--from", '"x,1",1')
+    done = run("layer", path, *ends, "--from", '"x,1",1', "--top", 9)
     assert "root x,1,1, depth 2, 2 vertices unreached" in done.stderr
     assert rg.LayeredEdgeList.open(beside(path)).root == ("x,1", 1)
     done = run("bfs", path, *ends, "--layers", "--from", '"x,1",1')
@@ -213,10 +261,11 @@ def test_sssp_by_layers_takes_weights_as_without(edges):
     write_frame(EDGES.rename(columns={"km": "weight"}), edges)
     done = run("sssp", edges, "--from", "a", "--layers")
     assert done.stdout == "b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n"
-    assert done.stderr == KEPT.format(edges)
+    reason = "other weights, the file has changed"
+    assert done.stderr == REPLACED.format("a", edges, reason)
     done = run("sssp", edges, "--from", "a", "--layers", "--multi-edges", "sum")
     assert done.stdout.startswith("b\t1.0\ta\nc\t3.0\tb\n")
-    assert done.stderr == KEPT.format(edges)
+    assert done.stderr == REPLACED.format("a", edges, "other multi-edges")
 
 
 def test_layers_are_made_once(edges):
@@ -229,11 +278,13 @@ def test_layers_are_made_once(edges):
     rg.LayeredEdgeList.cached(edges, "a", weight="km", multi_edges="min", minimum_edges=3)
     assert made(beside(edges)) == first
     done = run("bfs", edges, "--from", "b", "--layers")
-    assert (done.stdout, done.stderr) == ("0\t1\n1\t2\n", KEPT.format(edges))
+    told = REPLACED.format("a", edges, "another root")
+    assert (done.stdout, done.stderr) == ("0\t1\n1\t2\n", told)
     second = made(beside(edges))
     rg.LayeredEdgeList.cached(edges, "b")
     assert made(beside(edges)) == second != first
-    assert run("bfs", edges, "--from", "b", "--layers", "--undirected").stderr == KEPT.format(edges)
+    done = run("bfs", edges, "--from", "b", "--layers", "--undirected")
+    assert done.stderr == REPLACED.format("b", edges, "another direction")
 
 
 def test_a_changed_file_is_noticed(edges):
@@ -241,7 +292,8 @@ def test_a_changed_file_is_noticed(edges):
     write_frame(pd.DataFrame({"source": ["a"], "destination": ["z"]}), edges)
     done = run("bfs", edges, "--from", "a", "--layers", "--verify")
     assert done.stdout == "0\t1\n1\t1\n"
-    assert KEPT.format(edges) in done.stderr and "verified: " in done.stderr
+    assert done.stderr.startswith(REPLACED.format("a", edges, "the file has changed"))
+    assert "verified: " in done.stderr
 
 
 def test_a_damaged_store_is_replaced(edges):
@@ -267,9 +319,9 @@ def test_somebody_elses_folder_stays(edges):
 def test_verify_by_layers(edges, command):
     name, *more = command.split()
     checked = [name, edges, "--from", "a", "--layers", "--verify", *more]
-    for kept, part in (("kept in", "layered"), ("those of", "opened")):
+    for told, part in ((KEPT, "layered"), (REUSED, "opened")):
         done = run(*checked)
-        assert f"the layers are {kept} {beside(edges)}" in done.stderr
+        assert done.stderr.startswith(told.format(edges))
         assert re.search(rf"6 vertices, 6 edges on the CPU: {part} in \S+ s, sear", done.stderr)
         assert re.search(r"\d pass(es)? over the edges: \d+ partitions?, \d+ bytes", done.stderr)
         assert "verified: no edge " in done.stderr
@@ -375,12 +427,73 @@ def test_pagerank_with_a_memory_limit(edges, tmp_path):
     expected = rg.pagerank(EDGES[["source", "destination"]])["pagerank"]
     np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
     run("layer", edges, "--from", "c")
+    first = made(beside(edges))
     assert run("pagerank", edges, *limited, "--top", 1).stderr == ""  # any root will do
-    assert rg.LayeredEdgeList.open(beside(edges)).root == "c"
+    assert made(beside(edges)) == first
+    run("layer", edges, "--from", "c", "--weight", "km", "--multi-edges", "first")
     weighted = [*limited, "--weight", "km", "--output", output]
-    assert run("pagerank", edges, *weighted).stderr == KEPT.format(edges)
+    assert run("pagerank", edges, *weighted).stderr == ""
     expected = rg.pagerank(rg.Graph(EDGES, weight="km"))["pagerank"]
     np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("there", "given", "reason", "fits", "makes"),
+    [
+        ("--weight km", "", "other weights", "give --weight km --multi-edges min", ""),
+        (
+            "",
+            "--weight km",
+            "other weights",
+            "leave out --weight",
+            " --weight km --multi-edges first",
+        ),
+        (
+            "--weight km",
+            "--weight km --multi-edges sum --undirected",
+            "other multi-edges, another direction",
+            "give --multi-edges min and leave out --undirected",
+            " --weight km --undirected --multi-edges sum",
+        ),
+        (
+            "--undirected --self-loops drop",
+            "",
+            "another direction, other self-loops",
+            "give --undirected --self-loops drop",
+            "",
+        ),
+    ],
+)
+def test_pagerank_replaces_no_layers(edges, there, given, reason, fits, makes):
+    run("layer", edges, "--from", "c", *there.split())
+    first, limited = made(beside(edges)), ["pagerank", edges, "--memory-limit", "50MB"]
+    done = run(*limited, *given.split(), code=1)
+    assert (done.stdout, made(beside(edges))) == ("", first)
+    start, rest = done.stderr.split("; ")
+    assert start == (
+        f"error: {edges}.layers: the layers there are of this file, but do not fit ({reason})"
+    )
+    command = f"rapidsgraph layer {edges} --from VERTEX{makes} --output FOLDER"
+    assert rest == f"{fits} to use them, or make others by `{command}` and give that folder\n"
+    other = [command.split("VERTEX")[1].replace("FOLDER", f"{edges}.other").split()]
+    run("layer", edges, "--from", "c", *other[0])
+    ranks = run("pagerank", f"{edges}.other", "--top", 6).stdout
+    expected = run("pagerank", edges, *given.split(), "--top", 6).stdout
+    rows = [[float(row.split("\t")[2]) for row in each.splitlines()] for each in (ranks, expected)]
+    np.testing.assert_allclose(*rows, rtol=0, atol=1e-6)
+    if "leave" not in fits:
+        assert run(*limited, *fits.split()[1:]).stderr == ""
+
+
+def test_pagerank_replaces_layers_of_another_version(edges):
+    run("layer", edges, "--from", "c", "--weight", "km")
+    write_frame(EDGES.head(3), edges)
+    done = run("pagerank", edges, "--memory-limit", "50MB")
+    assert done.stderr == REPLACED.format("c", edges, "other weights, the file has changed")
+    path = beside(edges) / "vertices.arrow"
+    path.write_bytes(path.read_bytes()[:-1])
+    weighted = ["--weight", "km", "--memory-limit", "50MB"]
+    assert run("pagerank", edges, *weighted).stderr == KEPT.format(edges)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".tsv", ".parquet", ".arrow", ".mtx"])
@@ -450,6 +563,12 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
         ("layer none.csv --from a", "none.csv: there is no such file"),
         ("bfs none.csv --layers --from a", "none.csv: there is no such file"),
         ("bfs none --layers --from a", "none: there is no such file"),
+        ("bfs none.layers", "none.layers: there is no such file or folder"),
+        ("sssp none.layers", "none.layers: there is no such file or folder"),
+        ("pagerank none.layers", "none.layers: there is no such file or folder"),
+        ("layer none.layers", "none.layers: there is no such file or folder"),
+        ("components layers", "layers: it is a layered edge list; components takes edges"),
+        ("scan layers", "layers: it is a layered edge list; scan takes edges"),
         ("layer - --from a", "EDGES is -, but standard input is not read"),
         ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
         ("layer edges.csv --from a --output .", ".: the folder is no layered edge list"),
@@ -464,6 +583,13 @@ def test_mistakes(store, arguments, message, monkeypatch):
     assert done.stderr.startswith(f"error: {message}"), done.stderr
     assert done.stderr.count("\n") == 1
     assert names_in(store.parent) == ["edges.csv", "layers"]
+
+
+@pytest.mark.parametrize("command", ["bfs", "sssp", "pagerank", "layer"])
+def test_an_empty_folder(tmp_path, command):
+    assert run(command, tmp_path, code=1).stderr == (
+        f"error: {tmp_path}: the folder holds no .parquet or .pq file, and no layered edge list\n"
+    )
 
 
 def test_the_same_vertex_twice_is_one(edges):
@@ -489,7 +615,17 @@ def test_layer_is_in_the_help():
     shown = run("layer", "--help").stdout
     for option in ("--from", "--memory-limit", "--minimum-edges", "--output", "--progress"):
         assert option in shown
+    assert "making the layers may take" in " ".join(shown.replace("│", " ").split())
     assert "layer" in run("--help").stdout
+
+
+def test_progress_leaves_nothing_in_a_pipe(edges):
+    for name in ("layer", "bfs", "sssp"):
+        options = ["--weight", "km"] if name == "sssp" else []
+        layers = [] if name == "layer" else ["--layers"]
+        done = run(name, edges, "--from", "a", "--progress", *options, *layers)
+        assert len(done.stderr.splitlines()) == {"layer": 2, "bfs": 0, "sssp": 1}[name]
+        assert "\n\n" not in "\n" + done.stderr
 
 
 # Ctrl-C

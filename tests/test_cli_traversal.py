@@ -423,12 +423,15 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch, arguments, message):
         ["bfs", "a.csv", "--from", "a", "--weight", "km"],  # edges count one each
     ],
 )
-def test_wrong_usage_is_code_2(arguments):
+def test_wrong_usage_is_code_2(arguments, tmp_path, monkeypatch):
+    write_frame(EDGES, tmp_path / "a.csv")
+    monkeypatch.chdir(tmp_path)
     assert run(*arguments, code=2).stdout == ""
 
 
-def test_a_start_is_asked_for_by_name():
-    assert "--from" in run("bfs", "a.csv", code=2).stderr
+def test_a_start_is_asked_for_by_name(tmp_path):
+    write_frame(EDGES, tmp_path / "a.csv")
+    assert "--from" in run("bfs", tmp_path / "a.csv", code=2).stderr
     for name in ("bfs", "sssp"):
         assert "One of --from and --from-file is needed." in run(name, "--help").stdout
 

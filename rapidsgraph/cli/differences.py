@@ -94,7 +94,7 @@ def unfit(found, reasons, edges, options):
     """GraphError: layers of this file that a command can neither take nor replace."""
     from ..layers.caching import DEFAULTS
 
-    there = found.facts["made_from"]["options"]
+    there = {**DEFAULTS, **found.facts["made_from"]["options"]}
     other = {name: there[name] for name in reasons if there[name] != DEFAULTS[name]}
     without = [name for name in reasons if name not in other]
     ways = [f"give {_written(other)}"] if other else []
@@ -102,8 +102,8 @@ def unfit(found, reasons, edges, options):
         ways.append(f"leave out {' '.join(map(_option, without))}")
     command = ["rapidsgraph", "layer", shlex.quote(str(edges)), "--from VERTEX"]
     here = json.loads(json.dumps(options))
-    if "weight" in here:
-        here = {"multi_edges": DEFAULTS["multi_edges"]} | here  # which layer takes another of
+    if "weight" in here:  # of parallel edges with weights layer takes others by default
+        here.setdefault("multi_edges", DEFAULTS["multi_edges"])
     command += [*filter(None, [_written(here)]), "--output FOLDER"]
     return GraphError(
         f"{found.folder}: the layers there are of this file, but do not fit ({in_words(reasons)}); "

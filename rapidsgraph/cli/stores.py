@@ -71,7 +71,7 @@ def check_there(edges):
         raise GraphError(f"{edges}: there is no such file or folder")
     if path.is_dir() and not is_store(edges) and not _has_parquet(path):
         raise GraphError(
-            f"{edges}: there is no layered edge list in this folder, and no Parquet files"
+            f"{edges}: the folder holds no .parquet or .pq file, and no layered edge list"
         )
 
 
