@@ -1,10 +1,12 @@
 """Runs within a limit of memory: what they read, what they need, and what damage they find."""
 
+import concurrent.futures
 import copy
 import pickle
 
 import hypothesis.strategies as st
 import numpy as np
+import pandas
 import pytest
 from conftest import FrameMaker, assert_close, columns_of, listed, random_edges, ranks_of
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ import rapidsgraph as rg
 from rapidsgraph import streaming
 from rapidsgraph.inputs import checked_bytes
 from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import COLUMN
+from rapidsgraph.layers.partitions import COLUMN, sections
 from rapidsgraph.memory import ALGORITHMS
 
 gpu = pytest.mark.gpu
@@ -438,3 +440,83 @@ def test_small_graphs_from_a_mapped_file(tmp_path_factory, edges, root, size, di
     expected = ranks_of(RUNS["pagerank"](graph))
     found = RUNS["pagerank"](opened, memory_limit=least_of("pagerank", opened))
     assert_close(ranks_of(found), expected, 1e-12)
+
+
+# Several at once, and what others do meanwhile
+
+
+def test_threads_that_check_one_list_at_once(tmp_path):
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "source": random.integers(0, 3000, 60_000),
+            "destination": random.integers(0, 3000, 60_000),
+            "weight": random.random(60_000),
+        }
+    )
+    graph = rg.Graph(frame, weight="weight")
+    LayeredEdgeList.build(graph, 0, partition_bytes=8000).save(tmp_path / "store")
+    expected = rg.sssp(graph, 0)
+    for _ in range(3):
+        opened = LayeredEdgeList.open(tmp_path / "store", device="cpu")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: rg.sssp(opened), range(8)))  # noqa: B023
+        for frame in [*found, rg.sssp(opened)]:
+            pandas.testing.assert_frame_equal(frame, expected)
+
+
+def test_a_list_that_another_process_put_there_meanwhile(tmp_path, monkeypatch):
+    from rapidsgraph.layers import external
+
+    path = tmp_path / "edges.parquet"
+    pandas.DataFrame({"source": [0, 1], "destination": [1, 2]}).to_parquet(path)
+    build = external.build_from_file
+
+    def interrupted(given, root, *arguments, **options):
+        build(given, root, *arguments, **options)
+        if root == 0:
+            LayeredEdgeList.cached(path, 1, device="cpu")
+
+    monkeypatch.setattr(external, "build_from_file", interrupted)
+    with pytest.raises(rg.GraphError, match="another process has put another layered edge list"):
+        LayeredEdgeList.cached(path, 0, device="cpu")
+    assert LayeredEdgeList.cached(path, 1, device="cpu").root == 1
+
+
+def test_a_damaged_list_is_not_saved(tmp_path):
+    edges = pandas.DataFrame({"source": range(400), "destination": range(1, 401)})
+    LayeredEdgeList.build(edges, 0).save(tmp_path / "store")
+    opened = LayeredEdgeList.open(tmp_path / "store", device="cpu")
+    place = int(opened.table[0, COLUMN["position"]]) * 4 + 9
+    with open(tmp_path / "store" / "edges.arrow", "r+b") as file:
+        file.seek(place)
+        byte = file.read(1)[0]
+        file.seek(place)
+        file.write(bytes([byte ^ 16]))
+    with pytest.raises(rg.GraphError, match=r"edges\.arrow: partition 0 .* is damaged"):
+        opened.save(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_relative_path_is_where_it_was(tmp_path, monkeypatch):
+    edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    LayeredEdgeList.build(edges, 0).save(tmp_path / "store")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+    opened = LayeredEdgeList.open("store", device="cpu")
+    monkeypatch.chdir("below")
+    assert rg.bfs(pickle.loads(pickle.dumps(opened)))["distance"].tolist() == [0, 1, 2]
+
+
+def test_kernels_stay_within_the_words(make_arrays):
+    """A section whose neighbors are all one place takes no bits for them, and two words."""
+    edges = [(a, 33, 1.0) for a in range(33)] + [(a, 33, 1.0) for a in range(31)]
+    graph = rg.Graph(make_arrays(columns_of([(33, a, 1.0) for a in range(33)] + edges)),
+                     multi_edges="keep")  # fmt: skip
+    layered = LayeredEdgeList.build(graph, 33)
+    for row in layered.table:
+        for part, layout in zip(("forward", "backward"), sections(row, 0), strict=True):
+            if layout.edges and not int(row[COLUMN[f"{part}_bits"]]):
+                assert layout.weights - layout.neighbors >= 2
+                assert layout.words >= layout.weights
+    assert listed(rg.bfs(layered)) == listed(rg.bfs(graph, 33))

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import naive
 import networkx
 import numpy as np
+import pandas
 import pytest
 from conftest import check_traversals, paths_of
 
@@ -246,3 +248,18 @@ def test_a_road_network():
     )
     assert rg.verify.bfs(graph, rg.bfs(graph, 0), 0) > 300
     assert rg.verify.sssp(graph, rg.sssp(graph, 0), 0) > 500_000
+
+
+def test_steps_below_the_spacing_of_doubles():
+    """Where a step is lost in rounding, vertices that wait are not taken for expanded ones."""
+    random = np.random.default_rng(93)
+    vertices, rows = 5000, 50_000
+    ends = random.integers(0, vertices, rows), random.integers(0, vertices, rows)
+    weights = random.choice([0.0, 1e-308, 5e-324, 1e308, 1.7e308, 1.0], rows)
+    frame = pandas.DataFrame({"source": ends[0], "destination": ends[1], "weight": weights})
+    graph = rg.Graph(frame, weight="weight", multi_edges="keep", vertices=vertices)
+    found = rg.sssp(graph, 0)
+    rg.verify.sssp(graph, found, 0)
+    edges = list(zip(*(values.tolist() for values in (*ends, weights)), strict=True))
+    expected = naive.sssp(edges, [0], range(vertices), cutoff=np.inf)[0]
+    assert found["distance"].tolist() == [expected[vertex] for vertex in range(vertices)]

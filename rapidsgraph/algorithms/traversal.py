@@ -284,7 +284,8 @@ def _ties(lists, distances, open_ends, xp):
         portion = slice(start, start + PORTION)
         before, after = distances[rows[portion]], lists.neighbors[portion]
         keep = open_ends[after] & (before == distances[after])
-        keep &= before + lists.weights[portion] == before
+        with np.errstate(over="ignore"):  # beyond every number, so not equal
+            keep &= before + lists.weights[portion] == before
         kept.append(start + xp.flatnonzero(keep))
     keep = xp.concatenate(kept)
     offsets = xp.searchsorted(rows[keep], xp.arange(distances.size + 1, dtype=xp.int32))
