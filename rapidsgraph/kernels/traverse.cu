@@ -66,13 +66,12 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
                                                Slot *next_slot, long long round, long long *report,
                                                Meetings &meetings) {
   extern __shared__ __align__(8) unsigned char shared[];
-  __shared__ int lengths[3], part, place_out;
-  u64 *lists = (u64 *)shared;  // begin << 16 | degree, two frontiers
+  __shared__ int lengths[3], parts[3], place_out;  // of a level; levels take turns
+  u64 *lists = (u64 *)shared;                      // begin << 16 | degree, two frontiers
   int *vertices = (int *)(lists + 2 * LOCAL);
   const int lane = lane_id();
   const int own = ((int)queued - (int)blockIdx.x + team - 1) / team;
-  if (threadIdx.x < 3) lengths[threadIdx.x] = threadIdx.x ? 0 : own;
-  if (threadIdx.x == 0) part = 0;
+  if (threadIdx.x < 3) lengths[threadIdx.x] = threadIdx.x ? 0 : own, parts[threadIdx.x] = 0;
   for (int place = threadIdx.x; place < own; place += blockDim.x) {
     const int vertex = queue[place * team + blockIdx.x];
     const long long begin = offsets[vertex];
@@ -84,9 +83,9 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
   __syncthreads();
   while (total > 0 && level < depth_limit) {
     const int here = (turn & 1) * LOCAL, there = LOCAL - here;
-    int *length = &lengths[(turn + 1) % 3];
+    int *length = &lengths[(turn + 1) % 3], *part = &parts[(turn + 1) % 3];
     const int next = (int)level + 1;
-    if (threadIdx.x == 0) lengths[(turn + 2) % 3] = 0;
+    if (threadIdx.x == 0) lengths[(turn + 2) % 3] = parts[(turn + 2) % 3] = 0;
 
     // BATCH arcs a lane; what they reach for the first time goes to the next frontier.
     auto visit = [&](const bool *is, const long long *arc, const int *owner) {
@@ -124,7 +123,7 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
           } else {
             report[4] = round;
           }
-          if (place >= LOCAL || degree[k] > PIECE) part = 1;
+          if (place >= LOCAL || degree[k] > PIECE) *part = 1;
         }
         at += __popc(fresh[k]);
       }
@@ -173,10 +172,10 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
     bool over;
     if (team == 1) {
       total = count;
-      over = part || total > ALONE_MOST;
+      over = *part || total > ALONE_MOST;
     } else {
       const bool uneven = count > UNEVEN && count > 4 * (total / team);
-      total = meetings.meet(count, part || uneven);
+      total = meetings.meet(count, *part || uneven);
       over = meetings.part || total < TEAM_LEAST || total > TEAM_MOST;
     }
     if (over && total > 0) {
