@@ -26,6 +26,7 @@ from ..vertex_values import source_ids
 from .found import NO_VERTEX, Found
 
 BLOCKS, THREADS = 8, 256  # a multiprocessor, a block
+MOST_COPIES = 4  # of the sums of PageRank, in memory
 
 
 def search(layered, depth_limit, predecessors, memory_limit, progress):
@@ -144,17 +145,31 @@ def scattering(layered, partitions, damping, out_weights, ranks, state):
     """A function that returns what a pass over all edges adds to `sums`, PageRank's edge method."""
     xp, wanted = layered.xp, range(len(layered.table))
     sample = xp.empty(0, layered.weight_dtype or np.float64)
+    copies = _copies() if xp is np else 0
+    kept = np.empty(copies * layered.num_vertices)
 
     def scatter(sums):
+        kept.fill(0)
+        totals = kept if copies else sums
         for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
             _launch(
                 layered, "sweep", "scatter", start, stop, origin, partitions.table, words,
                 partitions.sums, sample, layered.weighted, damping, out_weights, ranks, state,
-                sums,
+                totals,
             )  # fmt: skip
+        for part in range(copies):
+            sums += kept[part * sums.size : (part + 1) * sums.size]
         return sums
 
     return scatter
+
+
+def _copies():
+    """Of the sums, one for each thread of a CPU, which saves atomic additions; 0 for too many."""
+    import numba
+
+    threads = numba.get_num_threads()
+    return max(threads, 2) if threads <= MOST_COPIES else 0
 
 
 def _launch(layered, stem, entry, start, stop, *arguments):

@@ -101,6 +101,7 @@ def scatter(
     if state[3] != 0.0:
         return
     weights = words.view(sample.dtype)
+    copies = totals.size // ranks.size  # of the totals: a part has one for itself
     for partition in range(start, stop):
         first = table[partition, FIRST]
         for which in range(2):
@@ -109,13 +110,13 @@ def scatter(
             starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
                 table, partition, which, origin
             )
-            costs, (work, parts) = (
-                costs // (sample.itemsize // words.itemsize),
-                shared_work(rows, edges),
-            )
+            costs //= sample.itemsize // words.itemsize
+            work, parts = shared_work(rows, edges)
+            parts = copies if copies > 1 else parts
             for part in prange(parts):
                 low, high = part * work // parts, (part + 1) * work // parts
-                group = first_group(words, starts, rows, low)
+                own = ranks.size * part if copies > 1 else 0
+                group = first_group(words, starts, rows, low) if work else groups(rows)
                 while group < groups(rows):
                     edge, shift = first_edge(words, starts, group), GROUP * (group + 1)
                     if edge + shift - GROUP >= high:
@@ -126,7 +127,10 @@ def scatter(
                         place = np.uint64(first + row)
                         rank, leaving = damping * ranks[place], out_weights[place]
                         for at in range(max(edge, low - shift), min(after, high - shift)):
-                            neighbor = np.uint64(base + extract(words, neighbors, bits, at))
+                            to = np.uint64(own + base + extract(words, neighbors, bits, at))
                             weight = weights[np.uint64(costs + at)] if weighted else 1.0
-                            add_float_at(totals, neighbor, rank * (weight / leaving))
+                            if copies > 1:
+                                totals[to] += rank * (weight / leaving)
+                            else:
+                                add_float_at(totals, to, rank * (weight / leaving))
                         edge = after
