@@ -97,8 +97,7 @@ class InPlace:
 
     def __init__(self, layered):
         self.layered, self.xp, self.words = layered, layered.xp, layered.words
-        self._checked = layered.checked.copy()
-        self.table, self.sums = layered.on_device()
+        self.table, self.sums, self._checked = layered.on_device()
         self.partitions = self.nbytes = 0
 
     def sweep(self, wanted, *, forward_only=False, then=()):

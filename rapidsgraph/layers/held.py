@@ -76,18 +76,20 @@ class HeldEdges(NamedVertices):
         return self._store.words
 
     def on_device(self):
-        """(table, checksums found) where kernels run, kept for a list that stays as it is."""
-        is_checked = bool(self.checked.all())  # before the sums, which other threads may add to
-        table, sums = self.table, self.sums
+        """(table, checksums found, whether they were): where kernels run, the last on the host.
+
+        A run may add to the checksums, unless all are found: those are kept for the next runs.
+        """
+        checked = self.checked.copy()  # before the sums, which other threads may add to
+        is_checked, table, kept = bool(checked.all()), self.table, self._on_device
         if self.xp is np:
-            return table, sums if is_checked else sums.copy()
-        kept = self._on_device
+            return table, self.sums if is_checked else self.sums.copy(), checked
         if is_checked and kept is not None and kept[0] is table:
-            return kept[1:]
-        found = self.xp.asarray(table), self.xp.asarray(sums)
+            return *kept[1:], checked
+        found = self.xp.asarray(table), self.xp.asarray(self.sums)
         if is_checked:
             self._on_device = table, *found
-        return found
+        return *found, checked
 
     @property
     def mapped(self):
