@@ -3,6 +3,7 @@
 import enum
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -334,12 +335,17 @@ class Color(enum.Enum):
     RED = 1
 
 
+@pytest.mark.parametrize("path", ["edges.csv", Path("edges.csv")])
+def test_a_path_is_no_frame(path):
+    with pytest.raises(rg.GraphError, match=r"'edges.csv' is no edge frame; .*rg.read_edges\(path"):
+        rg.pagerank(path)
+
+
 @pytest.mark.parametrize(
     "thing, name",
     [
         (None, "NoneType"),
         ([(0, 1)], "list"),
-        ("edges.csv", "str"),
         (np.zeros((2, 2), int), "ndarray"),
         (pandas.Series([1, 2]), "Series"),
         (pandas.Index([1, 2]), "Index"),
