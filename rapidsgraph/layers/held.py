@@ -164,6 +164,7 @@ class HeldEdges(NamedVertices):
             return True
         if again or self._was_streamed:
             runtime, flags = import_cupy().cuda.runtime, READ_ONLY if self.is_mapped else 0
+            # Systems may refuse it, for files above all; then pinned buffers do, as at first.
             with contextlib.suppress(runtime.CUDARuntimeError):
                 if 2 * size < device.free_memory(np):
                     runtime.hostRegister(address, size, flags)
@@ -189,5 +190,5 @@ class HeldEdges(NamedVertices):
 def _unpin(address, _words):
     """`_words`, which are there, are kept until now."""
     runtime = import_cupy().cuda.runtime
-    with contextlib.suppress(runtime.CUDARuntimeError):
+    with contextlib.suppress(runtime.CUDARuntimeError):  # at the end of a process CUDA is gone
         runtime.hostUnregister(address)
