@@ -349,7 +349,7 @@ def test_vertices_without_edges(make_arrays):
         (b"0", r"source"),
         ([[0, 1]], r"source"),
         (np.zeros((1, 1), int), r"source"),
-        (object(), r"source"),
+        pytest.param(object(), r"source", id="object"),
         (pandas.DataFrame({"name": [0]}), r"^source: .*; rename 'name' to 'vertex' if that is it"),
     ],
     ids=repr,

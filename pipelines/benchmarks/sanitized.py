@@ -194,15 +194,15 @@ def codes(answer):
 
 def layers():
     """Layered edge lists with weights and without: built, saved, opened, searched and ranked."""
-    for columns, (root, *_) in searches().values():
-        for weight in (None, "weight"):
-            for directed in (True, False):
-                how = {"root": root, "weight": weight, "directed": directed}
-                same(columns, partial(of_layers, **how))
-                found = on_both(columns, partial(ranks_of_layers, **how))
-                on_cpu, on_gpu = found
-                for name, values in on_cpu.items():
-                    np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, err_msg=name)
+    cases = searches()
+    for case in ("hub", "no weight", "path, no weight", "lattice"):
+        columns, (root, *_) = cases[case]
+        for weight, directed in ((None, True), ("weight", False)):
+            how = {"root": root, "weight": weight, "directed": directed}
+            same(columns, partial(of_layers, **how))
+            on_cpu, on_gpu = on_both(columns, partial(ranks_of_layers, **how))
+            for name, values in on_cpu.items():
+                np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, err_msg=name)
 
 
 def both_lists(columns, folder, root, weight, directed):

@@ -129,11 +129,11 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
 #pragma unroll
                      for (int k = 0; k < BATCH; k++) {
                        reached[k] = distance[k] + (is[k] ? (double)s.weights[edge[k]] : 0.0);
-                       there[k] = is[k] ? distances[neighbor[k]] : -1.0;
+                       there[k] = is[k] ? distances[neighbor[k]] : 0.0;
                      }
 #pragma unroll
                      for (int k = 0; k < BATCH; k++) {
-                       if (there[k] != reached[k] || reached[k] == infinity) continue;
+                       if (!is[k] || there[k] != reached[k] || reached[k] == infinity) continue;
                        const long long row = group + place[k];
                        const bool fits =
                            tied ? there[k] == distance[k] && steps[row] + 1 == steps[neighbor[k]]

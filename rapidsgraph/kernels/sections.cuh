@@ -123,7 +123,7 @@ __device__ __forceinline__ void each_chunk(long long start, long long stop, long
 // Call visit(is, edge, group, place, value, neighbor), group + place being the row, for the edges
 // of one chunk whose rows are active(row), BATCH a lane at a time; value = load(row). Work is an
 // edge, or the 32nd part of a group: a chunk is CHUNK of it, wherever rows begin, so that neither
-// long rows nor many empty ones hold a warp up.
+// long rows nor many empty ones hold a warp up. Where is[k] is false, all others mean nothing.
 template <class Value, class Active, class Load, class Visit>
 __device__ __forceinline__ void each_edge(const Section &s, long long chunk, Active active,
                                           Load load, Visit visit) {
