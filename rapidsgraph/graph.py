@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from . import device, frames
-from .adjacency import MULTI_EDGES, both_ways, from_pairs, transposed
-from .errors import GraphError
-from .inputs import as_list, check_choice, checked_weights, labels_of, vertex_columns
+from . import device
+from .adjacency import both_ways, from_pairs, transposed
+from .edge_columns import check_policies, read_columns
+from .inputs import vertex_columns
 from .memory import build_bytes, check_fits
 from .named import NamedVertices
 from .names import name_vertices
@@ -116,43 +116,17 @@ class Graph(NamedVertices):
     def _load(
         self, edges, source, destination, weight, directed, multi_edges, self_loops, vertices
     ):
-        check_choice("multi_edges", multi_edges, MULTI_EDGES)
-        check_choice("self_loops", self_loops, ("keep", "drop"))
-        if directed not in (True, False):
-            raise GraphError(f"directed is {directed!r}; it can be True or False")
+        check_policies(directed, multi_edges, self_loops)
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
-        self._kind, edges = frames.opened(edges)
-        ends = [as_list(source), as_list(destination)]
-        if len(ends[0]) != len(ends[1]) or not ends[0]:
-            raise GraphError(
-                f"source names {len(ends[0])} columns and destination {len(ends[1])}; "
-                "both ends are named by as many"
-            )
-        if ends == [["source"], ["destination"]]:
-            more = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
-            frames.check_ends(edges, more)
-        columns = [
-            [frames.column(edges, name, what) for name in names]
-            for what, names in zip(("source", "destination"), ends)
-        ]
-        lengths = {len(values) for values in columns[0] + columns[1]}
-        if len(lengths) > 1:
-            raise GraphError(f"columns have different lengths: {sorted(lengths)}")
-        self._rows = lengths.pop()
-        self.xp = frames.module_of(columns[0] + columns[1])
-        weights = None if weight is None else frames.column(edges, weight, "weight")
-        self._weights = None if weights is None else checked_weights(weights, weight, self.xp)
-        if self._weights is not None and len(self._weights) != self._rows:
-            raise GraphError(f"weights are {len(self._weights)}, rows {self._rows}")
-        self._labels, self._own = labels_of(*ends), [a != b for a, b in zip(*ends)]
-        self.source_columns, self._text_types = ends[0], {}
-        for label, name in zip(self._labels, ends[0]):
-            for column in (label, "predecessor" + label.removeprefix("vertex")):
-                self._text_types[column] = frames.text_type(edges, name)
-        extra = vertex_columns(vertices, len(ends[0]), self._labels, self.xp)
+        columns = read_columns(edges, source, destination, weight, multi_edges)
+        self._rows, self._weights, self.xp = columns.rows, columns.weights, columns.xp
+        self._name_as(columns)
+        extra = vertex_columns(vertices, len(columns.sources), self._labels, self.xp)
         # How many vertices there are is known once they are named; until then, what is sure.
         self._check_memory(len(extra) if isinstance(extra, range) else 0)
-        self.names, *self._ends = name_vertices(*columns, extra, self._labels, self.xp)
+        self.names, *self._ends = name_vertices(
+            columns.sources, columns.destinations, extra, self._labels, self.xp
+        )
         self._check_memory(self.num_vertices)
 
     def _check_memory(self, vertices):

@@ -21,6 +21,11 @@ class NamedVertices:
 
     _attributes = ("names", "xp", "_kind", "_labels", "_own", "_text_types", "source_columns")
 
+    def _name_as(self, columns):
+        """Name vertices in the manner of EdgeColumns."""
+        self._kind, self._labels, self._own = columns.kind, columns.labels, columns.own
+        self.source_columns, self._text_types = columns.source_columns, columns.text_types
+
     def _take_names(self, other):
         """Name vertices as another does."""
         for name in self._attributes:

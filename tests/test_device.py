@@ -217,7 +217,7 @@ def test_arguments_that_the_kernel_does_not_take():
         device._bind("build", "translate", (3, names, low, table, np.zeros(6, np.int32)[::2]))
     floats, doubles = np.zeros(3, np.float32), np.zeros(3)
     with pytest.raises(TypeError, match="new_weights is float, not contiguous double"):
-        arguments = [0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
+        arguments = [0, 0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
         arguments += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
         device._bind("rank", "arrange", arguments)
 

@@ -229,9 +229,9 @@ def _iterate(run, report):
         count = min(run.batch, run.max_iterations - iterations)
         arrived.fill(0)
         device.launch(
-            "rank", "iterate", count, run.tolerance, run.damping, vertices, idle, rows.long_rows,
-            rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot, rows.chunk_rows,
-            rows.chunk_offsets, rows.row_offsets, rows.slice_offsets, rows.neighbors,
+            "rank", "iterate", count, run.tolerance, run.damping, vertices, vertices, idle,
+            rows.long_rows, rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot,
+            rows.chunk_rows, rows.chunk_offsets, rows.row_offsets, rows.slice_offsets, rows.neighbors,
             rows.weights, rows.weights.size > 0, rows.slots, rows.slots.size > 0,
             rows.inverse_weights, restart, restart.size, share, share.size, contributions, ranks,
             chunk_sums, arrivals, partials, arrived, state,

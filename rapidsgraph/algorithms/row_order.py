@@ -63,7 +63,6 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     value_type : numpy.float32 or numpy.float64
     """
     xp = device.array_module(lists.neighbors)
-    vertices = out_weights.size
     degrees = xp.diff(lists.offsets)
     # Among equals those with out-edges first: what is gathered lies together, and rows without
     # any edge come last of all.
@@ -71,7 +70,17 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     idle = int(((degrees == 0) & (out_weights == 0)).sum())
     order = _near_together(order, idle, degrees, lists, xp)
     slots, slot_of, hot = _slots(order, out_degrees, lists.neighbors.size, value_type, xp)
-    lengths = degrees[order]
+    return laid_out(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot)
+
+
+def laid_out(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot):
+    """The layout of some rows, the last `idle` of `order` without an edge.
+
+    Row r's contribution lives at slots[r] (r, if empty), vertex v's at slot_of[v], of which there
+    may be more than rows.
+    """
+    xp, vertices = device.array_module(lists.neighbors), order.size
+    lengths = xp.diff(lists.offsets)[order]
     # Counts by threshold of a descending array: where its negative passes the threshold.
     on_gpu = xp is not np
     long_rows, *choices = (
@@ -98,9 +107,9 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     neighbors = xp.empty(int(slice_offsets[-1]), xp.int32)
     new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
     device.launch(
-        "rank", "arrange", vertices, whole_rows, order, slot_of, lists.offsets, lists.neighbors,
-        weights, weighted, row_offsets, slice_offsets, neighbors,
-        new_weights, size=32 * vertices,
+        "rank", "arrange", vertices, slot_of.size, whole_rows, order, slot_of, lists.offsets,
+        lists.neighbors, weights, weighted, row_offsets, slice_offsets, neighbors, new_weights,
+        size=32 * vertices,
     )  # fmt: skip
     out = out_weights[order]
     inverse = xp.where(out > 0, 1.0 / xp.where(out > 0, out, 1.0), 0.0).astype(value_type)

@@ -224,8 +224,17 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
 
 def paths(graph, ids, cutoff=math.inf, predecessors=True, pulls=True):
     """Weighted shortest paths from int32 `ids`; with `pulls` predecessors by in-neighbors."""
+    distances = graph.xp.full(graph.num_vertices, math.inf)
+    distances[ids] = 0.0
+    found = Found(distances, graph.xp.empty(0, np.int32), extend(graph, ids, distances, cutoff))
+    if predecessors:
+        found.predecessors = _predecessors(graph, ids, distances, pulls)
+    return found
+
+
+def extend(graph, ids, distances, cutoff=math.inf):
+    """Lower `distances` along all ways from int32 `ids`, whose own are known; how many rounds."""
     xp, vertices, lists = graph.xp, graph.num_vertices, graph.outgoing
-    distances = xp.full(vertices, math.inf)
     counts, arrived, state = _meeting(xp)
     step = graph.kept("step", lambda: _first_step(lists, xp))
     device.launch(
@@ -235,10 +244,7 @@ def paths(graph, ids, cutoff=math.inf, predecessors=True, pulls=True):
         counts, arrived, xp.full(3, math.inf), state,
         size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
     )  # fmt: skip
-    found = Found(distances, xp.empty(0, xp.int32), _rounds(state))
-    if predecessors:
-        found.predecessors = _predecessors(graph, ids, distances, pulls)
-    return found
+    return _rounds(state)
 
 
 def _predecessors(graph, ids, distances, pulls):

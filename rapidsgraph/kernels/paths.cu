@@ -1,9 +1,11 @@
 // Shortest paths by weight.
 //
-// Means: distances[v] = the least sum of weights of a way from a source to v, all in one
-//   cooperative launch; then the smallest vertex before v on such a way, among those nearer.
-// Requires: weights finite and not negative; distances set to infinity and predecessors to the
-//   largest int before, counts, stamps and arrived to 0, lowest to infinity.
+// Means: distances[v] = the least of a source's distance and the sum of weights of a way from it
+//   to v, all in one cooperative launch; then the smallest vertex before v on such a way, among
+//   those nearer.
+// Requires: weights finite and not negative; distances of sources set, others to infinity or to
+//   what is known already, predecessors to the largest int before, counts, stamps and arrived to 0,
+//   lowest to infinity.
 // Reference: Davidson, Baxter, Garland, Owens 2014 (near and far queue).
 
 #include "frontier.cuh"
@@ -56,8 +58,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                     far_lengths + split % 3};
   };
 
-  STRIDE(place, source_count) distances[sources[place]] = 0.0;
-  grid_barrier(arrived, ++barriers);
   {
     Next next = begin_round();
     next.take_all(sources, source_count);

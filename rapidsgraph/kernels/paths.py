@@ -45,7 +45,6 @@ def paths(
     waiting = stamps  # 1: in the near queue, 2: in the far one, 4: expanded before, by bits
     head, tail, parked = np.uint64(0), np.uint64(0), np.uint64(0)
     for place in range(source_count):
-        distances[sources[place]] = 0.0
         near[tail] = sources[place]
         waiting[sources[place]] = 1
         tail += ONE

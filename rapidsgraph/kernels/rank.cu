@@ -199,9 +199,9 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
 }
 
 // Copy lists from (offsets, neighbors) by destination into that layout.
-extern "C" __global__ void arrange(long long vertices, long long whole_rows, const int *order,
-                                   const int *slots, const long long *offsets, const int *neighbors,
-                                   const value_t *weights, long long weighted,
+extern "C" __global__ void arrange(long long vertices, long long places, long long whole_rows,
+                                   const int *order, const int *slots, const long long *offsets,
+                                   const int *neighbors, const value_t *weights, long long weighted,
                                    const long long *row_offsets, const long long *slice_offsets,
                                    int *new_neighbors, value_t *new_weights) {
   const int lane = threadIdx.x % WARP;
@@ -224,7 +224,7 @@ extern "C" __global__ void arrange(long long vertices, long long whole_rows, con
     const long long to = slice_offsets[slice] + lane;
     const long long width = (slice_offsets[slice + 1] - slice_offsets[slice]) / WARP;
     for (long long k = 0; k < width; k++) {
-      new_neighbors[to + k * WARP] = k < length ? slots[neighbors[from + k]] : (int)vertices;
+      new_neighbors[to + k * WARP] = k < length ? slots[neighbors[from + k]] : (int)places;
       if (weighted) new_weights[to + k * WARP] = k < length ? weights[from + k] : (value_t)0;
     }
   }
@@ -286,8 +286,8 @@ __device__ __forceinline__ int turns(int length, int lane) {
 
 template <bool WEIGHTED>
 __device__ __forceinline__ void iterate_rows(
-    long long iterations, double tolerance, double damping, int vertices, int idle, int long_rows,
-    int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows,
+    long long iterations, double tolerance, double damping, int vertices, int places, int idle,
+    int long_rows, int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows,
     const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
     const int *neighbors, const value_t *weights, const int *slots, bool slotted,
     const value_t *inverse_weights, const double *restart, bool restarts, const double *share,
@@ -311,8 +311,8 @@ __device__ __forceinline__ void iterate_rows(
 
   for (long long barrier = 1; barrier <= iterations && converged == 0.0; barrier++) {
     const int parity = (long long)done & 1;
-    const value_t *old_contributions = contributions + parity * (vertices + 1ll);
-    value_t *new_contributions = contributions + (1 - parity) * (vertices + 1ll);
+    const value_t *old_contributions = contributions + parity * (places + 1ll);
+    value_t *new_contributions = contributions + (1 - parity) * (places + 1ll);
     const double base = restart[0] + mass * share[0];
     for (int slot = threadIdx.x; slot < hot; slot += blockDim.x)
       hot_contributions[slot] = old_contributions[slot];
@@ -420,16 +420,15 @@ __device__ __forceinline__ void iterate_rows(
         for (int j = 0; j < 2 * SIDE; j++)
           neighbor[j] = k + j % 2 < width[j / 2]
                             ? __ldcs(neighbors + begin[j / 2] + (k + j % 2) * WARP)
-                            : vertices;
+                            : places;
 #pragma unroll
         for (int j = 0; j < 2 * SIDE; j++) {
-          value[j] = neighbor[j] == vertices ? (value_t)0
-                     : neighbor[j] < hot     ? hot_contributions[neighbor[j]]
-                                             : old_contributions[neighbor[j]];
+          value[j] = neighbor[j] == places ? (value_t)0
+                     : neighbor[j] < hot   ? hot_contributions[neighbor[j]]
+                                           : old_contributions[neighbor[j]];
           if (WEIGHTED)
-            weight[j] = neighbor[j] == vertices
-                            ? (value_t)0
-                            : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
+            weight[j] = neighbor[j] == places ? (value_t)0
+                                              : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
         }
 #pragma unroll
         for (int j = 0; j < 2 * SIDE; j++)
@@ -471,26 +470,27 @@ __device__ __forceinline__ void iterate_rows(
 }
 
 // Up to `iterations` iterations in one cooperative launch. contributions holds two buffers of
-// vertices + 1 values; iteration i reads buffer i % 2. partials holds two buffers of two values
-// a block. arrived (one) and arrivals (one a long row) are zero before. The last `idle` rows have
-// no edge, so all of them have one rank, state[4], and none is stored; that needs one restart and
-// one share for all.
+// places + 1 values, the last of them 0; iteration i reads buffer i % 2. There are as many places
+// as vertices, or more, where the rows are only some of a graph's. partials holds two buffers of
+// two values a block. arrived (one) and arrivals (one a long row) are zero before. The last `idle`
+// rows have no edge, so all of them have one rank, state[4], and none is stored; that needs one
+// restart and one share for all.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     iterate(long long iterations, double tolerance, double damping, long long vertices,
-            long long idle, long long long_rows, long long whole_rows, long long narrow_slices,
-            long long chunks, long long hot, const int *chunk_rows, const int *chunk_offsets,
-            const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
-            const value_t *weights, long long weighted, const int *slots, long long slotted,
-            const value_t *inverse_weights, const double *restart, long long restarts,
-            const double *share, long long shares, value_t *contributions, value_t *ranks,
-            double *chunk_sums, int *arrivals, double *partials, unsigned long long *arrived,
-            double *state) {
-#define RUN(WEIGHTED)                                                                           \
-  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, idle, long_rows, whole_rows, \
-                         narrow_slices, chunks, hot, chunk_rows, chunk_offsets, row_offsets,    \
-                         slice_offsets, neighbors, weights, slots, slotted, inverse_weights,    \
-                         restart, restarts > 1, share, shares > 1, contributions, ranks,        \
-                         chunk_sums, arrivals, partials, arrived, state)
+            long long places, long long idle, long long long_rows, long long whole_rows,
+            long long narrow_slices, long long chunks, long long hot, const int *chunk_rows,
+            const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
+            const int *neighbors, const value_t *weights, long long weighted, const int *slots,
+            long long slotted, const value_t *inverse_weights, const double *restart,
+            long long restarts, const double *share, long long shares, value_t *contributions,
+            value_t *ranks, double *chunk_sums, int *arrivals, double *partials,
+            unsigned long long *arrived, double *state) {
+#define RUN(WEIGHTED)                                                                              \
+  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, places, idle, long_rows,        \
+                         whole_rows, narrow_slices, chunks, hot, chunk_rows, chunk_offsets,        \
+                         row_offsets, slice_offsets, neighbors, weights, slots, slotted,           \
+                         inverse_weights, restart, restarts > 1, share, shares > 1, contributions, \
+                         ranks, chunk_sums, arrivals, partials, arrived, state)
   if (weighted)
     RUN(true);
   else

@@ -244,6 +244,7 @@ def spread(vertices, offsets, neighbors, labels, new_labels):
 @parallel
 def arrange(
     vertices,
+    places,
     whole_rows,
     order,
     slots,
@@ -272,7 +273,7 @@ def arrange(
             if weighted:
                 new_weights[to + k * step] = weights[begin + k]
         for k in range(length, width):
-            new_neighbors[to + k * step] = vertices
+            new_neighbors[to + k * step] = places
             if weighted:
                 new_weights[to + k * step] = 0
     for row in range(vertices, whole_rows + (vertices - whole_rows + WARP - 1) // WARP * WARP):
@@ -280,7 +281,7 @@ def arrange(
         for place in range(
             slice_offsets[cut] + (row - whole_rows) % WARP, slice_offsets[cut + 1], WARP
         ):
-            new_neighbors[place] = vertices
+            new_neighbors[place] = places
             if weighted:
                 new_weights[place] = 0
 
@@ -309,6 +310,7 @@ def iterate(
     tolerance,
     damping,
     vertices,
+    places,
     idle,
     long_rows,
     whole_rows,
@@ -346,10 +348,8 @@ def iterate(
             return
         parity = int(state[0]) % 2
         mass = state[2]
-        old_contributions = contributions[parity * (vertices + 1) : (parity + 1) * (vertices + 1)]
-        new_contributions = contributions[
-            (1 - parity) * (vertices + 1) : (2 - parity) * (vertices + 1)
-        ]
+        old_contributions = contributions[parity * (places + 1) : (parity + 1) * (places + 1)]
+        new_contributions = contributions[(1 - parity) * (places + 1) : (2 - parity) * (places + 1)]
         for part_ in prange(parts):
             part = np.int64(part_)
             first = _unit_at(work * part // parts, whole_rows, slices, row_offsets, slice_offsets)
