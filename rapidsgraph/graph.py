@@ -14,6 +14,7 @@ import numpy as np
 from . import device
 from .adjacency import both_ways, from_pairs, transposed
 from .edge_columns import check_policies, read_columns
+from .frames import is_dask
 from .inputs import vertex_columns
 from .memory import build_bytes, check_fits
 from .named import NamedVertices
@@ -89,6 +90,13 @@ class Graph(NamedVertices):
     >>> graph.num_vertices, graph.num_edges, graph.report.rows_merged
     (3, 2, 1)
     """
+
+    def __new__(cls, edges=None, *arguments, **options):
+        if not is_dask(edges):
+            return super().__new__(cls)
+        from .distributed import PartitionedGraph
+
+        return PartitionedGraph(edges, *arguments, **options)
 
     def __init__(
         self,

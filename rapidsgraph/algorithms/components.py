@@ -13,11 +13,13 @@ from .. import device
 from ..adjacency import rows_of
 from ..graph import as_graph
 from ..memory import check_fits, estimate_memory
+from .spreading import spreads
 
 FIRST = 2  # neighbors of every vertex that are linked before the largest tree is guessed
 SAMPLE = 1024  # vertices whose trees are looked at for that
 
 
+@spreads
 def connected_components(graph):
     """Label weakly connected components.
 

@@ -31,34 +31,46 @@ MOST_COPIES = 4  # of the sums of PageRank, in memory
 
 def search(layered, depth_limit, predecessors, memory_limit, progress):
     """BFS from the root, as `Found`, by vertex id."""
-    xp, vertices, starts = layered.xp, layered.num_vertices, layered.layer_starts
-    last = min(depth_limit, layered.depth)
-    reached = int(starts[last + 1])
-    parents = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
-    on_device, layered.last_run = layered.starts_on_device, Run(0, 0, 0)
+    xp, last = layered.xp, min(depth_limit, layered.depth)
+    parents = xp.full(layered.num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    layered.last_run = Run(0, 0, 0)
     if not predecessors:
-        what, reserved, limit = needs(layered, "bfs", "BFS", memory_limit)
-        if limit is not None and limit < reserved:
-            raise NotEnoughMemory(what, reserved, limit, "memory_limit")
+        check_vertices_fit(layered, "bfs", "BFS", memory_limit)
     else:
-        end = int(starts[last])  # what leaves the last layer leads nowhere new
-        wanted = layered.partitions_before(end, forward_only=True)
+        wanted = forward_partitions(layered, last)
         with feeding(layered, "bfs", "BFS", memory_limit, again=False) as partitions:
             with reporter(progress, "BFS", wanted.size) as report:
-                for start, stop, origin, words in partitions.sweep(
-                    wanted.tolist(), forward_only=True
-                ):
-                    _launch(
-                        layered, "sweep", "find_parents", start, stop, origin, partitions.table,
-                        words, partitions.sums, starts.size - 1, on_device, end, parents,
-                    )  # fmt: skip
-                    report(partitions.partitions, "partitions")
+                find_parents(layered, partitions, last, parents, report)
             finish(layered, partitions, int(wanted.size > 0))
+    return levels(layered, last, parents)
+
+
+def forward_partitions(layered, last):
+    """Numbers of the partitions whose edges lead from a layer before `last` to a later one."""
+    return layered.partitions_before(int(layered.layer_starts[last]), forward_only=True)
+
+
+def find_parents(layered, partitions, last, parents, report):
+    """Lower `parents` to the place before each, in a pass over those partitions."""
+    starts, wanted = layered.layer_starts, forward_partitions(layered, last)
+    end = int(starts[last])  # what leaves the last layer leads nowhere new
+    for start, stop, origin, words in partitions.sweep(wanted.tolist(), forward_only=True):
+        _launch(
+            layered, "sweep", "find_parents", start, stop, origin, partitions.table, words,
+            partitions.sums, starts.size - 1, layered.starts_on_device, end, parents,
+        )  # fmt: skip
+        report(partitions.partitions, "partitions")
+
+
+def levels(layered, last, parents):
+    """Layers up to `last` and parents (by place, or none) as `Found`, by vertex id."""
+    xp, vertices, starts = layered.xp, layered.num_vertices, layered.layer_starts
     distances = xp.empty(vertices, xp.int32)
     before = xp.empty_like(parents)
     device.launch(
-        "layers", "name_levels", vertices, reached, last + 1, on_device, layered.order,
-        predecessors, parents, distances, before, size=vertices,
+        "layers", "name_levels", vertices, int(starts[last + 1]), last + 1,
+        layered.starts_on_device, layered.order, parents.size > 0, parents, distances, before,
+        size=vertices,
     )  # fmt: skip
     return Found(distances, before, last + 1)
 
@@ -72,24 +84,33 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
     stamps[0] = 0
     before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     with feeding(layered, "sssp", "SSSP", memory_limit) as partitions:
-        sweeps = _Sweeps(layered, partitions, progress)
+        sweeps = Sweeps(layered, partitions, progress)
         rounds = sweeps.run("relax", stamps, cutoff, distances)
         if predecessors:
             sweeps.look_back(distances, stamps, False, before)
-            open_ends = (before == NO_VERTEX) & (distances < math.inf)
-            open_ends[0] = False
-            if bool(open_ends.any()):  # only edges that add nothing lead there
+            open_ends = ends_without(before, distances)
+            if bool(open_ends.any()):
                 steps = xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0))
                 stamps[...] = xp.where(open_ends, np.int32(-1), np.int32(0))
                 sweeps.run("relax_ties", stamps, distances, steps)
                 sweeps.look_back(distances, steps, True, before)
         finish(layered, partitions, sweeps.passes)
     del stamps
-    before = _by_id(layered, before) if predecessors else before
-    return Found(_by_id(layered, distances), before, rounds)
+    before = by_id(layered, before) if predecessors else before
+    return Found(by_id(layered, distances), before, rounds)
 
 
-class _Sweeps:
+def ends_without(before, distances):
+    """Where no vertex was found before one that is reached: only edges that add nothing lead there.
+
+    All are by place.
+    """
+    open_ends = (before == NO_VERTEX) & (distances < math.inf)
+    open_ends[0] = False  # the root
+    return open_ends
+
+
+class Sweeps:
     """Passes over the partitions that the root reaches, until nothing changes."""
 
     def __init__(self, layered, partitions, progress):
@@ -97,13 +118,17 @@ class _Sweeps:
         self.reached = layered.partitions_before(int(layered.layer_starts[-1]))
         self.passes = 0
 
-    def run(self, entry, stamps, *values):
-        """Rounds of `relax` or `relax_ties`; how many there were."""
+    def run(self, entry, stamps, *values, everywhere=True):
+        """Rounds of `relax` or `relax_ties`; how many there were.
+
+        At first over all partitions, which saves a look at them, or where a row waits.
+        """
         layered, xp = self.layered, self.layered.xp
         count, step = len(layered.table), layered.step if entry == "relax" else math.inf
         relaxed, done = (xp.zeros(size, xp.int32) for size in (layered.num_vertices, count))
         arrived, state = xp.zeros(1, xp.uint64), xp.zeros(2, xp.int64)
-        wanted = self.reached
+        waiting = layered, self.partitions, self.reached, stamps, relaxed, done
+        wanted = self.reached if everywhere else _where_rows_wait(*waiting)
         while wanted.size:
             for start, stop, given in self._sweep(wanted):
                 arrived.fill(0)
@@ -113,13 +138,7 @@ class _Sweeps:
                     cooperative=True,
                 )  # fmt: skip
             self.partitions.finish()  # rows of what is damaged would wait for ever
-            changed = xp.zeros(count, xp.int32)
-            device.launch(
-                "relax", "find_changed", 0, count, self.partitions.table, stamps, relaxed, done,
-                changed, size=layered.num_vertices,
-            )  # fmt: skip
-            changed = changed.get() if device.is_on_gpu(changed) else changed
-            wanted = self.reached[changed[self.reached] != 0]
+            wanted = _where_rows_wait(*waiting)
         return int(state[0])
 
     def look_back(self, distances, steps, tied, before):
@@ -139,6 +158,17 @@ class _Sweeps:
             for start, stop, origin, words in partitions.sweep(wanted.tolist()):
                 yield start, stop, (origin, partitions.table, words, partitions.sums, sample)
                 report(partitions.partitions - already, "partitions")
+
+
+def _where_rows_wait(layered, partitions, reached, stamps, relaxed, done):
+    """Those partitions of `reached` with a row that was lowered since it was relaxed."""
+    changed = layered.xp.zeros(done.size, layered.xp.int32)
+    device.launch(
+        "relax", "find_changed", 0, done.size, partitions.table, stamps, relaxed, done, changed,
+        size=layered.num_vertices,
+    )  # fmt: skip
+    changed = changed.get() if device.is_on_gpu(changed) else changed
+    return reached[changed[reached] != 0]
 
 
 def scattering(layered, partitions, damping, out_weights, ranks, state):
@@ -190,6 +220,13 @@ def needs(layered, algorithm, title, memory_limit):
     return what, vertices * ALGORITHMS[algorithm][0], limit
 
 
+def check_vertices_fit(layered, algorithm, title, memory_limit):
+    """Raise NotEnoughMemory where arrays by vertex alone are more than the limit."""
+    what, reserved, limit = needs(layered, algorithm, title, memory_limit)
+    if limit is not None and limit < reserved:
+        raise NotEnoughMemory(what, reserved, limit, "memory_limit")
+
+
 @contextlib.contextmanager
 def feeding(layered, algorithm, title, memory_limit, again=True):
     """The feed of a run; closed at the end."""
@@ -216,7 +253,7 @@ def check_limit(graph, memory_limit):
         )
 
 
-def _by_id(layered, values):
+def by_id(layered, values):
     """Values by place, by id."""
     found = layered.xp.empty_like(values)
     found[layered.order] = values

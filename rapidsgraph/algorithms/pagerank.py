@@ -27,6 +27,7 @@ from ..memory import check_fits, estimate_memory
 from ..progress import reporter
 from ..vertex_values import values_by_id
 from . import layered, row_order
+from .spreading import spreads
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 PRECISIONS = {"double": np.float64, "single": np.float32}
@@ -34,6 +35,7 @@ PARTS = 64  # of the vertices, with a partial sum each, on a CPU
 SHORT, LONG = 32, 1024  # method warp: a thread, a warp or a block sums a list up to or past these
 
 
+@spreads
 def pagerank(
     graph,
     *,
@@ -106,7 +108,7 @@ def pagerank(
     1      b    0.4635
     2      c    0.0500
     """
-    _check(damping, tolerance, max_iterations, method, precision, launch)
+    check_parameters(damping, tolerance, max_iterations, method, precision, launch)
     is_layered = isinstance(graph, LayeredEdgeList)
     if is_layered and method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
@@ -417,7 +419,7 @@ def sink_shares(graph, dangling):
     return vertex_shares(graph, dangling, "dangling")
 
 
-def _check(damping, tolerance, max_iterations, method, precision, launch):
+def check_parameters(damping, tolerance, max_iterations, method, precision, launch):
     for name, value, most in (("damping", damping, 1), ("tolerance", tolerance, math.inf)):
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= most:
             raise GraphError(f"{name} is {value!r}; it must be a number from 0 to {most}")

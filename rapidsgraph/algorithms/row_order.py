@@ -66,7 +66,7 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     degrees = xp.diff(lists.offsets)
     # Among equals those with out-edges first: what is gathered lies together, and rows without
     # any edge come last of all.
-    order = _descending(2 * degrees + (out_weights > 0), xp)
+    order = descending(2 * degrees + (out_weights > 0), xp)
     idle = int(((degrees == 0) & (out_weights == 0)).sum())
     order = _near_together(order, idle, degrees, lists, xp)
     slots, slot_of, hot = _slots(order, out_degrees, lists.neighbors.size, value_type, xp)
@@ -156,7 +156,7 @@ def _slots(order, out_degrees, gathers, value_type, xp):
     most = min(vertices, HOT_BYTES // np.dtype(value_type).itemsize)
     if xp is np or not gathers:
         return none, slot_of, 0
-    by_use = _descending(out_degrees, xp)
+    by_use = descending(out_degrees, xp)
     best = float(out_degrees[by_use[:most]].sum()) / gathers
     same = float(out_degrees[order[:most]].sum()) / gathers
     if best < HOT_SHARE:
@@ -167,7 +167,7 @@ def _slots(order, out_degrees, gathers, value_type, xp):
     return slot_of[order], slot_of, most
 
 
-def _descending(degrees, xp):
+def descending(degrees, xp):
     """Vertices by descending degree, int32; stable, so near vertices stay near."""
     return xp.argsort(-degrees, kind="stable").astype(xp.int32)
 

@@ -11,6 +11,7 @@ from ..adjacency import count_later, rows_of, simplified, without_direction
 from ..graph import Graph
 from ..inputs import check_choice
 from ..memory import check_fits, estimate_memory
+from .spreading import spreads
 
 METHODS = ("auto", "gpuscan")
 MERGED = 16  # neighbors of all vertices: up to so many, lists are merged as they are
@@ -20,6 +21,7 @@ SLOTS, MOST_SLOTS = 512, 8192
 WARPS = 8  # of a block that count_some runs in
 
 
+@spreads
 def structural_similarity(graph, *, method="auto"):
     """How similar the ends of every edge are.
 

@@ -25,6 +25,7 @@ from ..memory import check_fits, estimate_memory
 from ..vertex_values import source_ids
 from . import layered
 from .found import NO_VERTEX, Found
+from .spreading import spreads
 
 LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in traverse.cu
 PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
@@ -32,6 +33,7 @@ PORTION = 2**22  # arcs looked at together, where edges that add nothing are sou
 SAMPLE = 2**16  # weights that are looked at for the first step
 
 
+@spreads
 def bfs(
     graph,
     source=None,
@@ -106,6 +108,7 @@ def bfs(
     return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
 
 
+@spreads
 def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """Single-source shortest paths: distances in weight.
 
@@ -261,14 +264,14 @@ def _predecessors(graph, ids, distances, pulls):
     open_ends = ~rooted & (distances < math.inf)
     if bool(open_ends.any()):
         # Only edges that add nothing lead there: the fewest of them, from what has a predecessor.
-        level = _ties(graph.outgoing, distances, open_ends, xp)
+        level = ties(graph.outgoing, distances, open_ends, xp)
         near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
         found = xp.where(open_ends, near.predecessors, found)
     return found
 
 
 @dataclass
-class _Ties:
+class Ties:
     """As much of a Graph as `search` needs."""
 
     xp: object
@@ -283,7 +286,7 @@ class _Ties:
         return self.outgoing.neighbors.size
 
 
-def _ties(lists, distances, open_ends, xp):
+def ties(lists, distances, open_ends, xp):
     """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
     rows, kept = rows_of(lists), []
     for start in range(0, rows.size, PORTION):
@@ -295,7 +298,7 @@ def _ties(lists, distances, open_ends, xp):
         kept.append(start + xp.flatnonzero(keep))
     keep = xp.concatenate(kept)
     offsets = xp.searchsorted(rows[keep], xp.arange(distances.size + 1, dtype=xp.int32))
-    return _Ties(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
+    return Ties(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
 
 
 def _first_step(lists, xp):
@@ -334,7 +337,7 @@ def _rounds(state):
 
 def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
-    _check_columns(graph, predecessors)
+    check_columns(graph, predecessors)
     ids = source_ids(graph, source)
     needed = estimate_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
@@ -343,11 +346,11 @@ def _prepared(graph, source, predecessors, algorithm, title):
 
 
 def _prepare_layered(graph, source, predecessors):
-    _check_columns(graph, predecessors)
+    check_columns(graph, predecessors)
     layered.check_root(graph, source)
 
 
-def _check_columns(graph, predecessors):
+def check_columns(graph, predecessors):
     if not isinstance(predecessors, (bool, np.bool_)):
         raise GraphError(f"predecessors is {predecessors!r}; it can be True or False")
     graph.check_room("distance", *graph.end_columns("predecessor").values())

@@ -27,8 +27,11 @@ def kind_of(frame):
         Not a frame; the message says what would be.
     """
     library = library_of(frame)
-    if library in ("dask", "dask_expr", "dask_cudf"):
-        raise GraphError("Dask frames are not supported yet; call .compute() on it first")
+    if is_dask(frame):
+        raise GraphError(
+            "a Dask frame is for Graph, pagerank, bfs, sssp, connected_components, "
+            "structural_similarity and scan; for all else call .compute() on it first"
+        )
     if library == "polars" and hasattr(frame, "collect"):
         raise GraphError("a lazy Polars frame has no rows yet; call .collect() on it first")
     if isinstance(frame, Mapping):
@@ -57,6 +60,11 @@ def kind_of(frame):
 def library_of(values):
     """The name of the package that a frame's, Series' or array's type belongs to."""
     return type(values).__module__.split(".")[0].lstrip("_")
+
+
+def is_dask(frame):
+    """Whether a frame or Series is one of Dask."""
+    return library_of(frame) in ("dask", "dask_expr", "dask_cudf")
 
 
 def opened(frame):

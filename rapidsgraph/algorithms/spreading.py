@@ -1,0 +1,28 @@
+"""Which calls are for several partitions: those of a Dask frame, or of what was built of one.
+
+Algorithms never import Dask. `spreads` hands such a call to the function of the same name in
+`distributed`, which is imported then.
+"""
+
+import functools
+import importlib
+
+from ..frames import is_dask
+
+
+def is_spread(graph):
+    """Whether a graph, list or frame is in several partitions."""
+    return is_dask(graph) or getattr(type(graph), "is_spread", False)
+
+
+def spreads(function):
+    """Have a function of a graph also take a Dask frame, and give one."""
+
+    @functools.wraps(function)
+    def choose(graph, *arguments, **options):
+        if not is_spread(graph):
+            return function(graph, *arguments, **options)
+        distributed = importlib.import_module("rapidsgraph.distributed")
+        return getattr(distributed, function.__name__)(graph, *arguments, **options)
+
+    return choose

@@ -1,0 +1,21 @@
+"""Graphs in several partitions: the same calls on Dask frames. Imported when one is given.
+
+`engine.py` runs tasks on the active Dask client, or here; `partitioned.py` builds a graph whose
+parts (`parts.py`) stay on their workers, with names by `naming.py`. What the algorithms do with
+them is in a file for each family; results are Dask frames.
+"""
+
+from .partitioned import PartitionedGraph
+from .ranks import pagerank
+from .searches import bfs, connected_components, sssp
+from .similar import scan, structural_similarity
+
+__all__ = [
+    "PartitionedGraph",
+    "bfs",
+    "connected_components",
+    "pagerank",
+    "scan",
+    "sssp",
+    "structural_similarity",
+]

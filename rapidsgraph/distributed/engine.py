@@ -1,0 +1,130 @@
+"""Where tasks run: on the workers of the active Dask client, or here where there is none.
+
+Means: `submit` gives a task at once, which other tasks take as an argument; `results` waits.
+Requires: functions of modules, whose arguments and results are not changed by anyone: what a dead
+  worker held is computed again from the same arguments.
+Reference: flox (the same chunk and combine functions, eager and on Dask).
+
+On a cluster tasks are futures, and what they give stays where it was computed until another task
+needs it. A task may name the worker that it belongs to; another takes it over if that one is gone.
+"""
+
+import sys
+import uuid
+
+FAN_IN = 4  # of a tree of combinations
+
+
+def engine_of(client=None):
+    """The engine of a Dask client: the one given, or the active one, or none."""
+    client = client or _active_client()
+    return Here() if client is None else There(client)
+
+
+def _active_client():
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import get_client
+
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+class _Done:
+    """A task that has run."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Here:
+    """Tasks run one after the other in this thread, when they are submitted."""
+
+    client, workers = None, (None,)
+
+    def submit(self, function, *arguments, name, at=None):
+        """A task; `at` is the place of a worker among `workers`."""
+        return _Done(function(*map(_value, arguments)))
+
+    def frames(self, collection):
+        """A task for each partition of a Dask frame."""
+        import dask
+
+        # One at a time: the threads of Dask would read all of them at once.
+        return [
+            _Done(dask.compute(part, scheduler="synchronous")[0])
+            for part in collection.to_delayed()
+        ]
+
+    def results(self, tasks):
+        """What some tasks give, as a list."""
+        return [task.value for task in tasks]
+
+    def collection(self, tasks, meta, divisions):
+        """A Dask frame whose partitions are what tasks give."""
+        from dask import delayed
+        from dask.dataframe import from_delayed
+
+        parts = [delayed(task.value) for task in tasks]
+        return from_delayed(parts, meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _value(argument):
+    if isinstance(argument, _Done):
+        return argument.value
+    return [_value(each) for each in argument] if isinstance(argument, list) else argument
+
+
+class There:
+    """Tasks run on the workers of a Dask client."""
+
+    def __init__(self, client):
+        self.client = client
+        self.workers = tuple(sorted(client.nthreads())) or (None,)
+
+    def submit(self, function, *arguments, name, at=None):
+        worker = None if at is None else self.workers[at % len(self.workers)]
+        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        key = f"{name}-{uuid.uuid4().hex}"
+        return self.client.submit(_run, function, *arguments, key=key, **where)
+
+    def frames(self, collection):
+        return self.client.compute(collection.to_delayed())
+
+    def results(self, tasks):
+        return self.client.gather(list(tasks))
+
+    def collection(self, tasks, meta, divisions):
+        from dask.dataframe import from_delayed
+
+        return from_delayed(list(tasks), meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _run(function, *arguments):
+    """A task on a worker: kernels take as many threads as the worker has."""
+    import numba
+    from distributed.worker import Worker
+
+    # Workers may share a process, where one kernel runs at a time.
+    threads = sum(worker.state.nthreads for worker in Worker._instances)
+    numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
+    return function(*arguments)
+
+
+def tree(engine, combine, tasks, name):
+    """One task: `combine` of all, several at a time; combine(*values) gives a value of their kind.
+
+    What is combined first is what stands together, in this order.
+    """
+    tasks = list(tasks)
+    while len(tasks) > 1:
+        groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
+        tasks = [
+            engine.submit(combine, *group, name=name, at=place * len(engine.workers) // len(groups))
+            if len(group) > 1
+            else group[0]
+            for place, group in enumerate(groups)
+        ]
+    return tasks[0]

@@ -1,0 +1,318 @@
+"""BFS, SSSP and connected components of a graph in several parts.
+
+Means: what the functions of the same names in rapidsgraph give.
+Requires: adjacency by source; arrays over all vertices on each worker.
+Reference: chaotic relaxation: a part lowers distances along its own lists until nothing changes
+  there, and tells the others which of their vertices it lowered; rounds go on until nobody has
+  anything to tell. Distances are those of one Dijkstra, bit for bit, in whatever order they fall.
+
+BFS is the same with edges that cost 1: a round takes all of a part's levels, so there are as many
+rounds as a shortest way changes parts, not as many as there are levels. A part's forest of trees
+is its word on components; forests are joined two by two.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import device
+from ..adjacency import Adjacency, from_pairs, rows_of
+from ..algorithms.components import numbered, roots
+from ..algorithms.found import NO_VERTEX
+from ..algorithms.layered import check_limit
+from ..algorithms.traversal import (
+    Ties,
+    check_columns,
+    checked_cutoff,
+    checked_depth_limit,
+    extend,
+    search,
+    ties,
+)
+from ..memory import ALGORITHMS, check_fits
+from ..progress import reporter
+from ..vertex_values import source_ids
+from .engine import tree
+from .partitioned import PartitionedGraph, as_partitioned, label
+from .parts import Part
+
+
+def bfs(
+    graph, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
+):
+    """As `rapidsgraph.bfs`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
+    limit = checked_depth_limit(depth_limit)
+    check_limit(graph, memory_limit)
+    graph = as_partitioned(graph)
+    return _search(graph, source, False, float(limit), predecessors, progress, "BFS")
+
+
+def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
+    """As `rapidsgraph.sssp`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
+    most = checked_cutoff(cutoff)
+    check_limit(graph, memory_limit)
+    if not isinstance(graph, PartitionedGraph) and "weight" in graph.columns:
+        graph = PartitionedGraph(graph, weight="weight", multi_edges="min")
+    graph = as_partitioned(graph)
+    return _search(graph, source, True, most, predecessors, progress, "SSSP")
+
+
+def connected_components(graph):
+    """As `rapidsgraph.connected_components`, of a Dask frame or PartitionedGraph."""
+    graph = as_partitioned(graph)
+    graph.check_room("component")
+    engine = graph.engine
+    given = next(iter(graph.built.values()))
+    forests = [engine.submit(_forest, part, name="link", at=at) for at, part in enumerate(given)]
+    numbers = engine.submit(_numbers, tree(engine, join_forests, forests, "join"), name="number")
+    return graph.result(
+        [
+            engine.submit(_component, graph.named, numbers, *bounds, name="label", at=at)
+            for at, bounds in enumerate(graph.ranges)
+        ]
+    )
+
+
+def _search(graph, source, is_sssp, cutoff, predecessors, progress, title):
+    engine, ranges = graph.engine, graph.ranges
+    check_columns(graph, predecessors)
+    ids = engine.submit(_sources, graph.named, source, name="sources")
+    engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
+    lists = graph.parts("outgoing")
+    if not is_sssp or not graph.weighted:
+        lists = graph.kept(
+            "unit weights",
+            lambda: [
+                engine.submit(_with_units, part, name="unit-weights", at=at)
+                for at, part in enumerate(lists)
+            ],
+        )
+    waves = _relax(engine, lists, ids, cutoff, progress, title)
+    distances = [
+        engine.submit(_own, wave, *bounds, name="distances", at=at)
+        for at, (wave, bounds) in enumerate(zip(waves, ranges))
+    ]
+    before = None
+    if predecessors:
+        before = _predecessors(engine, lists, distances, ids)
+    return graph.result(
+        [
+            engine.submit(_found, graph.named, is_sssp, own, before, *bounds, name="label", at=at)
+            for at, (own, bounds) in enumerate(zip(distances, ranges))
+        ]
+    )
+
+
+def _relax(engine, lists, ids, cutoff, progress, title):
+    """A task a part: the `_Wave` in which all distances of its range are final."""
+    waves = [
+        engine.submit(_begin, part, ids, cutoff, name="relax", at=at)
+        for at, part in enumerate(lists)
+    ]
+    with reporter(progress, title, None) as report:
+        rounds = 0
+        while True:
+            news = [engine.submit(_news, wave, name="news", at=at) for at, wave in enumerate(waves)]
+            told = sum(engine.results([engine.submit(_size, each, name="facts") for each in news]))
+            rounds += 1
+            report(rounds, f"{told:,} vertices lowered elsewhere")
+            if not told:
+                return waves
+            waves = [
+                engine.submit(_go_on, part, wave, cutoff, at, *news, name="relax", at=at)
+                for at, (part, wave) in enumerate(zip(lists, waves))
+            ]
+
+
+def _predecessors(engine, lists, distances, ids):
+    """A task of the smallest valid predecessor of every vertex: int32, shape (vertices,)."""
+    distances = engine.submit(join_slices, *distances, name="all-distances")
+    before = [
+        engine.submit(_candidates, part, distances, name="predecessors", at=at)
+        for at, part in enumerate(lists)
+    ]
+    before = tree(engine, lowest, before, "predecessors")
+    open_ends = engine.submit(_open_ends, before, distances, ids, name="open-ends")
+    [count] = engine.results([engine.submit(_count, open_ends, name="facts")])
+    if not count:
+        return before
+    # Only edges that add nothing lead there; they are few, and one worker looks at them.
+    arcs = [
+        engine.submit(_tied, part, distances, open_ends, name="ties", at=at)
+        for at, part in enumerate(lists)
+    ]
+    return engine.submit(_settle_ties, before, open_ends, distances, *arcs, name="ties")
+
+
+# Tasks
+
+
+@dataclass
+class _Wave:
+    """What a part knows after a round.
+
+    Attributes
+    ----------
+    distances : float64, shape (vertices,)
+        Those of its own range are right once nobody has news; of others what it has found.
+    ids, values : int32, float64
+        Vertices of other ranges that it lowered in this round, ascending, and to what.
+    """
+
+    distances: object
+    ids: object
+    values: object
+
+
+def _sources(named, source):
+    return source_ids(named, source)
+
+
+def _size(values):
+    return int(values[0].size if isinstance(values, tuple) else values.size)
+
+
+def _with_units(part):
+    lists, xp = part.padded, part.xp
+    units = Part(
+        Adjacency(lists.offsets, lists.neighbors, xp.ones(lists.neighbors.size, xp.uint8)),
+        part.first, part.stop,
+    )  # fmt: skip
+    units.kept("step", lambda: 1.0)
+    return units
+
+
+def _begin(part, ids, cutoff):
+    a_vertex, _, an_arc = ALGORITHMS["sssp"]
+    needed = part.vertices * a_vertex + part.num_arcs * an_arc
+    check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
+    distances = part.xp.full(part.vertices, math.inf)
+    distances[ids] = 0.0
+    own = ids[(ids >= part.first) & (ids < part.stop)]
+    return _expanded(part, distances, own, cutoff)
+
+
+def _go_on(part, wave, cutoff, number, *news):
+    """A round, from what others found out about the range of a part."""
+    xp = part.xp
+    distances, woken = wave.distances.copy(), []
+    for at, (ids, values) in enumerate(news):
+        if at == number:
+            continue
+        own = slice(*(int(at) for at in xp.searchsorted(ids, xp.asarray([part.first, part.stop]))))
+        ids, values = ids[own], values[own]
+        lower = values < distances[ids]
+        distances[ids[lower]] = values[lower]
+        woken.append(ids[lower])
+    woken = xp.unique(xp.concatenate(woken)) if woken else xp.empty(0, xp.int32)
+    return _expanded(part, distances, woken, cutoff)
+
+
+def _expanded(part, distances, ids, cutoff):
+    """Lower distances from some vertices of a part's range on."""
+    xp = part.xp
+    if not ids.size:
+        return _Wave(distances, xp.empty(0, xp.int32), xp.empty(0))
+    before = distances.copy()
+    extend(part, ids, distances, cutoff)
+    lowered = distances < before
+    lowered[part.first : part.stop] = False
+    ids = xp.flatnonzero(lowered).astype(xp.int32)
+    return _Wave(distances, ids, distances[ids])
+
+
+def _news(wave):
+    return wave.ids, wave.values
+
+
+def _own(wave, first, stop):
+    return wave.distances[first:stop]
+
+
+def join_slices(*slices):
+    """Values of all ranges, one array."""
+    return device.array_module(slices[0]).concatenate(slices)
+
+
+def lowest(*arrays):
+    """The least value at each place."""
+    found = arrays[0].copy()
+    for other in arrays[1:]:
+        device.array_module(found).minimum(found, other, out=found)
+    return found
+
+
+def _candidates(part, distances):
+    """The smallest vertex of a part's range before each vertex, nearer to the sources."""
+    lists, xp = part.padded, part.xp
+    before = xp.full(part.vertices, NO_VERTEX, xp.int32)
+    device.launch(
+        "paths", "push_predecessors", part.vertices, lists.offsets, lists.neighbors,
+        lists.weights, distances, before, size=32 * part.vertices,
+    )  # fmt: skip
+    return before
+
+
+def _open_ends(before, distances, ids):
+    """Whether a vertex was reached, is no source, and has no nearer predecessor."""
+    found = (before == NO_VERTEX) & (distances < math.inf)
+    found[ids] = False
+    return found
+
+
+def _count(flags):
+    return int(flags.sum())
+
+
+def _tied(part, distances, open_ends):
+    """(rows, neighbors) of the arcs that lead to open ends and add nothing."""
+    level = ties(part.padded, distances, open_ends, part.xp)
+    return rows_of(level.outgoing), level.outgoing.neighbors
+
+
+def _settle_ties(before, open_ends, distances, *arcs):
+    xp = device.array_module(before)
+    pairs = [xp.concatenate(each) for each in zip(*arcs)]
+    level = Ties(xp, from_pairs([*pairs, None], before.size, "keep"))
+    rooted = ~open_ends & (distances < math.inf)
+    near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
+    return xp.where(open_ends, near.predecessors, before)
+
+
+def _found(named, is_sssp, distances, before, first, stop):
+    xp = device.array_module(distances)
+    reached = distances < math.inf
+    columns = {"distance": distances}
+    if not is_sssp:
+        columns["distance"] = xp.where(reached, distances, -1).astype(np.int32), reached
+    if before is not None:
+        own = before[first:stop]
+        columns |= named.named(own, own < NO_VERTEX, "predecessor")
+    return label(named, columns, first, stop)
+
+
+def _forest(part):
+    """The root of every vertex's tree along a part's arcs: int32, shape (vertices,)."""
+    return roots(part)
+
+
+def join_forests(*forests):
+    """The forest of all their trees: int32 parents, shape (vertices,), all of them roots."""
+    parents = forests[0].copy()
+    xp, vertices = device.array_module(parents), parents.size
+    offsets = xp.arange(vertices + 1, dtype=xp.int64)
+    for other in forests[1:]:
+        device.launch(
+            "link", "link_one", vertices, 0, offsets, other, parents, size=vertices,
+        )  # fmt: skip
+        device.launch("link", "compress", vertices, parents, size=vertices)
+    return parents
+
+
+def _numbers(parents):
+    return numbered(parents, device.array_module(parents))
+
+
+def _component(named, numbers, first, stop):
+    return label(named, {"component": numbers[first:stop]}, first, stop)
