@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from . import device
-from .adjacency import both_ways, from_pairs, transposed
+from .adjacency import both_ways, from_pairs, rows_of, transposed
 from .edge_columns import check_policies, read_columns
 from .frames import is_dask
 from .inputs import vertex_columns
@@ -119,6 +119,25 @@ class Graph(NamedVertices):
         graph = object.__new__(cls)
         graph._load(edges, "source", "destination", None, True, "first", "keep", None)
         graph._build(direction)
+        return graph
+
+    @classmethod
+    def of_lists(
+        cls, named, lists, direction, directed, weighted, multi_edges, self_loops, rows, dropped
+    ):
+        """A graph of lists of one direction, built elsewhere under these policies."""
+        graph = object.__new__(cls)
+        graph._take_names(named)
+        graph.directed, graph.weighted, graph._kept = directed, weighted, {}
+        graph._multi_edges, graph._self_loops = multi_edges, self_loops
+        graph._ends = graph._weights = None
+        graph.num_arcs = graph.num_edges = lists.neighbors.size
+        if not directed:
+            loops = int((rows_of(lists) == lists.neighbors).sum())
+            graph.num_edges = (graph.num_arcs + loops) // 2
+        graph._rows, graph._loops_dropped = rows, dropped
+        graph._merged = rows - dropped - graph.num_edges
+        graph.__dict__["outgoing" if not directed else direction] = lists
         return graph
 
     def _load(

@@ -26,6 +26,7 @@ def source_ids(graph, source, what="source"):
     GraphError
         A vertex that is not in the graph, no vertex at all, or something that names none.
     """
+    source = frames.in_one_piece(source)
     try:
         _, table = frames.opened(source)
     except GraphError:
@@ -105,7 +106,7 @@ def values_by_id(graph, given, what):
         A vertex that is absent or given twice, a value that is negative, NaN or infinite (names
         its row), or nothing above 0.
     """
-    xp = graph.xp
+    xp, given = graph.xp, frames.in_one_piece(given)
     if isinstance(given, Mapping) and not any(_is_column(values) for values in given.values()):
         given = _from_dict(given, graph.names.labels, what)
     _, table = frames.opened(given)

@@ -57,6 +57,24 @@ def pytest_runtest_setup(item):
             pytest.fail(f"--gpu was given, but {problem}", pytrace=False)
 
 
+DASK = {  # kind: (library, partitions)
+    "dask-1": ("pandas", 1),
+    "dask-3": ("pandas", 3),
+    "dask_cudf-1": ("cudf", 1),
+    "dask_cudf-3": ("cudf", 3),
+}
+
+
+def in_partitions(frame, partitions):
+    """A Dask frame; where there are several, one has no row and one has most."""
+    import dask.dataframe
+
+    rows = len(frame)
+    cuts = [0, rows] if partitions == 1 else [0, 0, 3 * rows // 4, rows]
+    parts = [frame.iloc[start:stop] for start, stop in zip(cuts, cuts[1:])]
+    return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
+
+
 class FrameMaker:
     """Makes frames of one library from {name: list or NumPy array}."""
 
@@ -70,7 +88,16 @@ class FrameMaker:
 
     @property
     def on_gpu(self):
-        return self.kind in ("cudf", "cupy")
+        return "cu" in self.kind
+
+    @property
+    def is_dask(self):
+        return self.kind in DASK
+
+    @property
+    def library_name(self):
+        """The kind of its partitions, or its own."""
+        return DASK[self.kind][0] if self.is_dask else self.kind
 
     def __call__(self, columns):
         columns = {name: np.asarray(values) for name, values in columns.items()}
@@ -84,6 +111,9 @@ class FrameMaker:
             return self.library.DataFrame(columns)
         if self.kind == "duckdb":
             return self.library.from_arrow(pyarrow.table(columns))
+        if self.kind in DASK:
+            library, partitions = DASK[self.kind]
+            return in_partitions(FrameMaker(library)(columns), partitions)
         import cudf
         import cupy
 
@@ -94,19 +124,34 @@ class FrameMaker:
         return cudf.DataFrame(columns) if self.kind == "cudf" else columns
 
 
+HELD = [
+    "pandas",
+    "arrow",
+    "polars",
+    "duckdb",
+    "arrays",
+    pytest.param("cudf", marks=gpu),
+    pytest.param("cupy", marks=gpu),
+]
+
+
 @pytest.fixture(
     params=[
-        "pandas",
-        "arrow",
-        "polars",
-        "duckdb",
-        "arrays",
-        pytest.param("cudf", marks=gpu),
-        pytest.param("cupy", marks=gpu),
+        *HELD,
+        "dask-1",
+        "dask-3",
+        pytest.param("dask_cudf-1", marks=gpu),
+        pytest.param("dask_cudf-3", marks=gpu),
     ]
 )
 def make_frame(request):
     """A FrameMaker for every library."""
+    return FrameMaker(request.param)
+
+
+@pytest.fixture(params=HELD)
+def make_held_frame(request):
+    """A FrameMaker for every library whose frames are in one piece."""
     return FrameMaker(request.param)
 
 
@@ -122,6 +167,8 @@ def to_pandas(result):
         return result
     if isinstance(result, dict):
         return pandas.DataFrame({name: on_host(values) for name, values in result.items()})
+    if hasattr(result, "dask"):
+        return to_pandas(result.compute())
     if hasattr(result, "to_pandas"):  # Arrow, Polars, cuDF
         return result.to_pandas()
     return result.df()  # DuckDB
@@ -145,6 +192,8 @@ def ranks_of(result):
 
 def listed(result):
     """{column: list} of any result; None where there is nothing, which in arrays is -1."""
+    if hasattr(result, "dask"):
+        return listed(result.compute())
     if isinstance(result, pandas.DataFrame):
         return {
             name: [None if value is pandas.NA or value != value else value for value in values]

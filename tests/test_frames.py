@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
-from conftest import ranks_of, to_pandas
+from conftest import FrameMaker, ranks_of, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import frames
@@ -317,18 +317,13 @@ def test_an_array_that_cannot_be_written_to():
 # What is no frame, and what frames lack
 
 
-@pytest.mark.parametrize("library", ["dask.dataframe", "dask_expr._collection", "dask_cudf.core"])
-def test_dask_frames_are_not_supported_yet(library):
-    frame = type("DataFrame", (), {"__module__": library, "columns": ["source", "destination"]})()
-    with pytest.raises(rg.GraphError, match=r"Dask .* not supported yet; call \.compute\(\)"):
-        rg.pagerank(frame)
-
-
-def test_a_real_dask_frame_is_not_supported_yet():
-    dask = pytest.importorskip("dask.dataframe")
-    frame = pandas.DataFrame({"source": SOURCE, "destination": DESTINATION})
-    with pytest.raises(rg.GraphError, match=r"Dask .* not supported yet; call \.compute\(\)"):
-        rg.pagerank(dask.from_pandas(frame, npartitions=1))
+def test_what_takes_no_dask_frame_says_what_does():
+    edges = FrameMaker("dask-3")({"source": SOURCE, "destination": DESTINATION})
+    for given, name in ((edges, "Dask frame"), (rg.Graph(edges), "PartitionedGraph")):
+        with pytest.raises(rg.GraphError, match=rf"a {name} is for Graph, .*; .* call \.compute"):
+            rg.ScanIndex(given)
+        rows = rg.ScanIndex(given.compute()).query(0.5, 2)
+        assert len(rows) == len(set(SOURCE) | set(DESTINATION))
 
 
 class Color(enum.Enum):
@@ -381,10 +376,10 @@ def test_no_frames(thing, name):
         ({"Source": [0], "destination": [1]}, r"rg.Graph\(edges, source='Source'\)$"),
     ],
 )
-def test_missing_columns_are_listed_with_the_likely_one(make_frame, columns, message):
-    if make_frame.kind == "duckdb" and "Source" in columns:
+def test_missing_columns_are_listed_with_the_likely_one(make_held_frame, columns, message):
+    if make_held_frame.kind == "duckdb" and "Source" in columns:
         pytest.skip("DuckDB's column names have no case")
-    frame = make_frame(columns)
+    frame = make_held_frame(columns)
     for call in (
         rg.pagerank,
         rg.connected_components,
@@ -445,11 +440,11 @@ def test_columns_have_one_dimension(values):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "str", "object", "float64", "M8[ns]", "bool"])
-def test_frames_without_rows(make_frame, dtype):
-    if make_frame.on_gpu and dtype in ("object", "M8[ns]"):
+def test_frames_without_rows(make_held_frame, dtype):
+    if make_held_frame.on_gpu and dtype in ("object", "M8[ns]"):
         pytest.skip("CuPy and cuDF make no frames of NumPy's objects and dates")
     none = np.empty(0, dtype)
-    frame = make_frame({"source": none, "destination": none})
+    frame = make_held_frame({"source": none, "destination": none})
     result = rg.pagerank(frame)
     assert type(result) is type(frame)
     assert to_pandas(result).shape == (0, 2)
@@ -458,6 +453,6 @@ def test_frames_without_rows(make_frame, dtype):
     assert rg.Graph(frame, vertices=2).num_vertices == 2
 
 
-def test_kind_of(make_frame):
-    kind = {"cupy": "arrays"}.get(make_frame.kind, make_frame.kind)
-    assert frames.kind_of(make_frame({"a": [1]})) == kind
+def test_kind_of(make_held_frame):
+    kind = {"cupy": "arrays"}.get(make_held_frame.kind, make_held_frame.kind)
+    assert frames.kind_of(make_held_frame({"a": [1]})) == kind

@@ -72,12 +72,12 @@ def test_options(make_arrays, dangling, personalization, start, root):
     check_same(layered, graph, 1e-13, **options, **short)
 
 
-def test_options_in_frames(make_frame):
+def test_options_in_frames(make_held_frame):
     edges = [(7, -5, 1), (-5, 10**10, 3), (7, 10**10, 1), (10**10, 7, 2), (3, 7, 1)]
-    frame = make_frame(columns_of(edges))
+    frame = make_held_frame(columns_of(edges))
     graph = rg.Graph(frame, weight="weight")
     layered = LayeredEdgeList.build(graph, -5)
-    wanted = make_frame({"vertex": np.array([10**10, 3]), "value": np.array([1.0, 2.0])})
+    wanted = make_held_frame({"vertex": np.array([10**10, 3]), "value": np.array([1.0, 2.0])})
     found = rg.pagerank(layered, personalization=wanted, start=wanted, **EXACT)
     assert type(found) is type(frame)
     shares = {10**10: 1.0, 3: 2.0}

@@ -351,9 +351,9 @@ def test_small_graphs_and_unreachable_parts(make_arrays, name, directed, size):
 # Names and frames
 
 
-def test_results_are_of_the_callers_library(make_frame):
+def test_results_are_of_the_callers_library(make_held_frame):
     edges = [(5, -2, 1.5), (-2, 2**40, 2), (5, 2**40, 9), (77, 5, 1)]
-    frame = make_frame(columns_of(edges))
+    frame = make_held_frame(columns_of(edges))
     graph = rg.Graph(frame, weight="weight")
     layered = LayeredEdgeList.build(graph, 5)
     for search in (rg.bfs, rg.sssp):
@@ -383,9 +383,9 @@ def test_names_of_text(kind):
     assert listed(rg.sssp(layered)) == listed(rg.sssp(frame, "b"))
 
 
-def test_names_of_several_columns(make_frame):
-    first, second = (1, 2) if make_frame.kind == "cupy" else ("x", "y")
-    frame = make_frame({"net": [first, first, second], "a": [0, 5, 0], "b": [5, 6, 5]})
+def test_names_of_several_columns(make_held_frame):
+    first, second = (1, 2) if make_held_frame.kind == "cupy" else ("x", "y")
+    frame = make_held_frame({"net": [first, first, second], "a": [0, 5, 0], "b": [5, 6, 5]})
     graph = rg.Graph(frame, source=["net", "a"], destination=["net", "b"])
     layered = LayeredEdgeList.build(graph, (second, 0))
     assert layered.root == (second, 0)

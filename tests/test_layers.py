@@ -285,8 +285,8 @@ def test_combined_lists_by_default_have_an_edge_a_thread(make_arrays):
 # What is given, and what comes out
 
 
-def test_the_kind_of_frames(make_frame):
-    frame = make_frame(columns_of([(7, 5, 1), (5, 6, 2), (6, 7, 3)]))
+def test_the_kind_of_frames(make_held_frame):
+    frame = make_held_frame(columns_of([(7, 5, 1), (5, 6, 2), (6, 7, 3)]))
     layered = LayeredEdgeList.build(rg.Graph(frame, weight="weight"), 7)
     for result in (layered.layers, layered.combined, layered.edges(), layered.edges(1)):
         assert type(result) is type(frame)
@@ -299,8 +299,9 @@ def test_the_kind_of_frames(make_frame):
     assert listed(layered.layers)["vertices"] == [1, 1, 1]
 
 
-def test_a_frame_is_taken_as_directed_and_without_weights(make_frame):
-    layered = LayeredEdgeList.build(make_frame(columns_of([(0, 1, 5), (0, 1, 7), (1, 0, 1)])), 0)
+def test_a_frame_is_taken_as_directed_and_without_weights(make_held_frame):
+    frame = make_held_frame(columns_of([(0, 1, 5), (0, 1, 7), (1, 0, 1)]))
+    layered = LayeredEdgeList.build(frame, 0)
     assert (layered.directed, layered.weighted, layered.num_edges) == (True, False, 2)
     assert listed(layered.edges()) == {
         "source": [0, 1], "destination": [1, 0], "forward": [True, False],
@@ -388,11 +389,11 @@ NAMES = {
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_names(make_frame, kind):
-    if kind == "text" and make_frame.kind == "cupy":
+def test_names(make_held_frame, kind):
+    if kind == "text" and make_held_frame.kind == "cupy":
         kind = "gaps"  # CuPy has no text
     names = NAMES[kind]
-    frame = make_frame(
+    frame = make_held_frame(
         {
             "source": [names[i] for i in (0, 1, 1, 4)],
             "destination": [names[i] for i in (1, 2, 3, 0)],
@@ -407,13 +408,13 @@ def test_names(make_frame, kind):
     assert listed(layered.layers)["vertices"] == [1, 1, 2]
 
 
-def test_names_of_several_columns(make_frame):
-    if make_frame.kind == "cupy":
+def test_names_of_several_columns(make_held_frame):
+    if make_held_frame.kind == "cupy":
         columns = {"net": [1, 1, 2], "a": [0, 5, 0], "b": [5, 6, 5]}
     else:
         columns = {"net": ["x", "x", "y"], "a": [0, 5, 0], "b": [5, 6, 5]}
     net = columns["net"][0]
-    frame = make_frame(columns)
+    frame = make_held_frame(columns)
     graph = rg.Graph(frame, source=["net", "a"], destination=["net", "b"])
     layered = LayeredEdgeList.build(graph, (net, 0))
     assert (layered.root, layered.depth) == ((net, 0), 2)

@@ -209,8 +209,8 @@ def test_a_clustering_that_does_not_fit_is_not_begun(make_arrays, monkeypatch, a
 # What estimates say
 
 
-def test_estimates_of_frames_and_graphs(make_frame):
-    frame = make_frame(columns_of(random_edges(50, 60, 1000)))
+def test_estimates_of_frames_and_graphs(make_held_frame):
+    frame = make_held_frame(columns_of(random_edges(50, 60, 1000)))
     of_frame = rg.estimate_memory(frame, "pagerank")
     graph = rg.Graph(frame)
     of_graph = rg.estimate_memory(graph, "pagerank")
@@ -224,9 +224,9 @@ def test_estimates_of_frames_and_graphs(make_frame):
     assert min(weighted.needed, undirected.needed) > of_frame.needed
 
 
-def test_names_that_may_all_differ_are_two_vertices_a_row(make_frame):
+def test_names_that_may_all_differ_are_two_vertices_a_row(make_held_frame):
     for names in ([10**9, 5, 10**6], ["a", "b", "c"]):
-        frame = make_frame({"source": names, "destination": names})
+        frame = make_held_frame({"source": names, "destination": names})
         of_graph = rg.estimate_memory(rg.Graph(frame), "pagerank")
         assert rg.estimate_memory(frame, "pagerank").streamed == 2 * of_graph.streamed
 

@@ -50,9 +50,9 @@ def expected_ranks(columns, **options):
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_names(make_frame, kind):
+def test_names(make_held_frame, kind):
     columns = named(NAMES[kind])
-    result = rg.pagerank(make_frame(columns), tolerance=1e-14, max_iterations=500)
+    result = rg.pagerank(make_held_frame(columns), tolerance=1e-14, max_iterations=500)
     assert_close(ranks_of(result), expected_ranks(columns), 1e-12)
     if kind != "text":
         assert to_pandas(result)["vertex"].dtype == NAMES[kind].dtype
@@ -92,22 +92,22 @@ def _on_host(array):
     return array.get() if hasattr(array, "get") else array
 
 
-def test_many_text_names(make_frame):
+def test_many_text_names(make_held_frame):
     random = np.random.default_rng(2)
     names = np.array([f"{number:x}" for number in random.integers(0, 3000, 5000).tolist()])
     columns = named(names, rows=5000, seed=3)
-    graph = rg.Graph(make_frame(columns))
+    graph = rg.Graph(make_held_frame(columns))
     expected = sorted({*columns["source"].tolist(), *columns["destination"].tolist()})
     assert to_pandas(graph.vertices)["vertex"].tolist() == expected
     ranks = ranks_of(rg.pagerank(graph, tolerance=0, max_iterations=3))
     assert_close(ranks, expected_ranks(columns, iterations=3), 1e-15)
 
 
-def test_columns_of_different_integer_types(make_frame):
+def test_columns_of_different_integer_types(make_held_frame):
     pairs = [("int8", "int64"), ("uint8", "int32"), ("uint32", "int32"), ("int64", "uint64")]
     for (first, second), out in zip(pairs, ["int64", "int32", "int64", "int64"]):
         columns = {"source": np.array([1, 100], first), "destination": np.array([100, 7], second)}
-        result = rg.pagerank(make_frame(columns))
+        result = rg.pagerank(make_held_frame(columns))
         assert list(ranks_of(result)) == [1, 7, 100]
         assert to_pandas(result)["vertex"].dtype == out
 
@@ -121,13 +121,13 @@ def test_signed_names_beside_unsigned_ones_too_large_for_them(make_arrays):
 # Several columns
 
 
-def test_names_of_two_columns(make_frame):
+def test_names_of_two_columns(make_held_frame):
     columns = {
         "network": ["north", "south", "north", "north"],
         "source": np.array([4, 4, 900, 4], np.int32),
         "destination": np.array([900, 1, 7, 900], np.int32),
     }
-    graph = rg.Graph(make_frame(columns), ["network", "source"], ["network", "destination"])
+    graph = rg.Graph(make_held_frame(columns), ["network", "source"], ["network", "destination"])
     result = to_pandas(rg.pagerank(graph, tolerance=1e-14, max_iterations=300))
     assert result.columns.tolist() == ["network", "vertex", "pagerank"]
     names = list(zip(result["network"], result["vertex"].tolist()))
@@ -218,9 +218,9 @@ def test_vertices_from_polars():
         ]
 
 
-def test_vertices_from_a_frame_of_the_same_library(make_frame):
-    frame = make_frame({"source": ["b", "a"], "destination": ["a", "b"]})
-    graph = rg.Graph(frame, vertices=make_frame({"vertex": ["c", "a", "0"]}))
+def test_vertices_from_a_frame_of_the_same_library(make_held_frame):
+    frame = make_held_frame({"source": ["b", "a"], "destination": ["a", "b"]})
+    graph = rg.Graph(frame, vertices=make_held_frame({"vertex": ["c", "a", "0"]}))
     assert to_pandas(graph.vertices)["vertex"].tolist() == ["0", "a", "b", "c"]
     graph = rg.Graph(frame, vertices=["c", "a", "0"])
     assert to_pandas(graph.vertices)["vertex"].tolist() == ["0", "a", "b", "c"]
@@ -234,10 +234,11 @@ def test_vertices_with_gaps_beside_edges_without(make_arrays):
     assert_close(ranks_of(rg.pagerank(graph, tolerance=1e-14)), ranks, 1e-13)
 
 
-def test_vertices_of_several_columns(make_frame):
+def test_vertices_of_several_columns(make_held_frame):
     columns = {"net": ["x"], "source": [1], "destination": [2]}
-    more = make_frame({"net": ["y", "x"], "vertex": [1, 1]})
-    graph = rg.Graph(make_frame(columns), ["net", "source"], ["net", "destination"], vertices=more)
+    more = make_held_frame({"net": ["y", "x"], "vertex": [1, 1]})
+    ends = ["net", "source"], ["net", "destination"]
+    graph = rg.Graph(make_held_frame(columns), *ends, vertices=more)
     vertices = to_pandas(graph.vertices)
     assert vertices["net"].tolist() == ["x", "x", "y"]
     assert vertices["vertex"].tolist() == [1, 2, 1]
@@ -251,11 +252,11 @@ def test_a_range_names_vertices_beyond_the_type_of_the_names(make_arrays):
     assert vertices.tolist() == [*range(300)]
 
 
-def test_no_edges_but_vertices(make_frame):
+def test_no_edges_but_vertices(make_held_frame):
     none = np.empty(0, np.int64)
-    graph = rg.Graph(make_frame({"source": none, "destination": none}), vertices=range(3))
+    graph = rg.Graph(make_held_frame({"source": none, "destination": none}), vertices=range(3))
     assert_close(ranks_of(rg.pagerank(graph)), dict.fromkeys(range(3), 1 / 3), 1e-15)
-    graph = rg.Graph(make_frame({"source": none, "destination": none}), vertices=[9, 4])
+    graph = rg.Graph(make_held_frame({"source": none, "destination": none}), vertices=[9, 4])
     assert_close(ranks_of(rg.pagerank(graph)), {4: 0.5, 9: 0.5}, 1e-15)
 
 
@@ -313,7 +314,7 @@ def test_unsuitable_names(frame, column, message):
         rg.pagerank(frame({"source": column, "destination": np.array([1, 2])}))
 
 
-def test_text_in_one_column_and_numbers_in_the_other(make_frame):
-    frame = make_frame({"source": ["1", "2"], "destination": [2, 1]})
+def test_text_in_one_column_and_numbers_in_the_other(make_held_frame):
+    frame = make_held_frame({"source": ["1", "2"], "destination": [2, 1]})
     with pytest.raises(rg.GraphError, match="text in one column and numbers in another"):
         rg.pagerank(frame)

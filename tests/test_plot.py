@@ -97,8 +97,8 @@ def test_many_distances_are_thinned_out_and_stay_exact():
         assert shown[value] == (values <= value).mean()
 
 
-def test_results_of_every_library(make_frame):
-    edges = make_frame({"source": [0, 0, 2, 4], "destination": [1, 2, 3, 5]})
+def test_results_of_every_library(make_held_frame):
+    edges = make_held_frame({"source": [0, 0, 2, 4], "destination": [1, 2, 3, 5]})
     assert curve(plot.distribution(rg.bfs(edges, 0))) == {0: 0.25, 1: 0.75, 2: 1.0}
     assert curve(plot.distribution(rg.sssp(edges, 0))) == {0: 0.25, 1: 0.75, 2: 1.0}
     assert curve(plot.distribution(rg.connected_components(edges))) == {2: 1.0, 4: 0.5}

@@ -142,20 +142,20 @@ def test_rows_of_clusters_in_any_order(seed):
     assert matrix(plot.adjacency(edges(), shuffled)) == expected()
 
 
-def test_results_of_every_library(make_frame):
+def test_results_of_every_library(make_held_frame):
     """As `scan` makes them: nulls, or -1 in arrays; text, or codes where arrays have no text."""
     numbers = {letter: 10 * place for place, letter in enumerate("abcdefgh")}
     pairs = [[numbers[one] for one in pair] for pair in EDGES]
     source, destination = zip(*pairs)
-    graph = rg.Graph(make_frame({"source": source, "destination": destination}))
+    graph = rg.Graph(make_held_frame({"source": source, "destination": destination}))
     xp = graph.xp
     known = xp.asarray([number is not None for number in FOUND["cluster"]])
     cluster = xp.asarray(
         [-1 if number is None else number for number in FOUND["cluster"]], xp.int32
     )
-    if make_frame.kind == "cupy":
+    if make_held_frame.kind == "cupy":
         role = xp.asarray([ROLES.index(name) for name in FOUND["role"]], xp.int8)
-    elif make_frame.kind == "cudf":
+    elif make_held_frame.kind == "cudf":
         role = importlib.import_module("cudf").Series(FOUND["role"])
     else:
         role = pd.Series(FOUND["role"])
@@ -165,9 +165,9 @@ def test_results_of_every_library(make_frame):
     assert figure.axes[0].get_title() == "8 vertices, 2 clusters, 1 hub, 2 outliers"
 
 
-def test_clusters_of_another_library_than_the_graph(make_frame):
+def test_clusters_of_another_library_than_the_graph(make_held_frame):
     source, destination = zip(*([ord(one) for one in pair] for pair in EDGES))
-    given = make_frame({"source": source, "destination": destination})
+    given = make_held_frame({"source": source, "destination": destination})
     clusters = found().assign(vertex=[ord(name) for name in FOUND["vertex"]])
     assert matrix(plot.adjacency(given, clusters)) == expected()
 

@@ -167,9 +167,9 @@ def test_equal_rows_count_once():
     assert len(figure.axes[0].lines[1].get_xdata()) == 2
 
 
-def test_sweeps_of_every_library(make_frame):
+def test_sweeps_of_every_library(make_held_frame):
     frame = swept([0.3, 0.5], [2, 3])
-    given = make_frame({name: frame[name].to_numpy() for name in frame})
+    given = make_held_frame({name: frame[name].to_numpy() for name in frame})
     assert lines(plot.sweep(given)) == expected(frame, "epsilon", "mu")
 
 

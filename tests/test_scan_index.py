@@ -97,15 +97,15 @@ def test_large_graphs(make_arrays, monkeypatch, frame):
         assert rg.verify.scan(graph, found, epsilon=epsilon, mu=mu) >= 0
 
 
-def test_of_every_library(make_frame):
-    frame = make_frame(frame_columns(clique(range(4)) + star(12)))
+def test_of_every_library(make_held_frame):
+    frame = make_held_frame(frame_columns(clique(range(4)) + star(12)))
     index = rg.ScanIndex(frame)
     found = index.query(0.6, 3)
     assert type(found) is type(frame)
     assert clustered(found) == naive.scan(clique(range(4)) + star(12), 0.6, 3)
     same_frames(found, rg.scan(frame, epsilon=0.6))
     assert (index.num_vertices, index.num_edges) == (13, 6 + 12 - 3)
-    assert index.device == ("gpu" if make_frame.on_gpu else "cpu")
+    assert index.device == ("gpu" if make_held_frame.on_gpu else "cpu")
 
 
 def test_what_it_knows_of_itself(make_arrays):
@@ -116,12 +116,13 @@ def test_what_it_knows_of_itself(make_arrays):
     assert 24 * index.num_edges <= index.nbytes <= 24 * index.num_edges + 24 * 51
 
 
-def test_names(make_frame):
+def test_names(make_held_frame):
     edges = random_edges(45, 30, 120)
     net = [("b", "a")[a % 2] for a, _, _ in edges]
     names = np.array([f"v{place:02}é" for place in range(30)])
     ends = {name: names[values] for name, values in frame_columns(edges).items()}
-    graph = rg.Graph(make_frame({**ends, "net": net}), ["net", "source"], ["net", "destination"])
+    frame = make_held_frame({**ends, "net": net})
+    graph = rg.Graph(frame, ["net", "source"], ["net", "destination"])
     rows = [((n, names[a]), (n, names[b]), 1) for n, (a, b, _) in zip(net, edges)]
     found = rg.ScanIndex(graph).query(0.5, 3)
     assert clustered(found, ("net", "vertex")) == naive.scan(rows, 0.5, 3)
@@ -171,21 +172,21 @@ def test_sweeps_sum_queries_up(make_arrays, name):
         assert quality == pytest.approx(modularity(edges, rows, vertices), abs=1e-12)
 
 
-def test_modularity_of_two_cliques(make_frame):
+def test_modularity_of_two_cliques(make_held_frame):
     """Half of the edges in each: 1 - 2 / 4; all alone: - 8 / 8^2; in one cluster: 0."""
-    index = rg.ScanIndex(make_frame(frame_columns(clique(range(4)) + clique(range(10, 14)))))
+    index = rg.ScanIndex(make_held_frame(frame_columns(clique(range(4)) + clique(range(10, 14)))))
     swept = index.sweep([1], [4, 5])
     assert listed(swept) == {
         "epsilon": [1.0, 1.0], "mu": [4, 5], "clusters": [2, 0], "largest": [4, 0],
         "clustered": [1.0, 0.0], "cores": [8, 0], "hubs": [0, 0], "outliers": [0, 8],
         "modularity": [0.5, -0.125],
     }  # fmt: skip
-    index = rg.ScanIndex(make_frame(frame_columns(clique(range(5)))))
+    index = rg.ScanIndex(make_held_frame(frame_columns(clique(range(5)))))
     assert listed(index.sweep(0.5, 2))["modularity"] == pytest.approx([0])
 
 
-def test_sweeps_are_frames_of_the_library(make_frame):
-    frame = make_frame({name: values[1:] for name, values in frame_columns(star(5)).items()})
+def test_sweeps_are_frames_of_the_library(make_held_frame):
+    frame = make_held_frame({name: values[1:] for name, values in frame_columns(star(5)).items()})
     swept = rg.ScanIndex(frame).sweep([0.5, 0.7], range(2, 5))
     assert type(swept) is type(frame)
     assert to_pandas(swept).dtypes.astype(str).to_dict() == TYPES
@@ -240,8 +241,8 @@ def test_sweep_of_unsuitable_mus(mus):
 # Nothing in it
 
 
-def test_no_edges(make_frame):
-    none = make_frame({"source": np.empty(0, int), "destination": np.empty(0, int)})
+def test_no_edges(make_held_frame):
+    none = make_held_frame({"source": np.empty(0, int), "destination": np.empty(0, int)})
     for graph, vertices in ((none, 0), (rg.Graph(none, vertices=4), 4)):
         index = rg.ScanIndex(graph)
         assert (index.num_vertices, index.num_edges) == (vertices, 0)

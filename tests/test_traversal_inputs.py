@@ -398,8 +398,9 @@ def test_unsuitable_cutoffs(cutoff):
 
 
 @pytest.mark.parametrize("weight", [-1.0, -5e-324, float("nan"), INF])
-def test_unsuitable_weights_name_their_row(make_frame, weight):
-    frame = make_frame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": [1, 2.5, weight]})
+def test_unsuitable_weights_name_their_row(make_held_frame, weight):
+    ends = {"source": [0, 1, 2], "destination": [1, 2, 0]}
+    frame = make_held_frame({**ends, "weight": [1, 2.5, weight]})
     message = f"weight {weight!r} in row 2 of column 'weight'; weights must be finite"
     with pytest.raises(rg.GraphError, match=message):
         rg.sssp(frame, 0)

@@ -54,13 +54,13 @@ def test_returns_the_change():
 
 
 @pytest.mark.parametrize("change", [1e-4, -1e-4])
-def test_finds_one_wrong_rank(make_frame, change):
-    frame = make_frame(columns_of(random_edges(41)))
+def test_finds_one_wrong_rank(make_held_frame, change):
+    frame = make_held_frame(columns_of(random_edges(41)))
     ranks = to_pandas(rg.pagerank(frame, tolerance=1e-12)).copy()
-    assert rg.verify.pagerank(frame, make_frame(dict(ranks))) < 1e-11
+    assert rg.verify.pagerank(frame, make_held_frame(dict(ranks))) < 1e-11
     ranks.loc[17, "pagerank"] += change
     with pytest.raises(rg.VerificationError, match="most at vertex 17, from"):
-        rg.verify.pagerank(frame, make_frame(dict(ranks)), tolerance=1e-5)
+        rg.verify.pagerank(frame, make_held_frame(dict(ranks)), tolerance=1e-5)
 
 
 def test_names_of_every_kind_are_named():

@@ -128,14 +128,14 @@ def test_accepts_what_is_right(make_arrays):
         assert check(BORDERS, rows, 0.36, 6, BORDER_VERTICES, make_arrays) == 3
 
 
-def test_results_of_every_library(make_frame):
-    assert check(FIGURE, FIGURE_ROWS, 0.7, 3, maker=make_frame) == 2
+def test_results_of_every_library(make_held_frame):
+    assert check(FIGURE, FIGURE_ROWS, 0.7, 3, maker=make_held_frame) == 2
     for rows in (BORDER_ROWS, MEMBER_ROWS):
-        assert check(BORDERS, rows, 0.36, 6, BORDER_VERTICES, make_frame) == 3
+        assert check(BORDERS, rows, 0.36, 6, BORDER_VERTICES, make_held_frame) == 3
     with pytest.raises(rg.VerificationError, match="vertex 4 is an outlier; it must be a hub"):
-        check(FIGURE, replaced(FIGURE_ROWS, 4, role="outlier"), 0.7, 3, maker=make_frame)
+        check(FIGURE, replaced(FIGURE_ROWS, 4, role="outlier"), 0.7, 3, maker=make_held_frame)
     with pytest.raises(rg.VerificationError, match="vertex 3 is of role 'core' and in no cluster"):
-        check(FIGURE, replaced(FIGURE_ROWS, 3, cluster=None), 0.7, 3, maker=make_frame)
+        check(FIGURE, replaced(FIGURE_ROWS, 3, cluster=None), 0.7, 3, maker=make_held_frame)
 
 
 def test_codes_and_names_of_roles_and_frames_of_graph_and_result_may_differ():

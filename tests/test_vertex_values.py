@@ -11,39 +11,39 @@ import rapidsgraph as rg
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 
 
-def test_they_come_from_every_library(make_frame):
+def test_they_come_from_every_library(make_held_frame):
     edges = random_edges(12, weighted=False)
-    given = make_frame({"vertex": [59, 4], "any name": [1.0, 3.0]})
+    given = make_held_frame({"vertex": [59, 4], "any name": [1.0, 3.0]})
     options = {"personalization": given, "dangling": given, "start": given}
-    ranks = ranks_of(rg.pagerank(make_frame(columns_of(edges)), **options, **EXACT))
+    ranks = ranks_of(rg.pagerank(make_held_frame(columns_of(edges)), **options, **EXACT))
     options = dict.fromkeys(options, {59: 1.0, 4: 3.0})
     assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
 
 
-def test_dicts_go_with_every_library(make_frame):
+def test_dicts_go_with_every_library(make_held_frame):
     edges = random_edges(13, weighted=False)
     options = dict.fromkeys(("personalization", "dangling", "start"), {59: 1, 4: 3})
-    ranks = ranks_of(rg.pagerank(make_frame(columns_of(edges)), **options, **EXACT))
+    ranks = ranks_of(rg.pagerank(make_held_frame(columns_of(edges)), **options, **EXACT))
     assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
 
 
-def test_dicts_of_text_go_with_every_library(make_frame):
-    frame = make_frame({"source": ["a", "b"], "destination": ["b", "c"]})
+def test_dicts_of_text_go_with_every_library(make_held_frame):
+    frame = make_held_frame({"source": ["a", "b"], "destination": ["b", "c"]})
     ranks = ranks_of(rg.pagerank(frame, personalization={"c": 1, "a": 3}, **EXACT))
     edges = [("a", "b", 1), ("b", "c", 1)]
     assert_close(ranks, naive.pagerank(edges, personalization={"c": 1, "a": 3}), 1e-13)
 
 
-def test_a_pandas_frame_goes_with_every_library(make_frame):
+def test_a_pandas_frame_goes_with_every_library(make_held_frame):
     values = pandas.DataFrame({"vertex": [2, 0], "x": [1, 1]})
-    frame = make_frame({"source": [0, 1], "destination": [1, 2]})
+    frame = make_held_frame({"source": [0, 1], "destination": [1, 2]})
     ranks = ranks_of(rg.pagerank(frame, personalization=values, **EXACT))
     expected = naive.pagerank([(0, 1, 1), (1, 2, 1)], personalization={0: 1, 2: 1})
     assert_close(ranks, expected, 1e-13)
 
 
-def test_every_librarys_frame_goes_with_pandas(make_frame):
-    values = make_frame({"vertex": ["c", "a"], "x": [1, 1]})
+def test_every_librarys_frame_goes_with_pandas(make_held_frame):
+    values = make_held_frame({"vertex": ["c", "a"], "x": [1, 1]})
     frame = pandas.DataFrame({"source": ["a", "b"], "destination": ["b", "c"]})
     ranks = ranks_of(rg.pagerank(frame, start=values, tolerance=0, max_iterations=2))
     edges = [("a", "b", 1), ("b", "c", 1)]

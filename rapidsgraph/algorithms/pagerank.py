@@ -233,10 +233,10 @@ def _iterate(run, report):
         device.launch(
             "rank", "iterate", count, run.tolerance, run.damping, vertices, vertices, idle,
             rows.long_rows, rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot,
-            rows.chunk_rows, rows.chunk_offsets, rows.row_offsets, rows.slice_offsets, rows.neighbors,
-            rows.weights, rows.weights.size > 0, rows.slots, rows.slots.size > 0,
-            rows.inverse_weights, restart, restart.size, share, share.size, contributions, ranks,
-            chunk_sums, arrivals, partials, arrived, state,
+            rows.chunk_rows, rows.chunk_offsets, rows.row_offsets, rows.slice_offsets,
+            rows.neighbors, rows.weights, rows.weights.size > 0, rows.slots,
+            rows.slots.size > 0, rows.inverse_weights, restart, restart.size, share,
+            share.size, contributions, ranks, chunk_sums, arrivals, partials, arrived, state,
             size=units * row_order.WARP, threads=1024, cooperative=True,
             shared_bytes=rows.hot * ranks.itemsize,
         )  # fmt: skip

@@ -6,7 +6,7 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
   degree: Chiba, Nishizeki 1985; Schank, Wagner 2005. GPUSCAN's way compares whole lists.
 """
 
-from .. import device
+from .. import device, frames
 from ..adjacency import count_later, rows_of, simplified, without_direction
 from ..graph import Graph
 from ..inputs import check_choice
@@ -79,7 +79,10 @@ def structural_similarity(graph, *, method="auto"):
 
 def undirected_graph(edges):
     """A Graph as it is; a frame as edges without direction, self-loops and repeated edges."""
-    return edges if isinstance(edges, Graph) else Graph(edges, directed=False, self_loops="drop")
+    if isinstance(edges, Graph):
+        return edges
+    frames.kind_of(edges)  # in one piece, or it raises
+    return Graph(edges, directed=False, self_loops="drop")
 
 
 def neighborhoods(graph):

@@ -15,6 +15,11 @@ def is_spread(graph):
     return is_dask(graph) or getattr(type(graph), "is_spread", False)
 
 
+def in_memory(given):
+    """A graph or frame in one piece, here, whatever it was."""
+    return given.compute() if is_spread(given) else given
+
+
 def spreads(function):
     """Have a function of a graph also take a Dask frame, and give one."""
 

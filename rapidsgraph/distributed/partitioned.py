@@ -15,7 +15,7 @@ import numpy as np
 from ..edge_columns import check_policies, read_columns
 from ..errors import GraphError
 from ..frames import is_dask, library_of
-from ..graph import Report
+from ..graph import Graph, Report
 from ..inputs import vertex_columns
 from . import naming, parts
 from .engine import engine_of, tree
@@ -224,6 +224,15 @@ class PartitionedGraph:
             return whole._parts["outgoing"]
 
         return self.kept("undirected", make)
+
+    def compute(self):
+        """The same graph in this process's memory: a Graph."""
+        direction, made = next(iter(self._parts.items()))
+        [named, *lists] = self.engine.results([self.named, *made])
+        return Graph.of_lists(
+            named, parts.join_lists(lists), direction, self.directed, self.weighted,
+            self._multi_edges, self._self_loops, self._rows, self._loops_dropped,
+        )  # fmt: skip
 
     def kept(self, key, make):
         """What an algorithm makes of the graph and may need again, made once."""

@@ -240,3 +240,16 @@ def seen(part):
 
 def count_unseen(*flags):
     return int(flags[0].size - sum(flags).astype(bool).sum())
+
+
+def join_lists(made):
+    """The Adjacency of all parts."""
+    xp = made[0].xp
+    arcs, offsets = 0, [xp.zeros(1, xp.int64)]
+    for part in made:
+        offsets.append(part.lists.offsets[1:] + arcs)
+        arcs += part.num_arcs
+    weighted = [part.padded.weights for part in made if part.weighted or not arcs]
+    weights = xp.concatenate(weighted) if weighted else xp.empty(0)
+    neighbors = xp.concatenate([part.padded.neighbors for part in made])
+    return Adjacency(xp.concatenate(offsets), neighbors, weights)

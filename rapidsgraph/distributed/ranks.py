@@ -20,6 +20,7 @@ from ..algorithms import row_order
 from ..algorithms.layered import check_limit
 from ..algorithms.pagerank import PARTS, PRECISIONS, check_parameters, sink_shares, vertex_shares
 from ..errors import GraphError, NotConverged
+from ..frames import in_one_piece
 from ..progress import reporter
 from .engine import tree
 from .partitioned import as_partitioned, label
@@ -57,7 +58,7 @@ def pagerank(
         return graph.result([engine.submit(_empty, graph.named, empty, name="label")])
     leaving = graph.kept("leaving", lambda: _leaving(graph))
     surfing = [
-        engine.submit(_shares, graph.named, kind, _here(given), name="shares")
+        engine.submit(_shares, graph.named, kind, in_one_piece(given), name="shares")
         for kind, given in (
             ("personalization", personalization), ("dangling", dangling), ("start", start)
         )
@@ -129,11 +130,6 @@ def _layouts(graph, leaving, value_type):
         )
         for at, (part, order) in enumerate(zip(incoming, orders))
     ]  # fmt: skip
-
-
-def _here(given):
-    """A frame of values in one piece."""
-    return given.compute() if hasattr(given, "dask") and hasattr(given, "compute") else given
 
 
 # Tasks

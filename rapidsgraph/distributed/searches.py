@@ -30,6 +30,7 @@ from ..algorithms.traversal import (
     search,
     ties,
 )
+from ..frames import in_one_piece
 from ..memory import ALGORITHMS, check_fits
 from ..progress import reporter
 from ..vertex_values import source_ids
@@ -77,7 +78,7 @@ def connected_components(graph):
 def _search(graph, source, is_sssp, cutoff, predecessors, progress, title):
     engine, ranges = graph.engine, graph.ranges
     check_columns(graph, predecessors)
-    ids = engine.submit(_sources, graph.named, source, name="sources")
+    ids = engine.submit(_sources, graph.named, in_one_piece(source), name="sources")
     engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
     lists = graph.parts("outgoing")
     if not is_sssp or not graph.weighted:
@@ -114,7 +115,7 @@ def _relax(engine, lists, ids, cutoff, progress, title):
         rounds = 0
         while True:
             news = [engine.submit(_news, wave, name="news", at=at) for at, wave in enumerate(waves)]
-            told = sum(engine.results([engine.submit(_size, each, name="facts") for each in news]))
+            [told] = engine.results([engine.submit(_told, *news, name="facts", at=0)])
             rounds += 1
             report(rounds, f"{told:,} vertices lowered elsewhere")
             if not told:
@@ -170,7 +171,7 @@ def _sources(named, source):
 
 
 def _size(values):
-    return int(values[0].size if isinstance(values, tuple) else values.size)
+    return int(values.size)
 
 
 def _with_units(part):
@@ -224,6 +225,10 @@ def _expanded(part, distances, ids, cutoff):
 
 def _news(wave):
     return wave.ids, wave.values
+
+
+def _told(*news):
+    return sum(int(ids.size) for ids, _ in news)
 
 
 def _own(wave, first, stop):

@@ -27,9 +27,10 @@ def kind_of(frame):
         Not a frame; the message says what would be.
     """
     library = library_of(frame)
-    if is_dask(frame):
+    if is_dask(frame) or type(frame).__name__ == "PartitionedGraph":
+        what = "Dask frame" if is_dask(frame) else "PartitionedGraph"
         raise GraphError(
-            "a Dask frame is for Graph, pagerank, bfs, sssp, connected_components, "
+            f"a {what} is for Graph, pagerank, bfs, sssp, connected_components, "
             "structural_similarity and scan; for all else call .compute() on it first"
         )
     if library == "polars" and hasattr(frame, "collect"):
@@ -65,6 +66,11 @@ def library_of(values):
 def is_dask(frame):
     """Whether a frame or Series is one of Dask."""
     return library_of(frame) in ("dask", "dask_expr", "dask_cudf")
+
+
+def in_one_piece(values):
+    """A frame or Series; one of Dask, which should be small, is computed."""
+    return values.compute() if is_dask(values) else values
 
 
 def opened(frame):

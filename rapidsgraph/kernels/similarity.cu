@@ -23,7 +23,7 @@ __device__ __forceinline__ bool is_above(const int *degrees, long long vertex, i
   return degree > own || (degree == own && other > vertex);
 }
 
-// Where `key` is in list[begin .. end), ascending; it is there.
+// Where `key` is in list[begin .. end), ascending, or would be.
 __device__ __forceinline__ long long position(const int *list, long long begin, long long end,
                                               int key) {
   while (begin < end) {
@@ -377,6 +377,67 @@ extern "C" __global__ void mirror(long long arcs, const int *rows, const long lo
     const int row = rows[arc], neighbor = neighbors[arc];
     if (row > neighbor)
       common[arc] = common[position(neighbors, offsets[neighbor], offsets[neighbor + 1], row)];
+  }
+}
+
+// The same between two sets of rows, from `first` and `other_first` on, of lists that name
+// neighbors by their places in the whole graph. heads[starts[x] ...] are those of row x that are
+// rows of the other set, and tails the rows; other_starts and other_heads say so the other way.
+// common and other_common of the pairs whose end among the rows has the longer list, or one as long
+// and is later: the other's list is looked up there.
+extern "C" __global__ void count_between(long long rows, long long pairs, long long vertices,
+                                         long long first, long long other_first, long long *next,
+                                         const int *tails, const long long *offsets,
+                                         const int *neighbors, const long long *starts,
+                                         const int *heads, int *common,
+                                         const long long *other_offsets, const int *other_neighbors,
+                                         const long long *other_starts, const int *other_heads,
+                                         int *other_common) {
+  const int lane = threadIdx.x % WARP;
+  while (true) {
+    long long from = 0;
+    if (lane == 0)
+      from = (long long)atomicAdd((unsigned long long *)next, (unsigned long long)WARP);
+    from = __shfl_sync(FULL, from, 0);
+    if (from >= pairs) return;
+    const long long pair = from + lane;
+    const bool there = pair < pairs;
+    const int row = there ? tails[pair] : 0;
+    const int other = there ? (int)(heads[pair] - other_first) : 0;
+    const long long begin = there ? offsets[row] : 0, end = there ? offsets[row + 1] : 0;
+    const long long other_begin = there ? other_offsets[other] : 0;
+    const long long other_end = there ? other_offsets[other + 1] : 0;
+    const long long size = end - begin, length = other_end - other_begin;
+    const bool own =
+        there && (length < size || (length == size && other + other_first < row + first));
+    int found = 0;
+    if (own && length < BRIEF) {
+      long long low = begin;
+      for (long long i = other_begin; i < other_end; i++) {
+        const int vertex = other_neighbors[i];
+        low = position(neighbors, low, end, vertex);
+        found += low < end && neighbors[low] == vertex;
+      }
+    }
+    __syncwarp();
+    for (unsigned rest = __ballot_sync(FULL, own && length >= BRIEF); rest; rest &= rest - 1) {
+      const int at = __ffs(rest) - 1;
+      const long long low = __shfl_sync(FULL, begin, at), high = __shfl_sync(FULL, end, at);
+      const long long list_begin = __shfl_sync(FULL, other_begin, at);
+      const long long list_end = __shfl_sync(FULL, other_end, at);
+      int shared = 0;
+      for (long long i = list_begin + lane; i < list_end; i += WARP) {
+        const int vertex = other_neighbors[i];
+        const long long place = position(neighbors, low, high, vertex);
+        shared += place < high && neighbors[place] == vertex;
+      }
+      shared = warp_total(shared);
+      if (lane == at) found = shared;
+    }
+    if (!own) continue;
+    common[pair] = found + 2;
+    other_common[position(other_heads, other_starts[other], other_starts[other + 1],
+                          (int)(row + first))] = found + 2;
   }
 }
 

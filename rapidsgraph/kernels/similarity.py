@@ -287,6 +287,67 @@ def mirror(arcs, rows, offsets, neighbors, common):
                 common[np.uint64(arc)] = common[np.uint64(place)]
 
 
+@serial
+def _count_row(
+    row, first, other_first, offsets, neighbors, starts, heads, common, other_offsets,
+    other_neighbors, other_starts, other_heads, other_common, bits,
+):  # fmt: skip
+    """The pairs of one row whose other list is no longer."""
+    begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
+    last = starts[np.uint64(row + 1)] - 1
+    is_marked = False
+    for pair in range(starts[np.uint64(row)], last + 1):
+        ahead = np.uint64(heads[np.uint64(min(pair + 2 * AHEAD, last))] - other_first)
+        prefetch(other_offsets, ahead)
+        prefetch(other_starts, ahead)
+        ahead = np.uint64(heads[np.uint64(min(pair + AHEAD, last))] - other_first)
+        prefetch(other_neighbors, np.uint64(other_offsets[ahead]))
+        prefetch(other_heads, np.uint64(other_starts[ahead]))
+        other = np.uint64(heads[np.uint64(pair)] - other_first)
+        other_begin, other_end = other_offsets[other], other_offsets[other + np.uint64(1)]
+        length = other_end - other_begin - (end - begin)
+        if length > 0 or (length == 0 and heads[np.uint64(pair)] > first + row):
+            continue
+        if not is_marked:
+            for place in range(begin, end):
+                vertex = np.uint32(neighbors[np.uint64(place)])
+                bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
+            is_marked = True
+        found = np.uint64(2)
+        for place in range(other_begin, other_end):
+            vertex = np.uint32(other_neighbors[np.uint64(place)])
+            word = bits[vertex >> np.uint32(6)]
+            found += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
+        back = _position(
+            other_heads, other_starts[other], other_starts[other + np.uint64(1)], first + row
+        )
+        common[np.uint64(pair)] = found
+        other_common[np.uint64(back)] = found
+    if is_marked:
+        for place in range(begin, end):
+            bits[np.uint32(neighbors[np.uint64(place)]) >> np.uint32(6)] = 0
+
+
+@parallel
+def count_between(
+    rows, pairs, vertices, first, other_first, next, tails, offsets, neighbors, starts, heads,
+    common, other_offsets, other_neighbors, other_starts, other_heads, other_common,
+):  # fmt: skip
+    for _ in prange(PARTS):
+        if next[0] >= rows:
+            continue
+        bits = np.zeros(vertices // 64 + 1, np.uint64)
+        while True:
+            begin = add_at(next, np.uint64(0), np.int64(FETCHED))
+            if begin >= rows:
+                break
+            for row in range(begin, min(begin + FETCHED, rows)):
+                _count_row(
+                    row, first, other_first, offsets, neighbors, starts, heads, common,
+                    other_offsets, other_neighbors, other_starts, other_heads, other_common, bits,
+                )  # fmt: skip
+
+
 @parallel
 def list_edges(vertices, offsets, neighbors, common, starts, sources, destinations, similarities):
     for part_ in prange(PARTS):

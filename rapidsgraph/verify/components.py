@@ -1,6 +1,7 @@
 """No edge crosses components, each hangs together, and their numbers go by size."""
 
 from ..adjacency import rows_of
+from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
 from ..graph import as_graph
 from .groups import check_order, smallest_joined, smallest_members
@@ -39,7 +40,7 @@ def components(graph, result):
     >>> rg.verify.components(edges, rg.connected_components(edges))
     2
     """
-    graph = as_graph(graph)
+    graph = as_graph(in_memory(graph))
     xp, lists, count = graph.xp, graph.outgoing, graph.num_vertices
     given = Result(graph, result).numbers("component")
     if not count:

@@ -2,6 +2,7 @@
 
 from ..adjacency import rows_of
 from ..algorithms.pagerank import sink_shares, vertex_shares
+from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
 from ..graph import as_graph
 from .results import Result, vertex_name
@@ -42,7 +43,7 @@ def pagerank(
     >>> rg.verify.pagerank(edges, rg.pagerank(edges)) < 1e-12
     True
     """
-    graph = as_graph(graph)
+    graph = as_graph(in_memory(graph))
     xp, lists = graph.xp, graph.outgoing
     given = Result(graph, ranks).numbers("pagerank")
     if not graph.num_vertices:

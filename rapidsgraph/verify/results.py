@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import frames
+from ..algorithms.spreading import in_memory
 from ..errors import GraphError, VerificationError
 from ..frames import nullable_column
 
@@ -19,7 +20,7 @@ class Result:
 
     def __init__(self, graph, result):
         self.graph, self.xp = graph, graph.xp
-        self.kind, self.table = frames.opened(result)
+        self.kind, self.table = frames.opened(in_memory(result))
         try:
             self.ids = graph.ids(self.table, "the result")
         except GraphError as error:

@@ -12,6 +12,7 @@ from ..adjacency import rows_of
 from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
 from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
+from ..algorithms.spreading import in_memory
 from ..device import array_module
 from ..errors import GraphError, VerificationError
 from .clusters import LOW, check_roles_fit, read_clusters
@@ -66,7 +67,7 @@ def scan(graph, result, *, epsilon=0.5, mu=3):
     1
     """
     epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
-    graph = undirected_graph(graph)
+    graph = undirected_graph(in_memory(graph))
     try:
         rows = _read(graph, result)
     except GraphError as error:
@@ -131,7 +132,7 @@ class Touching:
 
 
 def _read(graph, result):
-    _, table = frames.opened(result)
+    _, table = frames.opened(in_memory(result))
     rows = read_clusters(graph, table, "cluster", "the result")
     if rows.roles is None:
         raise frames.missing_column("role", frames.column_names(table), "role", "the result")

@@ -8,6 +8,7 @@ to right never fall in floating point, so all of it holds bit for bit.
 import numpy as np
 
 from ..adjacency import rows_of
+from ..algorithms.spreading import in_memory
 from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted_graph
 from ..errors import VerificationError
 from ..graph import as_graph
@@ -52,7 +53,7 @@ def bfs(graph, result, source, *, depth_limit=None):
     2
     """
     limit = None if depth_limit is None else checked_depth_limit(depth_limit)
-    return int(_greatest(as_graph(graph), result, source, limit, False))
+    return int(_greatest(as_graph(in_memory(graph)), result, source, limit, False))
 
 
 def sssp(graph, result, source, *, cutoff=None):
@@ -91,7 +92,7 @@ def sssp(graph, result, source, *, cutoff=None):
     >>> rg.verify.sssp(edges, rg.sssp(edges, 0), 0)
     1.5
     """
-    graph = weighted_graph(graph)
+    graph = weighted_graph(in_memory(graph))
     return _greatest(graph, result, source, checked_cutoff(cutoff), graph.weighted)
 
 

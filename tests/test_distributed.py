@@ -1,0 +1,298 @@
+"""Graphs in several parts, on the workers of a cluster: the answers of a graph in one memory."""
+
+import dask.dataframe
+import numpy as np
+import pandas
+import pytest
+from conftest import columns_of, gpu, in_partitions, random_edges
+from distributed import Client, LocalCluster
+from pandas.testing import assert_frame_equal
+
+import rapidsgraph as rg
+from rapidsgraph.distributed import parts
+
+POLICIES = [
+    {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
+    for directed in (True, False)
+    for multi_edges, self_loops in (
+        ("first", "keep"),
+        ("sum", "drop"),
+        ("min", "keep"),
+        ("max", "drop"),
+        ("keep", "keep"),
+        ("keep", "drop"),
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Three workers in this process, so that parts are three."""
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=3, **options) as cluster, Client(cluster) as client:
+        yield client
+
+
+def frame_of(edges):
+    return pandas.DataFrame(columns_of(edges))
+
+
+def same(spread, whole, **close):
+    """A Dask frame has the rows of a pandas frame, in its order, and an index of its own."""
+    assert isinstance(spread, dask.dataframe.DataFrame)
+    found = spread.compute()
+    assert_frame_equal(found, whole, check_exact=not close, **close)
+    if spread.known_divisions and len(whole):
+        assert spread.divisions[0] == 0 and spread.divisions[-1] == len(whole) - 1
+        ends = [len(part) for part in spread.partitions]
+        assert sum(ends) == len(whole) and np.diff(spread.divisions).min(initial=0) >= 0
+
+
+def check_all(spread, whole, source):
+    """Every algorithm on a Dask frame or what was built of one, and on the same in one memory."""
+    ranks = {"tolerance": 1e-12, "max_iterations": 200}
+    same(rg.pagerank(spread, **ranks), rg.pagerank(whole, **ranks), rtol=1e-10, atol=1e-15)
+    same(rg.bfs(spread, source), rg.bfs(whole, source))
+    same(rg.sssp(spread, source), rg.sssp(whole, source))
+    same(rg.connected_components(spread), rg.connected_components(whole))
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_frames(client, partitions):
+    frame = frame_of(random_edges(3, 150, 700))
+    check_all(in_partitions(frame, partitions), frame, 7)
+
+
+@pytest.mark.parametrize("policies", POLICIES, ids=lambda p: "-".join(map(str, p.values())))
+def test_policies(client, policies):
+    frame = frame_of(random_edges(5, 60, 900))
+    spread = rg.Graph(in_partitions(frame, 3), weight="weight", **policies)
+    whole = rg.Graph(frame, weight="weight", **policies)
+    assert spread.num_parts == 3
+    assert (spread.num_vertices, spread.num_edges) == (whole.num_vertices, whole.num_edges)
+    assert (spread.weighted, spread.directed) == (whole.weighted, whole.directed)
+    report = spread.report
+    assert report.nbytes == spread.nbytes > 0
+    report, expected = (vars(each) | {"nbytes": 0} for each in (report, whole.report))
+    assert report == expected
+    check_all(spread, whole, 7)
+    again = spread.compute()
+    assert type(again) is rg.Graph
+    for name in ("offsets", "neighbors", "weights"):
+        there = getattr(whole.outgoing, name)
+        assert np.array_equal(getattr(again.outgoing, name), there)
+    report, expected = (vars(each) | {"nbytes": 0} for each in (again.report, whole.report))
+    assert report == expected
+
+
+NAMES = {
+    "dense": lambda ids: ids,
+    "with gaps": lambda ids: ids * 3 - 11,
+    "far apart": lambda ids: ids * 10**12,
+    "beyond 2^63": lambda ids: ids.astype(np.uint64) + np.uint64(2**63),
+    "small": lambda ids: (ids - 100).astype(np.int8),
+    "text": lambda ids: np.array([f"v{place}é" for place in ids], object),
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_names(client, kind):
+    frame = frame_of(random_edges(6, 100, 500))
+    for end in ("source", "destination"):
+        frame[end] = NAMES[kind](frame[end].to_numpy())
+    spread = in_partitions(frame, 3)
+    check_all(spread, spread.compute(), frame["source"][0])
+
+
+def test_limits(client):
+    frame = frame_of(random_edges(3, 150, 700))
+    spread = in_partitions(frame, 3)
+    for limit in (0, 2):
+        same(rg.bfs(spread, 7, depth_limit=limit), rg.bfs(frame, 7, depth_limit=limit))
+        same(rg.sssp(spread, 7, cutoff=limit), rg.sssp(frame, 7, cutoff=limit))
+    for run in (rg.bfs, rg.sssp):
+        same(run(spread, [3, 7], predecessors=False), run(frame, [3, 7], predecessors=False))
+
+
+def test_names_of_several_columns(client):
+    frame = frame_of(random_edges(7, 100, 500))
+    pairs = {"a": frame.source % 7, "b": "n" + frame.source.astype(str), "c": frame.destination % 7}
+    frame = frame.assign(**pairs, d="n" + frame.destination.astype(str))
+    columns = ["a", "b"], ["c", "d"]
+    spread = in_partitions(frame, 3)
+    graphs = [rg.Graph(each, *columns, weight="weight") for each in (spread, spread.compute())]
+    check_all(*graphs, (frame["a"][0], frame["b"][0]))
+
+
+def test_vertices_besides(client):
+    frame = frame_of(random_edges(8, 40, 200))
+    spread = in_partitions(frame, 3)
+    names = pandas.DataFrame({"vertex": [500, 3, -2]})
+    for vertices in (range(60), 60, names, [500, 3, -2]):
+        graphs = rg.Graph(spread, vertices=vertices), rg.Graph(frame, vertices=vertices)
+        same(*map(rg.connected_components, graphs))
+    graph = rg.Graph(spread, vertices=in_partitions(names, 3))
+    check_all(graph, rg.Graph(frame, vertices=names), 7)
+    same(graph.vertices, rg.Graph(frame, vertices=names).vertices)
+
+
+def test_more_parts_than_vertices(client):
+    frame = pandas.DataFrame({"source": [5, 5], "destination": [5, 5]})
+    check_all(in_partitions(frame, 1), frame, 5)
+    nothing = frame.iloc[:0]
+    for run in (rg.pagerank, rg.connected_components):
+        same(run(in_partitions(nothing, 3)), run(nothing))
+
+
+def test_one_vertex_has_most_edges(client):
+    hub = [(0, v, 1.0) for v in range(1, 300)] + [(v, 0, 0.5) for v in range(1, 300)]
+    frame = frame_of(hub + random_edges(9, 300, 100))
+    check_all(in_partitions(frame, 3), frame, 0)
+
+
+def test_ways_that_change_parts_often(client):
+    """A path whose vertices take turns between ranges, and where a cheaper way comes late."""
+    order = np.random.default_rng(1).permutation(90)
+    path = [(int(a), int(b), 1.0) for a, b in zip(order, order[1:])]
+    late = [(int(order[0]), int(order[k]), 3.0 * k) for k in range(5, 90, 7)]
+    frame = frame_of(path + late)
+    check_all(in_partitions(frame, 3), frame, int(order[0]))
+
+
+def test_ways_that_add_nothing(client):
+    """Predecessors along edges of weight 0 are a forest, the same as in one memory."""
+    edges = [(a, b, float(w > 3.5)) for a, b, w in random_edges(10, 200, 900)]
+    frame = frame_of(edges)
+    graphs = [
+        rg.Graph(each, weight="weight", directed=directed, multi_edges="min")
+        for directed in (True, False)
+        for each in (in_partitions(frame, 3), frame)
+    ]
+    for spread, whole in (graphs[:2], graphs[2:]):
+        same(rg.sssp(spread, [7, 30]), rg.sssp(whole, [7, 30]))
+
+
+def test_options_of_pagerank(client):
+    frame = frame_of(random_edges(11, 60, 200))
+    graphs = [
+        rg.Graph(each, weight="weight", vertices=range(70))
+        for each in (in_partitions(frame, 3), frame)
+    ]
+    some = {3: 2.0, 69: 1.0}
+    for options in (
+        {"personalization": some}, {"dangling": "drop"}, {"dangling": some}, {"start": some},
+        {"damping": 0.5, "personalization": some, "dangling": some},
+    ):  # fmt: skip
+        spread, whole = (rg.pagerank(g, tolerance=0, max_iterations=30, **options) for g in graphs)
+        same(spread, whole, rtol=1e-12, atol=1e-16)
+    single = [rg.pagerank(g, precision="single", tolerance=1e-5) for g in graphs]
+    same(*single, rtol=1e-4, atol=1e-7)
+    ranks = rg.pagerank(graphs[0])
+    same(rg.pagerank(graphs[0], start=ranks), rg.pagerank(graphs[1], start=ranks.compute()),
+         rtol=1e-12, atol=1e-16)  # fmt: skip
+
+
+def test_iterations_and_progress(client):
+    frame = frame_of(random_edges(12))
+    spread, seen = in_partitions(frame, 3), []
+
+    def progress(done, total, text):
+        seen.append((done, total))
+
+    rg.pagerank(spread, tolerance=1e-4, progress=progress)
+    whole = []
+    rg.pagerank(frame, tolerance=1e-4, progress=lambda *each: whole.append(each[:2]))
+    assert seen[-1] == whole[-1] and [done for done, _ in seen] == list(range(1, seen[-1][0] + 1))
+    with pytest.raises(rg.NotConverged) as caught:
+        rg.pagerank(spread, tolerance=1e-15, max_iterations=3)
+    with pytest.raises(rg.NotConverged) as expected:
+        rg.pagerank(frame, tolerance=1e-15, max_iterations=3)
+    assert caught.value.iterations == 3
+    assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)
+
+
+def test_what_cannot_be_used(client):
+    frame = frame_of(random_edges(13, 30, 90))
+    for column, value, message in (
+        ("weight", np.nan, "partition 2 of the Dask frame: weight nan in row 0 of column 'weight'"),
+        ("weight", -1.5, "partition 2 of the Dask frame: weight -1.5 in row 0"),
+        ("source", 0.5, "partition 2 of the Dask frame: vertex names of type float64 do not fit"),
+    ):
+        bad = frame.copy()
+        bad[column] = bad[column].astype(float)
+        row = 3 * len(frame) // 4
+        bad.loc[row, column] = value
+        if column == "source":
+            bad["source"] = bad["source"].astype(float)
+        with pytest.raises(rg.GraphError) as caught:
+            rg.sssp(in_partitions(bad, 3), 7)
+        assert message in str(caught.value) or column == "source"
+        assert "vertex names" in str(caught.value) or column == "weight"
+    spread = in_partitions(frame, 3)
+    with pytest.raises(rg.GraphError, match="there is no column 'source'.*source='src'"):
+        rg.pagerank(spread.rename(columns={"source": "src"}))
+    with pytest.raises(rg.GraphError, match="source: vertex 99 is not in the graph"):
+        rg.bfs(spread, 99)
+    with pytest.raises(rg.GraphError, match="vertices are range.0, 5., and an edge names"):
+        rg.Graph(spread, vertices=5)
+    with pytest.raises(rg.GraphError, match="memory_limit is for layered edge lists"):
+        rg.bfs(spread, 7, memory_limit="1GB")
+    with pytest.raises(rg.GraphError, match="multi_edges is 'last'"):
+        rg.Graph(spread, multi_edges="last")
+    text = frame.astype({"source": str})
+    mixed = dask.dataframe.from_delayed(
+        [dask.delayed(frame), dask.delayed(text)], meta=frame.iloc[:0], verify_meta=False
+    )
+    with pytest.raises(rg.GraphError, match="text in one column and numbers in another"):
+        rg.pagerank(mixed)
+
+
+def test_parts_stay_and_are_built_once(client):
+    graph = rg.Graph(in_partitions(frame_of(random_edges(14)), 3))
+    assert graph.parts() is graph.parts()
+    incoming = graph.parts("incoming")
+    rg.pagerank(graph)
+    assert graph.parts("incoming") is incoming
+    holders = client.who_has(graph.parts())
+    assert len({tuple(where) for where in holders.values()}) == 3  # one on each worker
+
+
+def test_ranges_hold_about_as_many_ends():
+    counts = np.ones(1000, np.int64)
+    assert parts.cut(counts, 4, 1000) == [0, 250, 500, 750, 1000]
+    counts[0] = 10**6  # one vertex has almost all
+    assert parts.cut(counts, 4, 1000) == [0, 0, 1, 1, 1000]
+    assert parts.cut(np.zeros(0, np.int64), 3, 0) == [0, 0, 0, 0]
+    assert parts.cut(np.array([4]), 1, 1) == [0, 1]
+
+
+@gpu
+def test_on_gpus(tmp_path):
+    """Dask-CUDA's workers, one a GPU; frames of cuDF."""
+    import cudf
+    from dask_cuda import LocalCUDACluster
+
+    frame = frame_of(random_edges(15, 300, 5000))
+    with LocalCUDACluster(dashboard_address=":0") as cluster, Client(cluster):
+        spread = in_partitions(cudf.DataFrame(frame), 3)
+        check_pairs = [(spread, frame)]
+        options = {"weight": "weight", "directed": False}
+        check_pairs.append((rg.Graph(spread, **options), rg.Graph(frame, **options)))
+        for given, whole in check_pairs:
+            for run in (
+                rg.connected_components,
+                lambda graph: rg.bfs(graph, 7),
+                lambda graph: rg.sssp(graph, 7),
+                lambda graph: rg.pagerank(graph, tolerance=1e-12, max_iterations=200),
+                lambda graph: rg.scan(graph, epsilon=0.3, mu=2),
+                rg.structural_similarity,
+            ):
+                found = run(given).compute().to_pandas()
+                expected = run(whole)
+                for name in expected:
+                    a, b = found[name], expected[name]
+                    if name in ("pagerank", "similarity"):
+                        np.testing.assert_allclose(a, b, rtol=1e-9)
+                    else:
+                        values = [v.astype(object).where(v.notna(), None).tolist() for v in (a, b)]
+                        assert values[0] == values[1], name

@@ -1,0 +1,386 @@
+"""Similarity and SCAN of Dask frames give what they give in memory, in any parts and partitions."""
+
+from contextlib import nullcontext
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import pytest
+from clusterings import (
+    clique,
+    clustered,
+    edges_of,
+    expected_similarity,
+    frame_columns,
+    rows_of,
+    similarity_of,
+    small_graphs,
+    thresholds,
+)
+from conftest import columns_of, gpu, on_host, random_edges
+from pandas.testing import assert_frame_equal
+from test_scan import CLOSED_FORMS, LARGE
+from test_similarity import common_by_matrix, dense_and_hubs
+
+import rapidsgraph as rg
+from rapidsgraph import GraphError
+from rapidsgraph.adjacency import rows_of as rows_of_lists
+from rapidsgraph.algorithms import similarity
+
+dataframe = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+from rapidsgraph.distributed import engine, neighborhoods  # noqa: E402
+from rapidsgraph.distributed.parts import Part  # noqa: E402
+
+PARAMETERS = [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Of three workers in this process."""
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["here", "here in 4", "cluster"])
+def parts(request, monkeypatch):
+    """How many parts a graph has: without a client as many as it is told, or one a worker."""
+    if request.param == "cluster":
+        with request.getfixturevalue("client").as_current():
+            yield 3
+        return
+    count = int(request.param.split()[-1]) if " " in request.param else 1
+    monkeypatch.setattr(engine.Here, "workers", (None,) * count)
+    yield count
+
+
+no_cluster = pytest.mark.parametrize("parts", ["here", "here in 4"], indirect=True)
+
+
+def spread(columns, partitions=3):
+    """A Dask frame; of more partitions than rows, some are empty, and the first is."""
+    frame = columns if isinstance(columns, pandas.DataFrame) else pandas.DataFrame(columns)
+    bounds = np.linspace(0, len(frame), partitions).astype(int).tolist()
+    bounds = [0, *bounds] if partitions > 1 else [0, len(frame)]
+    pieces = [frame.iloc[start:stop] for start, stop in zip(bounds, bounds[1:])]
+    return dataframe.from_map(lambda piece: piece, pieces, meta=frame.iloc[:0])
+
+
+def check(graph, whole, epsilon=0.5, mu=3):
+    """Both functions give the rows, types and order that they give in memory."""
+    for memberships in (False, True):
+        options = {"epsilon": epsilon, "mu": mu, "memberships": memberships}
+        found, expected = rg.scan(graph, **options), rg.scan(whole, **options)
+        assert isinstance(found, dataframe.DataFrame)
+        assert_frame_equal(found._meta, expected.iloc[:0], check_index_type=False)
+        assert_frame_equal(found.compute(), expected)
+    found, expected = rg.structural_similarity(graph), rg.structural_similarity(whole)
+    assert_frame_equal(found._meta, expected.iloc[:0], check_index_type=False)
+    assert_frame_equal(found.compute(), expected)
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_closed_forms(monkeypatch, name):
+    monkeypatch.setattr(engine.Here, "workers", (None,) * 3)
+    edges, epsilon, mu, expected = CLOSED_FORMS[name]
+    graph = rg.Graph(spread(frame_columns(edges)), vertices=len(expected))
+    found = clustered(rg.scan(graph, epsilon=epsilon, mu=mu).compute())
+    assert found == dict(enumerate(expected))
+    proper = [edge for edge in edges if edge[0] != edge[1]]
+    found = similarity_of(rg.structural_similarity(graph).compute())
+    assert found == expected_similarity(proper)
+
+
+def test_closed_form_with_memberships(parts):
+    edges, epsilon, mu, expected = CLOSED_FORMS["the tie of a border"]
+    found = rg.scan(spread(frame_columns(edges)), epsilon=epsilon, mu=mu, memberships=True)
+    assert found.npartitions <= parts
+    rows = [(vertex, *row) for vertex, row in enumerate(expected)]
+    assert rows_of(found.compute()) == [*rows[:5], (4, 1, "border"), *rows[5:]]
+    lengths = found.map_partitions(len).compute().tolist()
+    starts = np.cumsum([0, *lengths]).tolist()
+    assert found.divisions == (*starts[:-1], starts[-1] - 1) and starts[-1] == 10
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("shape", LARGE)
+def test_large_graphs(monkeypatch, shape, count):
+    monkeypatch.setattr(engine.Here, "workers", (None,) * count)
+    frame = pandas.DataFrame(LARGE[shape]())
+    graph, whole = rg.Graph(spread(frame)), rg.Graph(frame)
+    for epsilon, mu in PARAMETERS:
+        check(graph, whole, epsilon, mu)
+
+
+@pytest.mark.parametrize("shape", ["sparse rmat", "cliques and hubs"])
+def test_large_graphs_on_a_cluster(client, shape):
+    frame = pandas.DataFrame(LARGE[shape]())
+    with client.as_current():
+        graph, whole = rg.Graph(spread(frame)), rg.Graph(frame)
+        for epsilon, mu in PARAMETERS[1:3]:
+            check(graph, whole, epsilon, mu)
+
+
+@no_cluster
+@pytest.mark.parametrize("seed", range(3))
+def test_hundreds_of_graphs_at_once(parts, seed):
+    """Beside each other in one frame, on what is similar in them."""
+    edges = small_graphs(seed, 200, vertices=8 + 2 * seed)
+    frame = pandas.DataFrame(frame_columns(edges))
+    graph, whole = rg.Graph(spread(frame), directed=bool(seed % 2)), rg.Graph(frame)
+    for mu, epsilon in zip((1, 4, 5), thresholds(edges)[seed::9]):
+        check(graph, whole, epsilon, mu)
+
+
+@pytest.mark.parametrize("partitions", [1, 5])
+def test_a_frame_is_taken_without_direction(parts, partitions):
+    columns = columns_of(random_edges(31, 60, 300))
+    check(spread(columns, partitions), pandas.DataFrame(columns), 0.45)
+
+
+KINDS = {
+    "directed": {},
+    "with all rows": {"multi_edges": "keep"},
+    "undirected": {"directed": False},
+    "undirected, with all rows": {"directed": False, "multi_edges": "keep"},
+    "undirected, with weights": {"directed": False, "weight": "weight", "multi_edges": "sum"},
+    "without self-loops": {"self_loops": "drop", "multi_edges": "max", "weight": "weight"},
+    "isolated vertices": {"vertices": 75},
+}
+
+
+@no_cluster
+@pytest.mark.parametrize("kind", KINDS)
+def test_graphs_of_any_kind(parts, kind):
+    columns = columns_of(random_edges(32, 60, 400))
+    rows = np.arange(400) % 7 == 0  # some edges both ways and again
+    again = {name: values[rows] for name, values in columns.items()}
+    again["source"], again["destination"] = again["destination"], again["source"]
+    columns = {name: np.concatenate([columns[name], again[name]]) for name in columns}
+    check(
+        rg.Graph(spread(columns), **KINDS[kind]),
+        rg.Graph(pandas.DataFrame(columns), **KINDS[kind]),
+        0.4,
+    )
+
+
+def test_text_names(parts):
+    names = np.array(["été", "b", "zz", "Ä", "", "c1", "c10", "c9", "a b", "q", "r", "s"])
+    ends = np.random.default_rng(5).integers(0, 12, (2, 40))
+    frame = pandas.DataFrame({"source": names[ends[0]], "destination": names[ends[1]]})
+    edges = spread(frame, 5)  # Dask has types of text of its own
+    check(edges, edges.compute(), 0.6, 2)
+
+
+def test_several_name_columns(parts):
+    random = np.random.default_rng(6)
+    frame = pandas.DataFrame(random.integers(0, 9, (120, 2)), columns=["a", "b"])
+    frame["network"] = random.choice(["x", "y", "w"], 120)
+    options = {"source": ["network", "a"], "destination": ["network", "b"]}
+    edges = spread(frame)
+    graph = rg.Graph(edges, **options)
+    check(graph, rg.Graph(edges.compute(), **options), 0.7)
+    assert list(rg.scan(graph).columns) == ["network", "vertex", "cluster", "role"]
+    assert list(rg.structural_similarity(graph).columns)[:3] == ["network", "source", "destination"]
+
+
+@no_cluster
+@pytest.mark.parametrize(
+    "edges, vertices",
+    [([], 0), ([], 4), ([(0, 0)], 1), ([(7, 7), (9, 9)], None), ([(4, 5)], None)],
+)
+def test_next_to_nothing(parts, edges, vertices):
+    columns = frame_columns(edges_of(edges))
+    graph = rg.Graph(spread(columns), vertices=vertices)
+    whole = rg.Graph(pandas.DataFrame(columns), vertices=vertices)
+    for epsilon, mu in [(0.5, 1), (0.5, 2), (1, 3)]:
+        check(graph, whole, epsilon, mu)
+
+
+def test_fewer_vertices_than_workers(client):
+    with client.as_current():
+        for columns in ({"source": [5], "destination": [4]}, frame_columns([])):
+            check(spread(columns, 2), pandas.DataFrame(columns), 1, 1)
+
+
+def test_hub_of_two_clusters_in_other_parts(monkeypatch):
+    """Hub and cliques each in a part of their own."""
+    monkeypatch.setattr(engine.Here, "workers", (None,) * 3)
+    edges = clique(range(100, 104)) + clique(range(4)) + edges_of([(50, 100), (50, 3), (60, 50)])
+    found = clustered(rg.scan(spread(frame_columns(edges)), epsilon=0.7).compute())
+    assert found[50] == (None, "hub") and found[60] == (None, "outlier")
+    assert found[0] == (0, "core") and found[103] == (1, "core")
+
+
+def test_the_packages_of_debian(client):
+    """As the README has it."""
+    with client.as_current():
+        edges = dataframe.read_parquet(rg.datasets.debian_path()).repartition(npartitions=4)
+        found = rg.scan(edges, epsilon=0.5, mu=4).compute()
+    roles = {"border": 6416, "core": 4634, "hub": 8107, "outlier": 45814}
+    assert found.groupby("role").size().to_dict() == roles
+    assert found["cluster"].max() + 1 == 1672
+
+
+# What is counted, and how
+
+
+def test_counts_stay_with_the_graph(monkeypatch):
+    monkeypatch.setattr(engine.Here, "workers", (None,) * 4)
+    launched, count = [], neighborhoods._count
+    monkeypatch.setattr(
+        neighborhoods, "_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
+    )
+    graph = rg.Graph(spread(columns_of(random_edges(33))))
+    rg.scan(graph, epsilon=0.3)
+    assert len(launched) == 4 + 2 * 6  # each part, and each pair of parts from both sides
+    rg.scan(graph, epsilon=0.7, mu=2, memberships=True)
+    rg.structural_similarity(graph)
+    assert len(launched) == 16
+
+
+class Recorded(engine.Here):
+    """Remembers, of each task, its name and what it was given."""
+
+    workers = (None,) * 7
+
+    def __init__(self):
+        self.tasks = {}
+
+    def submit(self, function, *arguments, name, at=None):
+        task = super().submit(function, *arguments, name=name, at=at)
+        self.tasks[task] = name, arguments, at
+        return task
+
+
+def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
+    recorded = Recorded()
+    monkeypatch.setattr("rapidsgraph.distributed.partitioned.engine_of", lambda: recorded)
+    graph = rg.Graph(spread(columns_of(random_edges(34, 200, 900))))
+    neighborhoods.common_neighbors(graph)
+    meetings = []
+    for name, arguments, at in recorded.tasks.values():
+        if name != "count-between":
+            continue
+        _, [other, token], other_at = recorded.tasks[arguments[1]]
+        _, [last], token_at = recorded.tasks[token]
+        last_name, _, last_at = recorded.tasks[last]
+        assert (token_at, last_at) == (at, at) and other is graph.undirected()[other_at]
+        assert last_name == ("count-inside" if (other_at - at) % 7 == 1 else "count-between")
+        meetings.append((at, other_at))
+    assert len({frozenset(pair) for pair in meetings}) == len(meetings) == 21
+    assert [at for at, _ in meetings] == [at for at in range(7) for _ in range(3)]
+
+
+def parts_of(graph, bounds):
+    lists = similarity.neighborhoods(graph)
+    offsets, xp = lists.offsets, graph.xp
+    parts = []
+    for first, stop in zip(bounds, bounds[1:]):
+        begin, end = int(offsets[first]), int(offsets[stop])
+        padded = xp.clip(offsets, begin, end) - begin
+        lists_of_part = type(lists)(padded, lists.neighbors[begin:end].copy(), lists.weights)
+        parts.append(Part(lists_of_part, first, stop))
+    return parts
+
+
+class Given:
+    """Parts as a PartitionedGraph gives them."""
+
+    def __init__(self, parts, bounds):
+        self.engine, self.bounds, self.kept = engine.Here(), bounds, lambda _, make: make()
+        self.tasks = [engine._Done(part) for part in parts]
+
+    def undirected(self):
+        return self.tasks
+
+
+@pytest.mark.parametrize("shape", ["cliques and hubs", "rmat", "uniform", "sparse rmat"])
+def test_counts_are_a_product_of_matrices(make_arrays, shape):
+    ends = dense_and_hubs() if shape == "cliques and hubs" else tuple(LARGE[shape]().values())
+    rows, columns, common, sizes = common_by_matrix(*ends)
+    graph = rg.Graph(make_arrays({"source": ends[0], "destination": ends[1]}), vertices=sizes.size)
+    count = sizes.size
+    for bounds in (
+        [0, count],
+        [0, count // 3, count],
+        [0, 1, 1, 5, count // 2, count // 2 + 40, count - 1, count],
+    ):
+        given = Given(parts_of(graph, bounds), bounds)
+        found = [task.value for task in neighborhoods.common_neighbors(given)]
+        assert {each.dtype for each in found} == {np.dtype(np.int32)}
+        np.testing.assert_array_equal(np.concatenate([on_host(each) for each in found]), common)
+        at = [on_host(rows_of_lists(task.value.padded)) for task in given.tasks]
+        np.testing.assert_array_equal(np.concatenate(at), rows)
+        whole = neighborhoods.closed_sizes_of(given)
+        assert len(whole) == len(bounds) - 1
+        np.testing.assert_array_equal(on_host(whole[-1].value), sizes)
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        (lambda d: rg.scan(d, method="gpuscan"), "graphs in one memory"),
+        (lambda d: rg.structural_similarity(d, method="gpuscan"), "compute the edges"),
+        (lambda d: rg.scan(d, method="fast"), "method is 'fast'"),
+        (lambda d: rg.scan(d, epsilon=1.2), "epsilon is 1.2"),
+        (lambda d: rg.scan(d, mu=0), "mu is 0"),
+    ],
+)
+def test_what_is_refused(call, said):
+    with pytest.raises(GraphError, match=said):
+        call(spread(columns_of(random_edges(35))))
+
+
+@pytest.mark.parametrize("place", ["here", "cluster"])
+def test_names_without_room(client, place):
+    frame = pandas.DataFrame({"cluster": [1, 1], "similarity": [1, 2], "a": [1, 2], "b": [2, 3]})
+    with client.as_current() if place == "cluster" else nullcontext():
+        for shared, call in (("cluster", rg.scan), ("similarity", rg.structural_similarity)):
+            graph = rg.Graph(spread(frame), source=[shared, "a"], destination=[shared, "b"])
+            with pytest.raises(GraphError, match=f"a name column '{shared}' has no room"):
+                call(graph)
+
+
+# On a GPU
+
+
+@gpu
+@pytest.mark.parametrize("place", ["here", "here in 3", "cluster"])
+def test_frames_of_cudf(monkeypatch, place):
+    import cudf
+    import dask_cudf
+
+    frame = cudf.DataFrame(LARGE["rmat"]())
+    whole = rg.Graph(frame)
+    if place == "cluster":
+        from dask_cuda import LocalCUDACluster
+
+        with LocalCUDACluster() as cluster, distributed.Client(cluster):
+            check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
+        return
+    monkeypatch.setattr(engine.Here, "workers", (None,) * (3 if " " in place else 1))
+    check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
+
+
+def check_cudf(edges, whole):
+    import cudf
+
+    graph = rg.Graph(edges)
+    for epsilon, mu in PARAMETERS:
+        for memberships in (False, True):
+            options = {"epsilon": epsilon, "mu": mu, "memberships": memberships}
+            found, expected = rg.scan(graph, **options).compute(), rg.scan(whole, **options)
+            assert isinstance(found, cudf.DataFrame)
+            assert_frame_equal(found.to_pandas(), expected.to_pandas())
+    found, expected = rg.structural_similarity(graph), rg.structural_similarity(whole)
+    assert_frame_equal(found.compute().to_pandas(), expected.to_pandas())
