@@ -1,4 +1,4 @@
-"""Graph analytics on dataframes: on a CPU, on a GPU, the same call."""
+"""Graph analytics on dataframes: on a CPU, a GPU or a Dask cluster, the same call."""
 
 from . import datasets, generate, plot, verify
 from .algorithms.components import connected_components
@@ -7,6 +7,8 @@ from .algorithms.scan import scan
 from .algorithms.scan_index import ScanIndex
 from .algorithms.similarity import structural_similarity
 from .algorithms.traversal import bfs, sssp
+from .distributed import PartitionedGraph
+from .distributed.local import cluster
 from .errors import GraphError, NoGPU, NotConverged, NotEnoughMemory, VerificationError
 from .files import read_edges
 from .graph import Graph
@@ -22,9 +24,11 @@ __all__ = [
     "NoGPU",
     "NotConverged",
     "NotEnoughMemory",
+    "PartitionedGraph",
     "ScanIndex",
     "VerificationError",
     "bfs",
+    "cluster",
     "connected_components",
     "datasets",
     "estimate_memory",

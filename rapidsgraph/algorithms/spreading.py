@@ -7,6 +7,7 @@ Algorithms never import Dask. `spreads` hands such a call to the function of the
 import functools
 import importlib
 
+from ..errors import GraphError
 from ..frames import is_dask
 
 
@@ -27,7 +28,11 @@ def spreads(function):
     def choose(graph, *arguments, **options):
         if not is_spread(graph):
             return function(graph, *arguments, **options)
-        distributed = importlib.import_module("rapidsgraph.distributed")
-        return getattr(distributed, function.__name__)(graph, *arguments, **options)
+        where = getattr(type(graph), "spread_in", "rapidsgraph.distributed")
+        module = importlib.import_module(where)
+        run = getattr(module, function.__name__, None)
+        if run is None:
+            raise GraphError(f"{function.__name__} takes no {type(graph).__name__}")
+        return run(graph, *arguments, **options)
 
     return choose

@@ -108,6 +108,7 @@ class PartitionedGraph:
             engine.submit(parts.with_weights, pair, own, self_loops, name="rows", at=number)
             for number, (pair, own) in enumerate(zip(ends, columns))
         ]
+        del columns, more, ends  # so that workers can forget them as soon as rows are there
         counts = [engine.submit(parts.dropped, each, name="facts") for each in rows]
         self._loops_dropped = sum(engine.results(counts)) if self_loops == "drop" else 0
         self.weighted = weight is not None or multi_edges == "sum"
@@ -117,17 +118,14 @@ class PartitionedGraph:
         ]
         [counts] = engine.results([tree(engine, parts.add, counts, "count-ends")])
         self.bounds = parts.cut(counts, len(engine.workers), self.num_vertices)
-        self._make_parts(
-            direction,
-            [
-                engine.submit(
-                    parts.split, each, self.bounds, direction, directed, name="split", at=number
-                )
-                for number, each in enumerate(rows)
-            ],
-            multi_edges,
-            _sum_type(facts, weight, multi_edges),
-        )
+        pieces = [
+            engine.submit(
+                parts.split, each, self.bounds, direction, directed, name="split", at=number
+            )
+            for number, each in enumerate(rows)
+        ]
+        del rows
+        self._make_parts(direction, pieces, multi_edges, _sum_type(facts, weight, multi_edges))
         arcs, loops, _ = self._counts(direction)
         self.num_arcs = arcs
         self.num_edges = arcs if directed else (arcs + loops) // 2
@@ -151,7 +149,10 @@ class PartitionedGraph:
         )
 
     def _make_parts(self, direction, pieces, multi_edges, sum_type=None):
-        """Build the parts of a direction of the pieces, [(task of a list of pieces), ...]."""
+        """Build the parts of a direction of the pieces, [(task of a list of pieces), ...].
+
+        `pieces` is emptied.
+        """
         engine, bounds = self.engine, self.bounds
         made = []
         for number in range(self.num_parts):
@@ -171,6 +172,7 @@ class PartitionedGraph:
                     at=number,
                 )  # fmt: skip
             )
+        pieces.clear()
         self._parts[direction] = made
 
     def _counts(self, direction):

@@ -5,6 +5,7 @@ Requires: a `_store`, or the same attributes set by who builds a list.
 """
 
 import contextlib
+import mmap
 import weakref
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from ..named import NamedVertices
 from .partitions import COLUMN, checksum, sections
 
 READ_ONLY = 8  # cudaHostRegisterReadOnly
+OF_ALL = "sums", "checked", "step", "last_run", "_on_device", "_pinned", "_was_streamed"
 SAMPLE, SAMPLED = 2**16, 4  # weights of a partition that are looked at, and partitions
 
 
@@ -24,6 +26,7 @@ class HeldEdges(NamedVertices):
     """Partitions, and vertices in layer order."""
 
     is_mapped = False
+    first_partition = 0  # its number, where these are but a part of a list
     where = "the layered edge list"
     _on_device = _pinned = None
     _was_streamed = False
@@ -97,6 +100,11 @@ class HeldEdges(NamedVertices):
         return self._store.mapped
 
     @property
+    def manifest_checksum(self):
+        """Of the store, which differs from those of all other lists."""
+        return self._store.facts["checksum"]
+
+    @property
     def nbytes(self):
         return int(self.table[:, COLUMN["words"]].sum()) * 4
 
@@ -118,8 +126,8 @@ class HeldEdges(NamedVertices):
         for part, value in enumerate(found):
             if int(value) % 2**64 != int(self.table[partition, first + part]) % 2**64:
                 raise GraphError(
-                    f"{self.where}: partition {partition} of its edges is damaged; build the "
-                    "layered edge list again"
+                    f"{self.where}: partition {self.first_partition + partition} of its edges is "
+                    "damaged; build the layered edge list again"
                 )
             self.sums[2 * partition + part] = int(value) % 2**64
             self.checked[partition, part] = True
@@ -140,6 +148,13 @@ class HeldEdges(NamedVertices):
         leaving = int((self.out_weights > 0).sum())
         return first_step(sample[sample < np.inf], self.num_edges / max(leaving, 1), self.xp)
 
+    def part(self, start, stop):
+        """The list with partitions `start` to before `stop` alone, of the same vertices."""
+        own = object.__new__(type(self))
+        own.__dict__.update((n, v) for n, v in self.__dict__.items() if n not in OF_ALL)
+        own.table, own.first_partition = self.table[start:stop], self.first_partition + start
+        return own
+
     # Where partitions are.
 
     def partitions_before(self, place, forward_only=False):
@@ -159,10 +174,11 @@ class HeldEdges(NamedVertices):
         Pinning takes longer than a copy through pinned buffers: it is for those that are copied
         `again`, or were before.
         """
-        address, size = self.words.ctypes.data, self.words.nbytes
+        begin, end = self._extent()
+        address, size = self.words.ctypes.data + 4 * begin, 4 * (end - begin)
         if self._pinned == address:
             return True
-        if again or self._was_streamed:
+        if size and (again or self._was_streamed):
             runtime, flags = import_cupy().cuda.runtime, READ_ONLY if self.is_mapped else 0
             # Systems may refuse it, for files above all; then pinned buffers do, as at first.
             with contextlib.suppress(runtime.CUDARuntimeError):
@@ -172,6 +188,14 @@ class HeldEdges(NamedVertices):
                     self._pinned = address
         self._was_streamed = True
         return self._pinned == address
+
+    def _extent(self):
+        """The first word of all partitions, less some to begin a page, and the one behind all."""
+        if not len(self.table):
+            return 0, 0
+        position, size = (self.table[:, COLUMN[name]] for name in ("position", "words"))
+        first = int(position[0])
+        return first - first % (mmap.PAGESIZE // 4), int((position + size).max())
 
     def move_to_host(self):
         """Have all partitions in the host's memory, or in a file."""

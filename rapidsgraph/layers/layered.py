@@ -185,7 +185,7 @@ class LayeredEdgeList(HeldEdges):
         return cls._of(found, device)
 
     @classmethod
-    def open(cls, path, *, device="auto"):
+    def open(cls, path, *, device="auto", client=None):
         """A list that was saved; only its manifest is read, the rest when it is needed.
 
         Parameters
@@ -195,14 +195,27 @@ class LayeredEdgeList(HeldEdges):
         device : {"auto", "cpu", "gpu"}
             Where it is to be computed on; "auto" takes the GPU where one works. Results are pandas
             frames, or cuDF on a GPU.
+        client : distributed.Client, optional
+            Of Dask, whose workers then share the partitions among them: each reads its own, from
+            the same path, and results are Dask frames. "auto" takes GPUs where all workers have
+            one, and a `memory_limit` is for each worker.
+
+        Returns
+        -------
+        LayeredEdgeList, or SpreadLayers with a client
 
         Raises
         ------
         GraphError
-            No such folder, no layered edge list, or a damaged one; the message names the file.
+            No such folder, no layered edge list, or a damaged one; the message names the file, and
+            a worker that cannot open it.
         NoGPU
             ``device="gpu"`` where none works.
         """
+        if client is not None:
+            from ..distributed.layered import SpreadLayers
+
+            return SpreadLayers(path, client, device)
         return cls._of(opened(path), device)
 
     @classmethod

@@ -1,0 +1,323 @@
+"""BFS, SSSP and PageRank of a layered edge list whose partitions workers share among them.
+
+Means: what the functions of the same names give for the list in memory, as Dask frames: BFS and
+  SSSP bit for bit, PageRank but for the last bits.
+Requires: a path that the client and all workers can open; vertex arrays that fit on each worker.
+Reference: Zhu et al. 2017 (WolfPath), as algorithms/layered.py; shares of it by us.
+
+Each worker takes consecutive partitions of about equally many words and reads them by itself; only
+vertex arrays travel. In a round every worker sweeps over its own, and what they found is combined:
+the least parents or distances, the sum of what edges add to ranks. SSSP sweeps within a share until
+nothing changes there, then the others hear of it, until nothing changes anywhere.
+"""
+
+import weakref
+from pathlib import Path
+
+import numpy as np
+
+from ..algorithms import layered as sweeps
+from ..algorithms import pagerank as in_memory
+from ..algorithms import traversal
+from ..algorithms.found import NO_VERTEX
+from ..errors import GraphError, NotConverged
+from ..inputs import check_choice, checked_bytes
+from ..layers.layered import LayeredEdgeList, Run
+from ..layers.partitions import COLUMN
+from ..progress import reporter
+from . import share_sweeps, shares
+from .engine import There, tree
+
+FACTS = (
+    "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
+    "weighted", "weight_dtype", "minimum_edges", "nbytes", "largest_partition", "layer_starts",
+    "layer_edges",
+)  # fmt: skip
+
+
+class SpreadLayers:
+    """A layered edge list in a folder, whose partitions the workers of a Dask client share.
+
+    Made by `LayeredEdgeList.open(path, client=client)`. `bfs`, `sssp` and `pagerank` take it, and
+    give Dask frames with a partition a worker.
+
+    Attributes
+    ----------
+    root, depth, layers, combined, num_vertices, num_edges, directed, weighted, nbytes
+        As of a `LayeredEdgeList`.
+    path : Path
+    client : distributed.Client
+    device : {"cpu", "gpu"}
+        Where workers compute; frames are pandas or cuDF accordingly.
+    last_run : Run or None
+        What the last call with this list took: passes, those of the worker that made most of them
+        in each round; partitions and bytes, those of all workers.
+    """
+
+    is_spread, spread_in = True, __name__
+    last_run = None
+
+    def __init__(self, path, client, device="auto"):
+        if not hasattr(client, "submit") or not hasattr(client, "nthreads"):
+            raise GraphError(
+                f"client is a {type(client).__name__}; it must be a distributed.Client, which "
+                "LocalCluster, LocalCUDACluster or a scheduler's address make"
+            )
+        check_choice("device", device, ("auto", "cpu", "gpu"))
+        self.path, self.client = Path(path).expanduser().absolute(), client
+        self.opened = LayeredEdgeList.open(self.path, device="cpu")
+        what = str(self.path), self.opened.manifest_checksum, device
+        with _Letting(client) as engine:
+            devices = engine.results(
+                [
+                    engine.submit(shares.device_here, *what, name="device", at=place)
+                    for place in range(len(engine.workers))
+                ]
+            )
+        self.device = "gpu" if set(devices) == {"gpu"} else "cpu"
+
+    def __getattr__(self, name):
+        if name in FACTS:
+            return getattr(self.opened, name)
+        raise AttributeError(f"SpreadLayers has no attribute {name!r}")
+
+    def __repr__(self):
+        return (
+            f"<SpreadLayers: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
+            f"{self.depth} from {self.root!r}, {len(self.opened.table)} partitions, {self.device} "
+            f"of {len(self.client.nthreads())} workers>"
+        )
+
+
+def bfs(
+    layers, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
+):
+    """As `rapidsgraph.bfs`, of SpreadLayers: a Dask frame."""
+    limit = traversal.checked_depth_limit(depth_limit)
+    _check(layers, source, predecessors)
+    return _search(layers, limit, predecessors, memory_limit, progress, False)
+
+
+def sssp(layers, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
+    """As `rapidsgraph.sssp`, of SpreadLayers: a Dask frame."""
+    most = traversal.checked_cutoff(cutoff)
+    _check(layers, source, predecessors)
+    if layers.weighted:
+        return _paths(layers, most, predecessors, memory_limit, progress)
+    most = int(min(most, NO_VERTEX))
+    return _search(layers, most, predecessors, memory_limit, progress, True)
+
+
+def pagerank(
+    layers,
+    *,
+    damping=0.85,
+    tolerance=1e-6,
+    max_iterations=100,
+    personalization=None,
+    dangling="uniform",
+    start=None,
+    method="auto",
+    precision="double",
+    progress=None,
+    launch=None,
+    memory_limit=None,
+):
+    """As `rapidsgraph.pagerank`, of SpreadLayers: a Dask frame.
+
+    The frames that it takes may be Dask frames, too.
+    """
+    in_memory.check_parameters(damping, tolerance, max_iterations, method, precision, launch)
+    if method != "auto":
+        raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
+    layers.opened.check_room("pagerank")
+    if isinstance(dangling, str):
+        check_choice("dangling", dangling, ("uniform", "drop"))
+    with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
+        given = [_given(run.engine, each) for each in (personalization, dangling, start)]
+        terms = run.submit(share_sweeps.rank_terms, run.shares[0], damping, *given)
+        ranks = run.submit(share_sweeps.first_ranks, terms)
+        with reporter(progress, "PageRank", max_iterations) as report:
+            ranks, iterations, residual = _iterate(
+                run, terms, ranks, damping, tolerance, max_iterations, report
+            )
+        if tolerance and not residual < tolerance:
+            raise NotConverged(iterations, residual, tolerance)
+        return run.frame(share_sweeps.rank_rows, ranks, in_memory.PRECISIONS[precision])
+
+
+def _iterate(run, terms, ranks, damping, tolerance, max_iterations, report):
+    """(ranks, iterations, the last change): the next iteration is queued before a look at one.
+
+    It does nothing where the one before converged.
+    """
+    standing, queued, converged = None, 0, False
+    while not converged and (queued < max_iterations or standing is not None):
+        following = None
+        if queued < max_iterations:
+            added = run.each(share_sweeps.scattered, ranks, damping)
+            added = tree(run.engine, shares.total, added, "total")
+            ranks = run.submit(share_sweeps.settled, terms, ranks, added, tolerance)
+            following, queued = run.submit(share_sweeps.standing, ranks), queued + 1
+        if standing is not None:
+            iterations, residual, converged, took = run.result(standing)
+            run.layers.last_run = took
+            report(iterations, f"change {residual:.1e}")
+        standing = following
+    return ranks, iterations, residual
+
+
+def _search(layers, limit, predecessors, memory_limit, progress, as_weights):
+    """BFS: distances are the layers, so one pass over edges that go forward finds parents."""
+    last, found = min(limit, layers.depth), None
+    sweeps.check_vertices_fit(layers.opened, "bfs", "BFS", memory_limit)
+    wanted = sweeps.forward_partitions(layers.opened, last) if predecessors else np.empty(0, int)
+    with _Run(layers, "bfs", "BFS", memory_limit, wanted, "forward_words") as run:
+        if predecessors:
+            swept = run.each(share_sweeps.parents, last)
+            run.wait(swept, progress, "BFS")
+            found = tree(run.engine, shares.least, swept, "least")
+        return run.frame(share_sweeps.level_rows, last, found, as_weights)
+
+
+def _paths(layers, cutoff, predecessors, memory_limit, progress):
+    reached = layers.opened.partitions_before(int(layers.layer_starts[-1]))
+    with _Run(layers, "sssp", "SSSP", memory_limit, reached, "words") as run:
+        distances, before = run.submit(share_sweeps.first_distances, run.shares[0]), None
+        distances = _rounds(run, "relax", distances, cutoff, progress)
+        if predecessors:
+            before = _look_back(run, distances, None, None, progress)
+            steps = run.submit(share_sweeps.first_steps, distances, before)
+            if run.result(run.submit(share_sweeps.is_something, steps)):
+                steps = _rounds(run, "relax_ties", steps, distances, progress)
+                before = _look_back(run, distances, steps, before, progress)
+        return run.frame(share_sweeps.path_rows, distances, before)
+
+
+def _rounds(run, entry, values, constants, progress):
+    """Values that no edge lowers any more: each share lowers them, and the least count."""
+    before = [None] * len(run.busy)
+    while True:
+        swept = [
+            run.submit(
+                share_sweeps.relaxed, run.shares[place], entry, values, own, constants, at=place
+            )
+            for place, own in zip(run.busy, before)
+        ]
+        if not run.wait(swept, progress, "SSSP").partitions:
+            return values
+        values, before = tree(run.engine, shares.least, swept, "least"), swept
+
+
+def _look_back(run, distances, steps, before, progress):
+    swept = run.each(share_sweeps.predecessors, distances, steps, before)
+    run.wait(swept, progress, "SSSP, predecessors")
+    return tree(run.engine, shares.least, swept, "least")
+
+
+class _Letting(There):
+    """Tasks on workers, all of which are let go of where a block fails.
+
+    Else they would stay, and feeds open: Dask keeps the errors of tasks, which know the frames of
+    the calls that they passed, and these the tasks.
+    """
+
+    def __init__(self, client):
+        super().__init__(client)
+        self._tasks = weakref.WeakValueDictionary()
+
+    def submit(self, function, *arguments, name, at=None):
+        task = super().submit(function, *arguments, name=name, at=at)
+        self._tasks[task.key] = task
+        return task
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            for task in list(self._tasks.values()):
+                task.release()
+
+
+class _Run:
+    """The shares of a run, and tasks of them.
+
+    Attributes
+    ----------
+    shares : list of tasks, one a worker
+    busy : list of int
+        Places of those that have partitions, or of one.
+    """
+
+    def __init__(self, layers, algorithm, title, memory_limit, wanted, words):
+        limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+        self.layers, self.engine = layers, _Letting(layers.client)
+        layers.last_run = Run(0, 0, 0)
+        table, workers = layers.opened.table, len(self.engine.workers)
+        costs = np.zeros(len(table), np.int64)
+        costs[wanted] = table[wanted, COLUMN[words]]
+        store = str(layers.path), layers.opened.manifest_checksum, layers.device
+        ranges = shares.shared_out(costs, workers)
+        self.shares = [
+            self.submit(
+                shares.Share, shares.Asked(*store, *each, algorithm, title, limit), at=place
+            )
+            for place, each in enumerate(ranges)
+        ]
+        self.busy = [place for place, (start, stop) in enumerate(ranges) if stop > start] or [0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.engine.__exit__(*error)
+
+    def submit(self, function, *arguments, at=0):
+        return self.engine.submit(function, *arguments, name=function.__name__, at=at)
+
+    def each(self, function, *arguments):
+        """Tasks of all busy shares."""
+        return [self.submit(function, self.shares[at], *arguments, at=at) for at in self.busy]
+
+    def result(self, task):
+        return self.engine.results([task])[0]
+
+    def wait(self, swept, progress, title):
+        """Wait for what shares sweep, and count it: the Run of all together."""
+        found = []
+        counts = [self.submit(shares.run_of, each, at=at) for each, at in zip(swept, self.busy)]
+        with reporter(progress, title, len(swept)) as report:
+            for place, count in enumerate(counts):
+                found.append(self.result(count))
+                report(place + 1, "workers")
+        together = shares.runs_together(found)
+        self.layers.last_run = Run(*(a + b for a, b in zip(self.layers.last_run, together)))
+        return together
+
+    def frame(self, rows, *arguments):
+        """The Dask frame of a result, as many `rows` on each worker, at the end of a run."""
+        # Before another run may want the memory of the feeds.
+        self.engine.results(self.each(shares.closed))
+        vertices, workers = self.layers.num_vertices, len(self.shares)
+        bounds = [vertices * place // workers for place in range(workers + 1)]
+        parts = [
+            self.submit(rows, self.shares[at], start, stop, *arguments, at=at)
+            for at, (start, stop) in enumerate(zip(bounds, bounds[1:]))
+            if stop > start
+        ]
+        meta = self.result(self.submit(share_sweeps.no_rows, parts[0]))
+        divisions = (*sorted(set(bounds[:-1])), vertices - 1)
+        return self.engine.collection(parts, meta, divisions)
+
+
+def _given(engine, values):
+    """What a caller gave for a parameter; of a Dask frame a task that gives the whole of it."""
+    if not hasattr(values, "to_delayed"):
+        return values
+    return engine.submit(share_sweeps.joined, *engine.frames(values), name="joined")
+
+
+def _check(layers, source, predecessors):
+    traversal.check_columns(layers.opened, predecessors)
+    sweeps.check_root(layers.opened, source)

@@ -1,0 +1,619 @@
+"""Layered edge lists on a cluster: what the list in memory gives, whatever happens to workers."""
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import time
+import types
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas
+import pytest
+from conftest import columns_of, random_edges
+from hypothesis import given, settings
+from test_layered_traversal import BACK, SMALL
+from test_streaming import damaged
+
+import rapidsgraph as rg
+from rapidsgraph import device, streaming
+from rapidsgraph.distributed import layered as spread
+from rapidsgraph.distributed import shares
+from rapidsgraph.layers import LayeredEdgeList
+from rapidsgraph.layers.layered import Run
+from rapidsgraph.layers.partitions import COLUMN
+from rapidsgraph.memory import ALGORITHMS
+
+distributed = pytest.importorskip("distributed")
+
+ROOT = 7
+SHORT = {"tolerance": 0, "max_iterations": 5}
+RUNS = {
+    "bfs": (spread.bfs, rg.bfs, {}),
+    "sssp": (spread.sssp, rg.sssp, {}),
+    "pagerank": (spread.pagerank, rg.pagerank, SHORT),
+}
+by_run = pytest.mark.parametrize("algorithm", RUNS)
+
+
+def client_of(**options):
+    cluster = distributed.LocalCluster(
+        threads_per_worker=1, dashboard_address=":0", memory_limit=0, **options
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Of two processes, which are started anew where they end."""
+    yield from client_of(n_workers=2, processes=True)
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """A client of three workers in this process."""
+    yield from client_of(n_workers=3, processes=False)
+
+
+def stored(folder, edges, root, size, **options):
+    options = {"weight": "weight", "multi_edges": "keep", **options}
+    frame = edges if isinstance(edges, pandas.DataFrame) else pandas.DataFrame(columns_of(edges))
+    graph = rg.Graph(frame, **options)
+    LayeredEdgeList.build(graph, root, partition_bytes=size).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A store of some 40 partitions."""
+    folder = tmp_path_factory.mktemp("stores") / "layers"
+    return stored(folder, random_edges(100, 400, 2500), ROOT, 800, vertices=420)
+
+
+@pytest.fixture
+def copied(saved, tmp_path):
+    """A store of our own, to be damaged."""
+    LayeredEdgeList.open(saved, device="cpu").save(tmp_path / "layers")
+    return tmp_path / "layers"
+
+
+def opened(folder, client):
+    """(SpreadLayers, LayeredEdgeList) of a store."""
+    layers = LayeredEdgeList.open(folder, device="cpu", client=client)
+    assert isinstance(layers, spread.SpreadLayers)
+    return layers, LayeredEdgeList.open(folder, device="cpu")
+
+
+def computed(layers, frame):
+    """A Dask frame as a pandas frame, after a look at its partitions."""
+    pieces = layers.client.gather(layers.client.compute(frame.to_delayed()))
+    assert [piece.index[0] for piece in pieces] == list(frame.divisions[:-1])
+    whole = pandas.concat(pieces)
+    assert frame.columns.tolist() == whole.columns.tolist()
+    assert frame.dtypes.tolist() == whole.dtypes.tolist()
+    assert frame.npartitions == min(len(layers.client.nthreads()), len(whole))
+    assert frame.divisions[0] == 0 and frame.divisions[-1] == len(whole) - 1
+    return whole
+
+
+def check_same(algorithm, layers, whole, **options):
+    on_cluster, in_memory, more = RUNS[algorithm]
+    found = computed(layers, on_cluster(layers, **more, **options))
+    options.pop("memory_limit", None)
+    expected = in_memory(whole, **more, **options)
+    within = {"rtol": 0, "atol": 1e-12} if algorithm == "pagerank" else {"check_exact": True}
+    pandas.testing.assert_frame_equal(found, expected, **within)
+    return found
+
+
+# The same as in memory
+
+
+@by_run
+def test_agrees_with_the_list_in_memory(client, saved, algorithm):
+    layers, whole = opened(saved, client)
+    calls = []
+    found = check_same(algorithm, layers, whole, progress=lambda *call: calls.append(call))
+    assert len(found) == 420 and calls
+    if algorithm != "sssp":  # its passes depend on what the others tell
+        assert layers.last_run == whole.last_run
+        return
+    assert [call[:2] for call in calls[:2]] == [(1, 2), (2, 2)]
+    run = layers.last_run
+    assert run.passes > whole.last_run.passes and run.partitions > len(whole.table)
+    assert len(whole.table) * 200 < run.nbytes < run.passes * whole.nbytes
+
+
+def test_progress_of_pagerank_is_each_iteration(client, saved):
+    layers, whole = opened(saved, client)
+    calls = []
+    spread.pagerank(layers, progress=lambda *call: calls.append(call))
+    rg.pagerank(whole)
+    count = whole.last_run.passes
+    assert [call[:2] for call in calls] == [(done + 1, 100) for done in range(count)]
+    assert calls[-1][2].startswith("change ") and layers.last_run == whole.last_run
+
+
+def test_facts_are_those_of_the_list(client, saved):
+    layers, whole = opened(saved, client)
+    for name in ("root", "depth", "num_vertices", "num_edges", "directed", "weighted", "nbytes"):
+        assert getattr(layers, name) == getattr(whole, name)
+    for name in ("layers", "combined"):
+        pandas.testing.assert_frame_equal(getattr(layers, name), getattr(whole, name))
+    assert layers.device == "cpu" and layers.client is client and layers.last_run is None
+    assert repr(layers) == (
+        f"<SpreadLayers: 420 vertices, 2,500 edges, depth {whole.depth} from 7, "
+        f"{len(whole.table)} partitions, cpu of 2 workers>"
+    )
+    with pytest.raises(AttributeError, match="SpreadLayers has no attribute 'words'"):
+        layers.words  # noqa: B018
+
+
+def test_results_are_as_dask_frames_are(client, saved):
+    layers, whole = opened(saved, client)
+    found = spread.sssp(layers)
+    with client.as_current():
+        pandas.testing.assert_frame_equal(found.compute(), rg.sssp(whole), check_exact=True)
+        near = found[found["distance"] < 5].compute()
+        assert len(found) == 420 and found.loc[100:102].compute()["vertex"].tolist() == [
+            100,
+            101,
+            102,
+        ]
+    expected = rg.sssp(whole)
+    assert near.equals(expected[expected["distance"] < 5]) and 20 < len(near) < 420
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_kinds_of_graphs_and_limits(threads, tmp_path, directed, weight):
+    options = {"directed": directed, "weight": weight}
+    folder = stored(tmp_path / "layers", random_edges(103, 60, 250), ROOT, 100, **options)
+    layers, whole = opened(folder, threads)
+    for algorithm in RUNS:
+        check_same(algorithm, layers, whole)
+    for limit in (0, 1):
+        check_same("bfs", layers, whole, depth_limit=limit)
+    check_same("sssp", layers, whole, cutoff=1.5)
+    check_same("bfs", layers, whole, predecessors=False)
+    assert layers.last_run == (0, 0, 0)
+    check_same("sssp", layers, whole, predecessors=False, source=ROOT)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_graphs(threads, tmp_path, name):
+    """Also fewer partitions than workers, no edge at all, fewer vertices than workers."""
+    edges, root, vertices = SMALL[name]
+    layers, whole = opened(stored(tmp_path / "layers", edges, root, 1, vertices=vertices), threads)
+    for algorithm in RUNS:
+        check_same(algorithm, layers, whole)
+
+
+def test_one_layer_on_all_workers(threads, tmp_path):
+    """A hub of many partitions, and only edges that lead from it."""
+    leaves = np.arange(1, 500)
+    edges = [(0, int(leaf), float(leaf % 7)) for leaf in leaves]
+    layers, whole = opened(stored(tmp_path / "layers", edges, 0, 100), threads)
+    own = whole.table[whole.table[:, COLUMN["words"]] > 0]
+    assert whole.depth == 1 and (own[:, COLUMN["first"]] == 0).all()
+    for algorithm in RUNS:
+        check_same(algorithm, layers, whole)
+    run = spread._Run(layers, "bfs", "BFS", None, slice(None), "words")
+    assert run.busy == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", [1, 200])
+def test_ways_that_go_back_again_and_again(threads, tmp_path, size):
+    """Each of a chain of graphs has to wait for the one before, which another worker has."""
+    times = 8
+    edges = [(a + 4 * part, b + 4 * part, weight) for part in range(times) for a, b, weight in BACK]
+    layers, whole = opened(stored(tmp_path / "layers", edges, 0, size), threads)
+    found = check_same("sssp", layers, whole)
+    assert found["distance"].tolist() == [
+        place // 4 * 4 + (0, 3, 1, 2)[place % 4] for place in range(4 * times + 1)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stress(threads, tmp_path, seed):
+    """Few weights, many of them 0, so that most ways are ties; a partition for some edges each."""
+    random = np.random.default_rng(seed)
+    vertices, rows = 150, int(random.integers(150, 900))
+    frame = pandas.DataFrame(
+        {
+            "source": random.integers(0, vertices, rows),
+            "destination": random.integers(0, vertices, rows),
+            "weight": random.choice([0.0, 0.0, 0.1, 0.2, 0.3], rows),
+        }
+    )
+    root, size = int(frame["source"][0]), (1, 20, 150)[seed % 3]
+    options = {"vertices": vertices, "directed": seed % 2 == 0}
+    layers, whole = opened(stored(tmp_path / "layers", frame, root, size, **options), threads)
+    assert len(whole.table) > 20
+    for algorithm in RUNS:
+        check_same(algorithm, layers, whole)
+    check_same("sssp", layers, whole, cutoff=0.3)
+
+
+def test_names_of_text_and_of_several_columns(client, tmp_path):
+    names = np.array(["b", "a", "", "ö", "a b"])
+    ends = np.array([(0, 1), (1, 2), (1, 3), (4, 0), (3, 0)])
+    frame = pandas.DataFrame({"source": names[ends[:, 0]], "destination": names[ends[:, 1]]})
+    layers, whole = opened(stored(tmp_path / "text", frame, "b", 1, weight=None), client)
+    for algorithm in RUNS:
+        check_same(algorithm, layers, whole)
+    found = computed(layers, spread.bfs(layers, "b"))
+    assert found["vertex"].tolist() == ["", "a", "a b", "b", "ö"]
+    assert found["predecessor"].isna().tolist() == [False, False, True, True, False]
+    frame = pandas.DataFrame({"net": ["x", "x", "y"], "a": [0, 5, 0], "b": [5, 6, 5]})
+    options = {"source": ["net", "a"], "destination": ["net", "b"], "weight": None}
+    layers, whole = opened(stored(tmp_path / "pairs", frame, ("y", 0), 1, **options), client)
+    for algorithm in RUNS:
+        check_same(algorithm, layers, whole)
+    check_same("bfs", layers, whole, source=("y", 0))
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"personalization": {3: 2.0, 41: 6.0}},
+        {"dangling": "drop"},
+        {"dangling": {5: 1.0}, "start": {9: 1.0, 10: 3.0}},
+        {"damping": 0.5},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_options_of_pagerank(threads, saved, options):
+    layers, whole = opened(saved, threads)
+    check_same("pagerank", layers, whole, **options)
+
+
+def test_frames_of_pagerank_may_be_of_dask(client, saved):
+    from dask.dataframe import from_pandas
+
+    layers, whole = opened(saved, client)
+    shares_ = pandas.DataFrame({"vertex": [41, 3, 77], "value": [1.0, 2.0, 0.5]})
+    found = spread.pagerank(
+        layers, personalization=from_pandas(shares_, npartitions=2), start=shares_, **SHORT
+    )
+    expected = rg.pagerank(whole, personalization=shares_, start=shares_, **SHORT)
+    found = computed(layers, found)
+    pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
+    result = spread.pagerank(layers, tolerance=1e-13, max_iterations=300)
+    again = spread.pagerank(layers, start=result, tolerance=1e-12, max_iterations=1)
+    pandas.testing.assert_frame_equal(
+        computed(layers, again), computed(layers, result), rtol=0, atol=1e-12
+    )
+
+
+def test_pagerank_that_does_not_converge(client, saved):
+    layers, whole = opened(saved, client)
+    options = {"tolerance": 1e-9, "max_iterations": 6}
+    with pytest.raises(rg.NotConverged) as expected:
+        rg.pagerank(whole, **options)
+    with pytest.raises(rg.NotConverged) as caught:
+        spread.pagerank(layers, **options)
+    assert caught.value.iterations == 6 == layers.last_run.passes
+    assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)
+    assert layers.last_run == whole.last_run
+
+
+@pytest.mark.parametrize("options", [{"precision": "single"}, {"tolerance": 1e-9}])
+def test_pagerank_until_it_converges(client, saved, options):
+    layers, whole = opened(saved, client)
+    found = computed(layers, spread.pagerank(layers, **options))
+    expected = rg.pagerank(whole, **options)
+    assert found["pagerank"].dtype == expected["pagerank"].dtype
+    pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-8)
+    assert layers.last_run == whole.last_run
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda layers: spread.bfs(layers, 8), "source is 8, and the layers are those of the root"),
+        (lambda layers: spread.sssp(layers, "x"), "source"),
+        (lambda layers: spread.bfs(layers, depth_limit=-1), "depth_limit is -1"),
+        (lambda layers: spread.sssp(layers, cutoff="far"), "cutoff is 'far'"),
+        (lambda layers: spread.bfs(layers, predecessors=1), "predecessors is 1"),
+        (lambda layers: spread.bfs(layers, memory_limit="much"), "memory_limit is 'much'"),
+        (lambda layers: spread.pagerank(layers, method="edge"), "method is 'edge'"),
+        (lambda layers: spread.pagerank(layers, damping=2), "damping is 2"),
+        (lambda layers: spread.pagerank(layers, dangling="x"), "dangling is 'x'"),
+        (
+            lambda layers: spread.pagerank(layers, personalization={999: 1.0}),
+            "personalization: vertex 999 is not in the graph",
+        ),
+    ],
+)
+def test_wrong_parameters(client, saved, call, message):
+    with pytest.raises(rg.GraphError, match=message):
+        call(opened(saved, client)[0])
+
+
+def test_weights_whose_sum_is_infinite(threads, tmp_path):
+    edges = [(0, 1, 1.7e308), (0, 2, 1.7e308), (1, 0, 1.0)]
+    layers, _ = opened(stored(tmp_path / "layers", edges, 0, 1), threads)
+    with pytest.raises(rg.GraphError, match="weights that leave one vertex sum to infinity"):
+        spread.pagerank(layers)
+
+
+# Limits of memory
+
+
+@by_run
+def test_the_least_limit(client, saved, algorithm):
+    """It is for a worker: two partitions of its own, beside arrays by vertex."""
+    layers, whole = opened(saved, client)
+    on_cluster, _, more = RUNS[algorithm]
+    reserved = whole.num_vertices * ALGORITHMS[algorithm][0]
+    with pytest.raises(rg.NotEnoughMemory) as caught:
+        on_cluster(layers, memory_limit=reserved + 10, **more)
+    least = caught.value.needed
+    assert reserved + 10 < least <= reserved + 2 * whole.largest_partition
+    assert caught.value.where == "memory_limit" and caught.value.free == reserved + 10
+    check_same(algorithm, layers, whole, memory_limit=reserved + 2 * whole.largest_partition)
+    check_same(algorithm, layers, whole, memory_limit="1GB")
+
+
+def test_vertices_alone_are_too_much(client, saved):
+    layers, whole = opened(saved, client)
+    with pytest.raises(rg.NotEnoughMemory, match="memory_limit is 100 bytes"):
+        spread.bfs(layers, predecessors=False, memory_limit=100)
+    check_same("bfs", layers, whole, predecessors=False, memory_limit="1MB")
+
+
+@pytest.mark.parametrize(
+    "allowed, kind",
+    [(0, streaming.InPlace), (2**40, streaming.InPlace), (1, streaming._Mapped)],
+)
+def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind):
+    """Pages of a file that would make a worker too large are given back."""
+    worker = types.SimpleNamespace(memory_manager=types.SimpleNamespace(memory_limit=allowed))
+    monkeypatch.setattr(shares, "_worker", lambda: worker)
+    monkeypatch.setattr(device, "free_memory", lambda xp: 2**30)
+    share = share_of(saved, 3, 30)
+    feed = share.sweep(lambda feed: (1, feed)).values
+    assert type(feed) is kind
+
+
+# Shares
+
+
+def share_of(folder, start, stop, algorithm="pagerank", limit=None):
+    checksum = LayeredEdgeList.open(folder, device="cpu").manifest_checksum
+    return shares.Share(
+        shares.Asked(str(folder), checksum, "cpu", start, stop, algorithm, "A run", limit)
+    )
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=60), st.integers(1, 9))
+@settings(max_examples=200)
+def test_partitions_are_shared_out_evenly(costs, workers):
+    costs = np.array(costs, np.int64)
+    ranges = shares.shared_out(costs, workers)
+    assert len(ranges) == workers
+    found = [p for start, stop in ranges for p in range(start, stop)]
+    assert found == list(range(found[0], found[-1] + 1)) if found else not costs.any()
+    assert set(np.flatnonzero(costs)) <= set(found)
+    loads = [int(costs[start:stop].sum()) for start, stop in ranges]
+    assert max(loads) <= costs.sum() / workers + costs.max(initial=0)
+
+
+def test_a_share_is_opened_again_where_it_is_sent(saved):
+    share = share_of(saved, 3, 9)
+    other = pickle.loads(pickle.dumps(share))
+    assert other.asked == share.asked and other is not share
+    for each in (share, other, pickle.loads(pickle.dumps(other))):
+        np.testing.assert_array_equal(
+            each.layered.table, LayeredEdgeList.open(saved, device="cpu").table[3:9]
+        )
+        assert each.layered.first_partition == 3
+        swept = each.sweep(lambda feed: (2, [start for start, *_ in feed.sweep([0, 4])]))
+        assert swept.values == [0, 4]
+        assert swept.run == Run(2, 2, 4 * int(each.layered.table[[0, 4], COLUMN["words"]].sum()))
+
+
+def test_a_feed_is_closed_at_the_end_and_when_its_share_goes(saved, monkeypatch):
+    closed = []
+    monkeypatch.setattr(streaming.InPlace, "close", lambda feed: closed.append(feed))
+    share = share_of(saved, 0, 5)
+    share.close()
+    assert closed == []  # none was open
+    first = share.sweep(lambda feed: (1, feed)).values
+    assert share.sweep(lambda feed: (1, feed)).values is first
+    share.close()
+    assert closed == [first]
+    share.close()
+    second = share.sweep(lambda feed: (1, feed)).values  # asked once more
+    assert second is not first and closed == [first]
+    del share
+    gc.collect()
+    assert closed == [first, second]
+
+
+# What goes wrong
+
+
+def test_a_path_that_does_not_exist(client, tmp_path):
+    with pytest.raises(rg.GraphError, match="nowhere: there is no such folder"):
+        LayeredEdgeList.open(tmp_path / "nowhere", client=client)
+
+
+@by_run
+def test_a_store_that_a_worker_does_not_see(client, copied, algorithm):
+    layers, _ = opened(copied, client)
+    copied.rename(copied.with_name("moved"))
+    with pytest.raises(rg.GraphError) as caught:
+        RUNS[algorithm][0](layers)
+    assert str(caught.value).startswith(f"{copied}: there is no such folder")
+    assert any(f"seen by worker {address};" in str(caught.value) for address in client.nthreads())
+
+
+def test_another_store_at_the_path(client, copied):
+    layers, _ = opened(copied, client)
+    stored(copied, random_edges(104), ROOT, 800)
+    with pytest.raises(rg.GraphError, match="has another layered edge list there than the client"):
+        spread.bfs(layers)
+    check_same("bfs", *opened(copied, client))
+
+
+@pytest.mark.parametrize("given_", [1, "tcp://localhost:1", object()], ids=repr)
+def test_what_is_no_client(saved, given_):
+    with pytest.raises(rg.GraphError, match="it must be a distributed.Client"):
+        LayeredEdgeList.open(saved, client=given_)
+
+
+@pytest.mark.skipif(device.gpu_problem() is None, reason="there is a GPU")
+def test_a_gpu_that_workers_do_not_have(client, saved):
+    with pytest.raises(rg.NoGPU, match="seen by worker"):
+        LayeredEdgeList.open(saved, device="gpu", client=client)
+
+
+def test_what_is_no_device(client, saved):
+    with pytest.raises(rg.GraphError, match="device is 'tpu'"):
+        LayeredEdgeList.open(saved, device="tpu", client=client)
+
+
+@by_run
+@pytest.mark.parametrize("part", [0.1, 0.9], ids=["the first worker", "the last one"])
+def test_a_damaged_partition(client, copied, algorithm, part):
+    whole = LayeredEdgeList.open(copied, device="cpu")
+    end = int(whole.layer_starts[whole.depth])
+    read = whole.partitions_before(end, forward_only=True)
+    partition = int(read[int(part * read.size)])
+    layers, _ = opened(copied, client)
+    damaged(copied, whole, partition, 0, 0)
+    message = rf"edges\.arrow: partition {partition} of its edges is damaged; build"
+    for _ in range(2):  # also when it is asked again
+        with pytest.raises(rg.GraphError, match=message):
+            RUNS[algorithm][0](layers)
+    damaged(copied, whole, partition, 0, 0)
+    check_same(algorithm, layers, whole)
+
+
+@pytest.mark.parametrize("algorithm", ["sssp", "pagerank"])
+def test_a_worker_that_is_killed_during_a_run(client, tmp_path, algorithm):
+    """What it had done is done again by the others, or by the one that takes its place."""
+    edges = [(a + 4 * part, b + 4 * part, weight) for part in range(20) for a, b, weight in BACK]
+    layers, whole = opened(stored(tmp_path / "layers", edges, 0, 1), client)
+    before = client.run(os.getpid)
+    assert len(before) == 2
+    calls = []
+
+    def progress(*call):
+        calls.append(call)
+        if len(calls) == 3:  # the last worker, then in another run's order the first
+            os.kill(before[sorted(before)[algorithm == "sssp"]], signal.SIGKILL)
+
+    found = RUNS[algorithm][0](layers, progress=progress, **RUNS[algorithm][2])
+    found = client.compute(found).result()
+    expected = RUNS[algorithm][1](whole, **RUNS[algorithm][2])
+    pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
+    if algorithm == "sssp":
+        pandas.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert len(calls) > 3
+    client.wait_for_workers(2, timeout=30)
+    assert set(client.run(os.getpid).values()) != set(before.values())
+    check_same(algorithm, layers, whole)
+
+
+@by_run
+def test_a_run_that_failed_leaves_nothing_on_the_workers(client, copied, algorithm):
+    layers, whole = opened(copied, client)
+    run, _, more = RUNS[algorithm]
+
+    def progress(*call):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(layers, progress=progress, **more)
+    assert_tasks(client, [])
+    with pytest.raises(rg.NotEnoughMemory):
+        run(layers, memory_limit=whole.num_vertices * ALGORITHMS[algorithm][0] + 1, **more)
+    assert_tasks(client, [])
+    damaged(copied, whole, 0, 0, 0)
+    with pytest.raises(rg.GraphError, match="partition 0 of its edges is damaged"):
+        run(layers, **more)
+    assert_tasks(client, [])
+    damaged(copied, whole, 0, 0, 0)
+    found = run(layers, **more)
+    rows = {"bfs": "level_rows", "sssp": "path_rows", "pagerank": "rank_rows"}[algorithm]
+    assert_tasks(client, [rows, rows])
+    del found
+    assert_tasks(client, [])
+
+
+def kept(dask_scheduler):
+    """Kinds of tasks whose results are on workers; those that failed are kept, too."""
+    states = "memory", "erred", "processing", "waiting", "no-worker"
+    tasks = dask_scheduler.tasks.items()
+    return sorted(key.split("-")[0] for key, task in tasks if task.state in states)
+
+
+def assert_tasks(client, kinds):
+    """Though `pytest.raises` may still hold the error, and this the frames of the call."""
+    for _ in range(200):
+        left = client.run_on_scheduler(kept)
+        if left == kinds:
+            break
+        time.sleep(0.02)
+    assert left == kinds
+
+
+# The package
+
+
+def test_the_public_functions_take_it(client, saved):
+    layers, whole = opened(saved, client)
+    pandas.testing.assert_frame_equal(computed(layers, rg.bfs(layers, ROOT)), rg.bfs(whole))
+    pandas.testing.assert_frame_equal(computed(layers, rg.sssp(layers)), rg.sssp(whole))
+    found = computed(layers, rg.pagerank(layers, **SHORT))
+    expected = rg.pagerank(whole, **SHORT)
+    pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
+
+
+# On GPUs
+
+
+@pytest.mark.gpu
+@by_run
+@pytest.mark.parametrize("limited", [False, True], ids=["no limit", "least limit"])
+def test_on_gpus(gpu_client, saved, algorithm, limited):
+    """What workers with GPUs give is what a CPU gives, in cuDF."""
+    layers = LayeredEdgeList.open(saved, client=gpu_client)
+    whole = LayeredEdgeList.open(saved, device="cpu")
+    assert layers.device == "gpu"
+    on_cluster, in_memory, more = RUNS[algorithm]
+    reserved = whole.num_vertices * ALGORITHMS[algorithm][0]
+    limit = reserved + 2 * whole.largest_partition if limited else None
+    for _ in range(2):
+        found = gpu_client.compute(on_cluster(layers, memory_limit=limit, **more)).result()
+        assert type(found).__module__.startswith("cudf")
+        found, expected = found.to_pandas(nullable=algorithm == "bfs"), in_memory(whole, **more)
+        for name in expected:
+            left, right = (each[name].astype("Float64") for each in (found, expected))
+            assert left.isna().tolist() == right.isna().tolist()
+            left, right = (each.fillna(-1).to_numpy(float) for each in (left, right))
+            np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
+    with pytest.raises(rg.NotEnoughMemory):
+        on_cluster(layers, memory_limit=reserved + 10, **more)
+
+
+@pytest.fixture(scope="module")
+def gpu_client():
+    """A worker a GPU."""
+    from dask_cuda import LocalCUDACluster
+
+    assert "cudf" in sys.modules or device.frame_library_problem() is None
+    with (
+        LocalCUDACluster(dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
