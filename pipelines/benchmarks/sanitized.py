@@ -253,6 +253,13 @@ PARTS = {
 def work(parts, with_pool=True):
     import cupy
 
+    from rapidsgraph import device
+
+    # What a tool adds to a kernel takes registers: of blocks that would all be resident without it
+    # some may not start, and the others wait for them at the barrier for ever. One a
+    # multiprocessor always fits.
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    device.resident_blocks = lambda *_: multiprocessors
     if not with_pool:
         cupy.cuda.set_allocator(None)
     for part in parts:
