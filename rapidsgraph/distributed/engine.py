@@ -10,9 +10,14 @@ needs it. A task may name the worker that it belongs to; another takes it over i
 """
 
 import sys
+import time
 import uuid
+from contextlib import suppress
+
+from ..errors import GraphError
 
 FAN_IN = 4  # of a tree of combinations
+LOOK, PATIENCE = 5, 30  # seconds until workers are looked for, and until none is an error
 
 
 def engine_of(client=None):
@@ -94,7 +99,34 @@ class There:
         return self.client.compute(collection.to_delayed())
 
     def results(self, tasks):
-        return self.client.gather(list(tasks))
+        """As of Here; GraphError where no worker is left, or the scheduler.
+
+        Dask would wait for workers for ever.
+        """
+        from distributed import KilledWorker, wait
+        from distributed.client import CancelledError
+
+        tasks, seen = list(tasks), time.monotonic()
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    wait(tasks, timeout=LOOK)
+                    return self.client.gather(tasks)
+                if self.client.nthreads():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > PATIENCE:
+                    self.client.cancel(tasks)
+                    raise GraphError(
+                        f"there was no worker for {PATIENCE} seconds; start workers that connect "
+                        "to this scheduler, and run it again"
+                    )
+        except KilledWorker as error:
+            raise GraphError(
+                f"workers died again and again, the last one at {error.last_worker.address}; "
+                "their logs say why, and lack of memory is what it often is"
+            ) from error
+        except (CancelledError, OSError) as error:
+            raise GraphError(f"the scheduler is gone, or the client is closed: {error}") from error
 
     def collection(self, tasks, meta, divisions):
         from dask.dataframe import from_delayed

@@ -55,10 +55,15 @@ def layers_of(distances):
 
 
 def stored_dtype(weights):
-    """The floating-point type that holds weights exactly: single, if that does."""
-    with np.errstate(over="ignore"):
+    """The floating-point type that holds weights exactly: single, if that does.
+
+    Not if one of them is below the normal numbers: on GPUs CuPy takes those of single precision
+    for 0.
+    """
+    with np.errstate(over="ignore", under="ignore"):
         single = weights.astype(np.float32)
-    return np.float32 if bool((single == weights).all()) else np.float64
+    is_normal = (weights == 0) | (weights >= np.finfo(np.float32).tiny)
+    return np.float32 if bool(((single == weights) & is_normal).all()) else np.float64
 
 
 def split(lists, layers, weight_dtype):

@@ -1,0 +1,128 @@
+"""Rank the vertices of edge logs: clean them, merge what is repeated, PageRank.
+
+    python pipelines/rank.py EDGES --output FOLDER [--scheduler ADDRESS | --workers N]
+
+Reads Parquet and writes a folder: `ranks/` (Parquet: vertex, pagerank), `top.csv` and
+`top.parquet`, `distribution.png` and `summary.json`.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
+
+import rapidsgraph as rg
+from pipelines import edge_logs
+from pipelines.job import (
+    DestinationOption,
+    Device,
+    DeviceOption,
+    EdgesArgument,
+    OutputOption,
+    OverwriteOption,
+    SchedulerOption,
+    SourceOption,
+    WorkersOption,
+    collected,
+    running,
+)
+from rapidsgraph.cli.app import command
+from rapidsgraph.files import write_frame
+
+MOST_DRAWN = 5_000_000  # ranks that are brought here for the picture
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@command(app)
+def rank(
+    edges: EdgesArgument,
+    output: OutputOption,
+    source: SourceOption = "source",
+    destination: DestinationOption = "destination",
+    weight: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Weights; those of repeated rows are added."),
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="An edge weighs as many rows as it has.")
+    ] = False,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="When a row was logged.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Take rows from this time on.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Take rows before this time.")
+    ] = None,
+    damping: Annotated[float, typer.Option(help="How likely an edge is followed.")] = 0.85,
+    tolerance: Annotated[float, typer.Option(help="When ranks change less, they are done.")] = 1e-6,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="So many in top.csv.")] = 100,
+    scheduler: SchedulerOption = None,
+    workers: WorkersOption = None,
+    device: DeviceOption = Device.auto,
+    overwrite: OverwriteOption = False,
+):
+    """Rank the vertices of edge logs by PageRank."""
+    if weight and count:
+        raise typer.BadParameter("weights are added already; leave this out", param_hint="--count")
+    if (since or until) and not time:
+        raise typer.BadParameter("--since and --until need it", param_hint="--time")
+    rg.plot.check()
+    edge_logs.check_columns(edges, source=source, destination=destination, weight=weight, time=time)
+    window = edge_logs.Window(time, since, until) if time else None
+    options = {"source": source, "destination": destination, "weight": weight, "count": count}
+    options |= {"window": window and window._asdict(), "damping": damping, "tolerance": tolerance}
+    with running(
+        "rank", edges, output, overwrite=overwrite, scheduler=scheduler, workers=workers,
+        device=device, **options,
+    ) as job:  # fmt: skip
+        with job.step("cleaning"):
+            frame, counts = edge_logs.read(edges, job.device, source, destination, weight, window)
+        job.tell("edges", **counts)
+        with job.step("graph"):
+            graph = _graph(frame, weight, count)
+        repeated = counts["kept"] - graph.num_edges
+        job.tell("graph", vertices=graph.num_vertices, edges=graph.num_edges, repeated=repeated)
+        with job.step("pagerank") as report:
+            ranks = rg.pagerank(graph, damping=damping, tolerance=tolerance, progress=report)
+        with job.step("writing"):
+            job.write(ranks, "ranks")
+        with job.step("top and picture"):
+            _write_top(ranks, top, job)
+            _draw(ranks, graph.num_vertices, job)
+
+
+def _graph(frame, weight, count):
+    """Of repeated rows one edge; its weight is their sum, or their number."""
+    if count:
+        frame = frame.assign(weight=1.0)
+    if weight or count:
+        return rg.Graph(frame, weight="weight", multi_edges="sum")
+    return rg.Graph(frame)
+
+
+def _write_top(ranks, count, job):
+    highest = collected(ranks.nlargest(count, "pagerank"))
+    highest.insert(0, "rank", range(1, len(highest) + 1))
+    for name in ("top.csv", "top.parquet"):
+        write_frame(highest, job.folder / name)
+    vertex, its_rank = (highest[name].iloc[0] for name in ("vertex", "pagerank"))
+    job.tell("pagerank", highest=str(vertex), its_rank=float(its_rank))
+
+
+def _draw(ranks, vertices, job):
+    """The distribution; of more vertices than can be brought here, that of a sample."""
+    column = ranks[["pagerank"]]
+    if vertices > MOST_DRAWN:
+        column = column.sample(frac=MOST_DRAWN / vertices, random_state=0)
+        job.tell("pagerank", picture=f"of a sample of about {MOST_DRAWN:,} vertices")
+    rg.plot.distribution(collected(column), job.folder / "distribution.png")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,188 @@
+"""What can be reached from some vertices, and how far it is, in a graph larger than memory.
+
+    python pipelines/reach.py EDGES --root NAME --output FOLDER [--root NAME ...]
+                              [--weight COLUMN] [--memory-limit SIZE] [--stores FOLDER]
+                              [--scheduler ADDRESS | --workers N]
+
+For each root a layered edge list is made of the file, out of core, and searched by the workers:
+by edges, or with --weight by what these cost. Reads Parquet and writes a folder: `reach/root=NAME/`
+(Parquet: vertex, distance, predecessor; readers of `reach/` see the root as a column),
+`distances.csv` and `summary.json`.
+
+A layered edge list is as large as the edges are when packed, and each root has its own. They are
+made in the folder of the results and removed at the end, or kept in --stores and used again there
+as long as file, root and options are the same.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import pandas
+import typer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
+
+import rapidsgraph as rg
+from pipelines import edge_logs
+from pipelines.job import (
+    DestinationOption,
+    Device,
+    DeviceOption,
+    EdgesArgument,
+    OutputOption,
+    OverwriteOption,
+    SchedulerOption,
+    SourceOption,
+    WorkersOption,
+    collected,
+    running,
+)
+from rapidsgraph.cli.app import command
+from rapidsgraph.files import write_frame
+from rapidsgraph.formats import kind_of_id
+from rapidsgraph.inputs import checked_bytes
+from rapidsgraph.layers import caching
+from rapidsgraph.layers.store import opened
+
+RANGES = 20  # of distances by weight, each as long as the others
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@command(app)
+def reach(
+    edges: EdgesArgument,
+    output: OutputOption,
+    root: Annotated[
+        list[str], typer.Option(metavar="NAME", help="Where to start; again for several searches.")
+    ],
+    source: SourceOption = "source",
+    destination: DestinationOption = "destination",
+    weight: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="What an edge costs; of repeated ones the cheapest."),
+    ] = None,
+    undirected: Annotated[bool, typer.Option("--undirected", help="Edges go both ways.")] = False,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="As 2GB: what each worker may take, and the build."),
+    ] = None,
+    stores: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep layered edge lists here, and use them again."),
+    ] = None,
+    scheduler: SchedulerOption = None,
+    workers: WorkersOption = None,
+    device: DeviceOption = Device.auto,
+    overwrite: OverwriteOption = False,
+):
+    """Find what can be reached from each root, and how far it is."""
+    limit = None if memory_limit is None else checked_bytes(memory_limit, "--memory-limit")
+    schema = edge_logs.check_columns(edges, source=source, destination=destination, weight=weight)
+    edges = edges.expanduser()
+    roots = _named(root, schema, source, destination)
+    reading = {"source": source, "destination": destination, "weight": weight}
+    reading |= {"directed": not undirected, "multi_edges": "min" if weight else "first"}
+    options = {**reading, "roots": roots, "memory_limit": limit}
+    with running(
+        "reach", edges, output, overwrite=overwrite, scheduler=scheduler, workers=workers,
+        device=device, **options,
+    ) as job:  # fmt: skip
+        places = (stores or job.folder / "stores").expanduser()
+        places.mkdir(parents=True, exist_ok=True)
+        tables = []
+        for name in roots:
+            place = places / _folder(name)
+            with job.step(f"layers from {name}") as report:
+                reused = _layered(edges, name, place, reading, limit, report)
+            layered = rg.LayeredEdgeList.open(place, device=job.device, client=job.client)
+            with job.step(f"search from {name}") as report:
+                search = rg.sssp if weight else rg.bfs
+                found = search(layered, memory_limit=limit, progress=report)
+                job.write(found, f"reach/{_folder(name)}")
+            with job.step(f"distances from {name}"):
+                table = _distances(found["distance"], weight)
+            tables.append(table.assign(root=name))
+            reached = int(table["vertices"].sum())
+            job.tell(
+                f"from {name}",
+                store="used again" if reused else "made",
+                vertices=layered.num_vertices,
+                edges=layered.num_edges,
+                reached=reached,
+                not_reached=layered.num_vertices - reached,
+                depth=layered.depth,
+                greatest_distance=table["to"].iloc[-1].item(),
+            )
+        distances = pandas.concat(tables, ignore_index=True)
+        write_frame(distances[["root", "from", "to", "vertices"]], job.folder / "distances.csv")
+        if stores is None:
+            shutil.rmtree(places)
+
+
+def _named(roots, schema, source, destination):
+    """Names of the type that vertices have in the file."""
+    roots = list(dict.fromkeys(roots))
+    if kind_of_id(schema, source, destination) == "string":
+        return roots
+    try:
+        return [int(name) for name in roots]
+    except ValueError:
+        raise rg.GraphError(f"--root {roots}: vertices are named by integers") from None
+
+
+def _folder(name):
+    return f"root={quote(str(name), safe='')}"  # as readers of partitioned folders take it
+
+
+def _layered(edges, root, place, reading, limit, report):
+    """Make the store of one root, unless it is there; whether it was."""
+    version = caching.made_from(edges, reading)
+    try:
+        store = opened(place)
+        made_from = {**(store.facts["made_from"] or {})}
+        made_from.pop("build", None)
+        if made_from == version and caching.is_root(store, root):
+            store.check()
+            return True
+    except rg.GraphError:  # none, or a damaged one
+        pass
+    rg.LayeredEdgeList.build(
+        edges,
+        root,
+        store=place,
+        device="cpu",
+        memory_limit=limit,
+        progress=report,
+        made_from=version,
+        **reading,
+    )
+    return False
+
+
+def _distances(distances, weight):
+    """How many vertices are how far: a row a distance in edges, or a range of those by weight.
+
+    A range reaches from `from` on to less than `to`, and the last one to `to`.
+    """
+    if not weight:
+        counts = collected(distances.value_counts()).sort_index()
+        steps = counts.index.astype("int64")
+        return pandas.DataFrame({"from": steps, "to": steps, "vertices": counts.to_numpy("int64")})
+    reached = distances[distances < float("inf")]
+    greatest = float(reached.max().compute())
+    width = greatest / RANGES or 1.0
+    places = (reached / width).astype("int64").clip(upper=RANGES - 1)
+    counts = collected(places.value_counts()).sort_index()
+    low, high = counts.index * width, (counts.index + 1) * width
+    columns = {"from": low, "to": high.where(counts.index < RANGES - 1, greatest)}
+    if not greatest:
+        columns["to"] = [0.0]
+    return pandas.DataFrame({**columns, "vertices": counts.to_numpy("int64")})
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,679 @@
+"""The pipelines, by their commands and step by step."""
+
+import datetime
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from distributed import Client
+from distributed.client import CancelledError
+from typer.testing import CliRunner
+
+import rapidsgraph as rg
+from pipelines import communities, communities_report, edge_logs, job, rank, reach, report
+
+ROOT = Path(__file__).parents[1]
+DEBIAN = rg.datasets.debian_path()
+PNG = b"\x89PNG"
+
+
+def start(name, *arguments, **options):
+    """A pipeline by its command, from another folder, in a process group of its own."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TERM": "xterm", "COLUMNS": "100"}
+    environment.pop("PYTHONPATH", None)
+    command = [sys.executable, str(ROOT / "pipelines" / f"{name}.py"), *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd="/", env=environment, start_new_session=True, **options
+    )  # fmt: skip
+
+
+def run(name, *arguments):
+    """What it prints in a pipe, as {(group, name): text}; it must end well and be silent else."""
+    process = start(name, *arguments)
+    out, err = process.communicate(timeout=100)
+    assert (process.returncode, err) == (0, "")
+    rows = [line.split("\t") for line in out.splitlines()]
+    return {(group, name): value for group, name, value in rows}
+
+
+def refused(app, *arguments):
+    """The one line in which a pipeline ends with an error, in this process."""
+    found = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert found.exit_code in (1, 2), found.output
+    return " ".join(re.sub("[│╭╮╰╯─]", " ", found.stderr).split())
+
+
+def read(folder):
+    """All rows of a folder of Parquet files, in the order of their names."""
+    paths = sorted(Path(folder).glob("*.parquet"))
+    return pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+
+
+def summary(folder):
+    return json.loads((folder / "summary.json").read_text())
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "edges.parquet"
+    pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]}).to_parquet(
+        path
+    )
+    return path
+
+
+# Ranks
+
+
+def test_ranks_of_the_shipped_graph(tmp_path):
+    output = tmp_path / "ranked"
+    printed = run("rank", DEBIAN, "--output", output, "--workers", 2, "--top", 5)
+    names = ["distribution.png", "ranks", "summary.json", "top.csv", "top.parquet"]
+    assert sorted(os.listdir(output)) == names
+    assert os.listdir(tmp_path) == ["ranked"]
+    assert printed["edges", "rows"] == "303,335"
+    assert printed["results", "ranks"] == str(output / "ranks")
+    expected = rg.pagerank(rg.datasets.debian()[lambda e: e["source"] != e["destination"]])
+    ranks = read(output / "ranks")
+    assert ranks["vertex"].tolist() == expected["vertex"].tolist()
+    assert np.abs(ranks["pagerank"] - expected["pagerank"]).max() < 1e-12
+    top = pd.read_csv(output / "top.csv")
+    assert top["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert top["vertex"].tolist() == expected.nlargest(5, "pagerank")["vertex"].tolist()
+    assert pd.read_parquet(output / "top.parquet")["vertex"].tolist() == top["vertex"].tolist()
+    assert (output / "distribution.png").read_bytes().startswith(PNG)
+    found = summary(output)
+    assert found["pipeline"] == "rank"
+    assert found["workers"] == {"number": 2, "device": "cpu"}
+    counts = {"rows": 303_335, "without_a_name": 0, "blank": 0, "self_loops": 2, "kept": 303_333}
+    assert found["edges"] == counts
+    assert found["graph"] == {"vertices": 64_971, "edges": 303_237, "repeated": 96}
+    assert found["pagerank"]["highest"] == "libc6"
+    steps = ["workers", "cleaning", "graph", "pagerank", "writing", "top and picture", "whole run"]
+    assert list(found["seconds"]) == steps
+
+
+def test_logs_are_cleaned_and_rows_counted_on_a_terminal(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    rows = [("u", "x"), ("u", "x"), ("u", "y"), ("x", "u"), ("y", None), (" ", "x"), ("y", "y")]
+    for place, part in enumerate([rows[:3], rows[3:]]):
+        frame = pd.DataFrame(part, columns=["who", "what"]).assign(more=place)
+        frame.to_parquet(logs / f"{place}.parquet")
+    output = tmp_path / "out"
+    master, slave = pty.openpty()
+    process = start(
+        "rank", logs, "-o", output, "--workers", 1, "--count", "--source", "who",
+        "--destination", "what", stdout=slave, stderr=slave, stdin=slave,
+    )  # fmt: skip
+    os.close(slave)
+    shown = on_terminal(master)
+    assert process.wait(100) == 0, shown
+    assert re.search(r"cleaning: \d+\.\d s", shown)
+    assert re.search(r"┃\s*of\s*┃\s*what\s*┃\s*value\s*┃", shown)
+    assert re.search(r"│\s*edges\s*│\s*self loops\s*│\s*1\s*│", shown)
+    counts = {"rows": 7, "without_a_name": 1, "blank": 1, "self_loops": 1, "kept": 4}
+    assert summary(output)["edges"] == counts
+    assert summary(output)["graph"] == {"vertices": 3, "edges": 3, "repeated": 1}
+    weighted = pd.DataFrame(
+        {"source": ["u", "u", "x"], "destination": ["x", "y", "u"], "weight": [2.0, 1.0, 1.0]}
+    )
+    expected = rg.pagerank(rg.Graph(weighted, weight="weight"))
+    pd.testing.assert_frame_equal(
+        read(output / "ranks").astype({"vertex": object}),
+        expected.astype({"vertex": object}),
+        rtol=1e-12,
+    )
+
+
+def on_terminal(master):
+    """What a process shows until it ends, without colours."""
+    shown = b""
+    while True:
+        try:
+            block = os.read(master, 1 << 16)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not block:
+            break
+        shown += block
+    os.close(master)
+    return re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
+
+
+class Told(job.Job):
+    """A Job without workers and folder, for what is told."""
+
+    def __init__(self, folder=None):
+        self.folder, self.facts = folder, {}
+
+
+def test_weights_of_repeated_rows_are_added():
+    rows = {"source": [1, 1, 1, 2], "destination": [2, 2, 3, 1], "weight": [0.5, 2.5, 1.0, 1.0]}
+    frame = dask.dataframe.from_pandas(pd.DataFrame(rows), npartitions=2)
+    found = rg.pagerank(rank._graph(frame, "weight", False)).compute()
+    merged = {"source": [1, 1, 2], "destination": [2, 3, 1], "weight": [3.0, 1.0, 1.0]}
+    expected = rg.pagerank(rg.Graph(pd.DataFrame(merged), weight="weight"))
+    assert np.abs(found["pagerank"] - expected["pagerank"]).max() < 1e-12
+
+
+def test_the_top_of_integers(tmp_path):
+    frame = pd.DataFrame({"vertex": [3, 5, 8, 9], "pagerank": [0.2, 0.3, 0.3, 0.2]})
+    told = Told(tmp_path)
+    rank._write_top(dask.dataframe.from_pandas(frame, npartitions=2), 3, told)
+    assert told.facts == {"pagerank": {"highest": "5", "its_rank": 0.3}}
+    lines = (tmp_path / "top.csv").read_text().splitlines()
+    assert lines == ["rank,vertex,pagerank", "1,5,0.3", "2,8,0.3", "3,3,0.2"]
+
+
+def test_a_picture_of_a_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(rank, "MOST_DRAWN", 10)
+    frame = pd.DataFrame({"vertex": range(100), "pagerank": [0.01] * 100})
+    told = Told(tmp_path)
+    rank._draw(dask.dataframe.from_pandas(frame, npartitions=2), 100, told)
+    assert told.facts == {"pagerank": {"picture": "of a sample of about 10 vertices"}}
+    assert (tmp_path / "distribution.png").read_bytes().startswith(PNG)
+
+
+def on_gpu(name, *arguments):
+    command = [sys.executable, str(ROOT / "pipelines" / f"{name}.py"), *map(str, arguments)]
+    more = ["--device", "gpu", "--workers", "1"]
+    found = subprocess.run([*command, *more], capture_output=True, text=True, timeout=300)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.gpu
+def test_ranks_on_a_gpu(tmp_path):
+    output = tmp_path / "ranked"
+    on_gpu("rank", DEBIAN, "-o", output)
+    assert summary(output)["workers"] == {"number": 1, "device": "gpu"}
+    assert summary(output)["edges"]["self_loops"] == 2
+    expected = rg.pagerank(rg.datasets.debian()[lambda e: e["source"] != e["destination"]])
+    ranks = read(output / "ranks")
+    assert ranks["vertex"].tolist() == expected["vertex"].tolist()
+    assert np.abs(ranks["pagerank"] - expected["pagerank"]).max() < 1e-6  # they stop at 1e-6
+    assert (output / "distribution.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.gpu
+def test_communities_on_a_gpu(tmp_path):
+    output = tmp_path / "found"
+    on_gpu("communities", DEBIAN, "-o", output, "--epsilons", "0.3,0.5", "--mus", "4")
+    expected = rg.ScanIndex(rg.datasets.debian()).sweep([0.3, 0.5], [4])
+    pd.testing.assert_frame_equal(pd.read_csv(output / "sweep.csv"), expected, rtol=1e-12)
+    assert (output / "matrix.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.gpu
+def test_reach_on_a_gpu(tmp_path):
+    output = tmp_path / "reached"
+    on_gpu("reach", DEBIAN, "-o", output, "--root", "git", "--memory-limit", "50MB")
+    expected = rg.bfs(rg.datasets.debian(), "git")
+    found = read(output / "reach" / "root=git")
+    assert found["distance"].fillna(-1).tolist() == expected["distance"].fillna(-1).tolist()
+
+
+# Cleaning
+
+
+def write(folder, columns, name="logs.parquet"):
+    path = folder / name
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def cleaned(path, **options):
+    """Rows as tuples, and the counts that are not 0."""
+    names = {"source": "source", "destination": "destination"} | options
+    frame, counts = edge_logs.read(path, "cpu", **names)
+    rows = list(frame.compute(scheduler="synchronous").itertuples(index=False, name=None))
+    return rows, {name: count for name, count in counts.items() if count}
+
+
+def test_integers_with_missing_ones_stay_integers(tmp_path):
+    big = 2**53 + 1
+    path = write(tmp_path, {"source": [big, None, 3], "destination": [3, 4, big]})
+    assert cleaned(path) == ([(big, 3), (3, big)], {"rows": 3, "without_a_name": 1, "kept": 2})
+    frame, _ = edge_logs.read(path, "cpu", "source", "destination")
+    assert frame.compute(scheduler="synchronous").dtypes.tolist() == [np.int64, np.int64]
+
+
+def test_text_stored_as_codes_and_blank_names(tmp_path):
+    codes = pa.array(["a", "  ", None, "b", ""]).dictionary_encode()
+    path = write(tmp_path, {"source": codes, "destination": ["b", "b", "b", " a", "a"]})
+    counts = {"rows": 5, "without_a_name": 1, "blank": 2, "kept": 2}
+    assert cleaned(path) == ([("a", "b"), ("b", " a")], counts)
+
+
+def test_a_weight_that_is_missing(tmp_path):
+    path = write(tmp_path, {"source": [1, 2], "destination": [2, 1], "km": [None, 1.5]})
+    assert cleaned(path, weight="km") == (
+        [(2, 1, 1.5)],
+        {"rows": 2, "without_a_name": 1, "kept": 1},
+    )
+
+
+DAYS = [datetime.datetime(2026, 1, day) for day in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("times", "since", "until"),
+    [
+        ([*DAYS, None], "2026-01-02", "2026-01-03"),
+        (pa.array([*DAYS, None], pa.timestamp("us", "UTC")), "2026-01-02", "2026-01-03T00:00"),
+        ([10, 20, 30, None], "20", "30"),
+        ([1.0, 2.0, 3.0, None], "1.5", "3"),
+        (["2026-01-01", "2026-01-02", "2026-01-03", None], "2026-01-02", "2026-01-03"),
+    ],
+)
+def test_times(tmp_path, times, since, until):
+    ends = {"source": list("abcd"), "destination": list("wxyz")}
+    path = write(tmp_path, {**ends, "at": times})
+    window = edge_logs.Window("at", since, until)
+    counts = {"rows": 4, "outside_the_time": 3, "kept": 1}
+    assert cleaned(path, window=window) == ([("b", "x")], counts)
+    rows, counts = cleaned(path, window=edge_logs.Window("at", since))
+    assert rows == [("b", "x"), ("c", "y")]
+    rows, counts = cleaned(path, window=edge_logs.Window("at"))
+    assert counts == {"rows": 4, "outside_the_time": 1, "kept": 3}
+
+
+def test_a_time_that_is_none(tmp_path):
+    path = write(tmp_path, {"source": [1], "destination": [2], "at": [10]})
+    with pytest.raises(rg.GraphError, match="--since 'monday' is no value of a column of int64"):
+        cleaned(path, window=edge_logs.Window("at", "monday"))
+
+
+def test_nothing_to_rank(tmp_path):
+    none = pa.array([], pa.string())
+    with pytest.raises(rg.GraphError, match=r"logs.parquet: there is no row"):
+        cleaned(write(tmp_path, {"source": none, "destination": none}))
+    path = write(tmp_path, {"source": ["a", None], "destination": ["a", "b"]})
+    with pytest.raises(rg.GraphError, match=r"no row is left .*without a name 1, self loops 1"):
+        cleaned(path)
+
+
+# Communities
+
+
+class Page(HTMLParser):
+    """Texts, addresses that are loaded, and the kinds of elements of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.loaded, self.kinds, self.open = "", [], set(), []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, kind, attributes):
+        self.kinds.add(kind)
+        self.loaded += [value for name, value in attributes if name in ("src", "href")]
+        if kind not in ("meta", "img"):
+            self.open.append(kind)
+
+    def handle_endtag(self, kind):
+        assert self.open.pop() == kind
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text += data + "|"
+
+
+def test_communities_of_the_shipped_graph(tmp_path):
+    output = tmp_path / "found"
+    epsilons, mus = [0.3, 0.5], [4, 5]
+    printed = run(
+        "communities", DEBIAN, "-o", output, "--workers", 2, "--epsilons", "0.3,0.5",
+        "--mus", "4,5",
+    )  # fmt: skip
+    index = rg.ScanIndex(rg.datasets.debian())
+    expected = index.sweep(epsilons, mus)
+    sweep = pd.read_csv(output / "sweep.csv")
+    pd.testing.assert_frame_equal(sweep, expected, rtol=1e-12)
+    best = expected.iloc[expected["modularity"].argmax()]
+    found = summary(output)
+    assert found["choice"] == pytest.approx(best.to_dict())
+    assert printed["choice", "epsilon"] == f"{best['epsilon']:g}"
+    assert found["graph"]["vertices"] == 64_971
+    roles = read(output / "roles")
+    clusters = index.query(best["epsilon"].item(), int(best["mu"]))
+    assert list(roles) == ["vertex", "cluster", "role", "degree"]
+    for name in ("vertex", "cluster", "role"):
+        assert roles[name].fillna(-1).tolist() == clusters[name].fillna(-1).tolist()
+    assert roles["cluster"].dtype == "Int32"
+    edges = rg.datasets.debian()
+    pairs = pd.DataFrame(np.sort(edges[["source", "destination"]].to_numpy(object), axis=1))
+    pairs = pairs[pairs[0] != pairs[1]].drop_duplicates()
+    degrees = pd.concat([pairs[0], pairs[1]]).value_counts()
+    assert dict(zip(roles["vertex"], roles["degree"])) == degrees.to_dict()
+    page = (output / "report.html").read_text()
+    shown = Page(page)
+    assert not shown.open
+    assert shown.loaded and all(each.startswith("data:image/png;base64,") for each in shown.loaded)
+    assert len(shown.loaded) == 2
+    assert "script" not in shown.kinds and "link" not in shown.kinds
+    assert f"{int(best['clusters']):,} clusters" in shown.text
+    assert f"Of 4 pairs epsilon {best['epsilon']:g} and mu {int(best['mu'])}" in shown.text
+    members = roles[roles["cluster"] == 0].nlargest(8, "degree")["vertex"]
+    assert ", ".join(members) in shown.text
+    hubs = roles[roles["role"] == "hub"].nlargest(20, "degree")["vertex"]
+    assert all(f"|{name}|" in shown.text for name in hubs)
+    for name in ("sweep.png", "matrix.png"):
+        assert (output / name).read_bytes().startswith(PNG)
+
+
+def test_a_report_without_clusters_and_with_odd_names(tmp_path):
+    sweep = pd.DataFrame(
+        {
+            "epsilon": [0.9], "mu": [5], "clusters": [0], "largest": [0], "clustered": [0.0],
+            "cores": [0], "hubs": [0], "outliers": [3], "modularity": [-0.25],
+        }
+    )  # fmt: skip
+    facts = {
+        "options": {"edges": "<b>.parquet"},
+        "edges": {"rows": 3, "without_a_name": 1, "kept": 2},
+        "graph": {"vertices": 3, "edges": 2},
+        "seconds": {"cleaning": 0.5},
+    }
+    none = pd.DataFrame({"vertex": [], "degree": []})
+    (tmp_path / "sweep.png").write_bytes(PNG)
+    drawn = {"sweep": tmp_path / "sweep.png", "matrix": None}
+    shown = Page(communities_report.written(facts, sweep, 0, [], none, drawn))
+    assert shown.loaded == ["data:image/png;base64,iVBORw=="]
+    assert "Communities in <b>.parquet" in shown.text
+    assert "b" not in shown.kinds
+    assert "No cluster was found. A lower epsilon or mu may find some." in shown.text
+    assert "One pair was asked for: epsilon 0.9 and mu 5." in shown.text
+    assert "The graph is too large to be drawn here." in shown.text
+    table = Page(report.table(["name", "n"], [("<i>&", 1234), ("b", 0.25)], chosen=1)).text
+    assert "|<i>&|" in table and "|1,234|" in table and "|0.25|" in table
+
+
+def test_a_graph_too_large_to_be_drawn(monkeypatch):
+    monkeypatch.setattr(communities, "MOST_DRAWN", 2)
+    frame = pd.DataFrame({"source": [1, 2, 3], "destination": [2, 3, 1]})
+    graph = rg.Graph(dask.dataframe.from_pandas(frame, npartitions=1), directed=False)
+    told = Told()
+    assert communities._matrix(None, None, graph, told) is None
+    assert told.facts["pictures"] == {"matrix": "not drawn: more than 2 edges or vertices"}
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_facts_of_clusterings_in_this_process(partitions):
+    random = np.random.default_rng(1)
+    ends = {"source": random.integers(0, 60, 400), "destination": random.integers(0, 60, 400)}
+    frame = pd.DataFrame(ends)[lambda rows: rows["source"] != rows["destination"]]
+    spread = dask.dataframe.from_pandas(frame, npartitions=partitions)
+    graph = rg.Graph(spread, directed=False, self_loops="drop")
+    pairs = [(epsilon, mu) for epsilon in (0.2, 0.3, 0.9) for mu in (2, 6)]
+    found = communities.swept(graph, pairs, lambda *_: None)
+    expected = rg.ScanIndex(frame).sweep([0.2, 0.3, 0.9], [2, 6])
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-12, check_dtype=False)
+    assert found["clusters"].min() == 0 < found["clusters"].max()
+
+
+# Reach
+
+
+def test_reach_in_the_shipped_graph(tmp_path):
+    output, stores = tmp_path / "reached", tmp_path / "stores"
+    arguments = [DEBIAN, "-o", output, "--root", "git", "--root", "mercurial"]
+    arguments += ["--memory-limit", "50MB", "--stores", stores, "--workers", 1]
+    run("reach", *arguments)
+    table = pd.read_csv(output / "distances.csv")
+    for root in ("git", "mercurial"):
+        expected = rg.bfs(rg.datasets.debian(), root)
+        found = read(output / "reach" / f"root={root}")
+        assert found["vertex"].tolist() == expected["vertex"].tolist()
+        assert found["distance"].fillna(-1).tolist() == expected["distance"].fillna(-1).tolist()
+        before = found["predecessor"].fillna("").tolist()
+        assert before == expected["predecessor"].fillna("").tolist()
+        counts = expected["distance"].value_counts().sort_index()
+        own = table[table["root"] == root]
+        assert own["from"].tolist() == own["to"].tolist() == counts.index.tolist()
+        assert own["vertices"].tolist() == counts.tolist()
+        facts = summary(output)[f"from {root}"]
+        assert facts["store"] == "made"
+        assert (facts["vertices"], facts["edges"]) == (64_971, 303_239)
+        assert facts["reached"] == counts.sum() == 64_971 - facts["not_reached"]
+        assert facts["depth"] == facts["greatest_distance"] == counts.index[-1]
+    roots = pq.read_table(output / "reach").column("root").to_pylist()
+    assert sorted(set(roots)) == ["git", "mercurial"]
+    assert sorted(os.listdir(stores)) == ["root=git", "root=mercurial"]
+    assert sorted(os.listdir(output)) == ["distances.csv", "reach", "summary.json"]
+
+
+def invoke(app, *arguments):
+    found = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert found.exit_code == 0, found.output + str(found.exception)
+
+
+def test_reach_by_weight(tmp_path):
+    random = np.random.default_rng(5)
+    ends = random.integers(0, 40, (2, 160))
+    frame = pd.DataFrame({"from": ends[0], "to": ends[1], "km": random.uniform(0, 9, 160)})
+    path, output, root = tmp_path / "roads.parquet", tmp_path / "reached", int(ends[0][0])
+    frame.to_parquet(path)
+    invoke(
+        reach.app, path, "-o", output, "--source", "from", "--destination", "to", "--weight", "km",
+        "--root", root, "--workers", 1, "--device", "cpu",
+    )  # fmt: skip
+    expected = rg.sssp(rg.Graph(frame, "from", "to", weight="km", multi_edges="min"), root)
+    found = read(output / "reach" / f"root={root}")
+    assert found["vertex"].tolist() == expected["vertex"].tolist()
+    assert found["distance"].tolist() == expected["distance"].tolist()
+    assert found["predecessor"].fillna(-1).tolist() == expected["predecessor"].fillna(-1).tolist()
+    reached = expected["distance"][expected["distance"] < np.inf]
+    assert summary(output)[f"from {root}"]["greatest_distance"] == reached.max()
+    table = pd.read_csv(output / "distances.csv")
+    assert table["vertices"].sum() == len(reached)
+    for _, row in table.iterrows():
+        is_last = row["to"] == reached.max()
+        inside = (reached >= row["from"]) & ((reached < row["to"]) | is_last)
+        assert row["vertices"] == inside.sum()
+    assert sorted(os.listdir(output)) == ["distances.csv", "reach", "summary.json"]
+
+
+def test_a_store_is_used_again_while_it_fits(edges, tmp_path):
+    place, reading = tmp_path / "store", {"directed": True}
+
+    def layered(root, **more):
+        return reach._layered(edges, root, place, reading | more, None, lambda *_: None)
+
+    assert [layered("a"), layered("a")] == [False, True]
+    assert [layered("b"), layered("b")] == [False, True]
+    assert [layered("b", directed=False), layered("b", directed=False)] == [False, True]
+    pd.DataFrame({"source": ["b"], "destination": ["c"]}).to_parquet(edges)
+    assert [layered("b"), layered("b")] == [False, True]
+    assert rg.LayeredEdgeList.open(place).num_edges == 1
+
+
+def test_distances_that_are_all_0():
+    frame = dask.dataframe.from_pandas(pd.DataFrame({"d": [0.0, np.inf, 0.0]}), npartitions=2)
+    assert reach._distances(frame["d"], "km").to_dict("list") == {
+        "from": [0.0], "to": [0.0], "vertices": [2],
+    }  # fmt: skip
+
+
+def test_names_of_roots(tmp_path):
+    assert reach._folder("a/b c=1") == "root=a%2Fb%20c%3D1"
+    path = write(tmp_path, {"source": [1], "destination": [2]})
+    arguments = [path, "-o", tmp_path / "out"]
+    assert "--root ['Ulm']: vertices are named by integers" in refused(
+        reach.app, *arguments, "--root", "Ulm"
+    )
+    said = refused(reach.app, *arguments, "--root", 1, "--memory-limit", "much")
+    assert "--memory-limit is 'much'" in said
+    assert "--root" in refused(reach.app, *arguments)
+
+
+# Errors and folders
+
+
+def test_columns_that_are_missing(edges, tmp_path):
+    output = ["-o", tmp_path / "out"]
+    said = refused(rank.app, edges, *output, "--source", "sources")
+    assert "there is no column 'sources'; the columns are source, destination" in said
+    for app, more in ((communities.app, []), (reach.app, ["--root", "a"])):
+        assert "no column 'to'" in refused(app, edges, *output, "--destination", "to", *more)
+    assert "no column 'w'" in refused(rank.app, edges, *output, "--weight", "w")
+    assert "no column 'at'" in refused(rank.app, edges, *output, "--time", "at")
+    assert "there is no such file" in refused(rank.app, tmp_path / "none.parquet", *output)
+    (tmp_path / "e.csv").write_text("source,destination\n1,2\n")
+    assert "pipelines read Parquet" in refused(rank.app, tmp_path / "e.csv", *output)
+    (tmp_path / "folder").mkdir()
+    assert "holds no .parquet" in refused(rank.app, tmp_path / "folder", *output)
+    assert not (tmp_path / "out").exists()
+
+
+def test_options_that_do_not_fit(edges, tmp_path):
+    output = ["-o", tmp_path / "out"]
+    assert "weights are added already" in refused(
+        rank.app, edges, *output, "--weight", "w", "--count"
+    )
+    assert "--since and --until need it" in refused(rank.app, edges, *output, "--since", "1")
+    said = refused(rank.app, edges, *output, "--scheduler", "tcp://127.0.0.1:9", "--workers", 1)
+    assert "a scheduler has its own workers" in said
+    said = refused(communities.app, edges, *output, "--epsilons", "0.5,much")
+    assert "give numbers with commas between them" in said
+
+
+def test_a_folder_that_may_not_be_replaced(edges, tmp_path):
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "precious.txt").write_text("mine")
+    for more in ([], ["--overwrite"]):
+        said = refused(rank.app, edges, "-o", output, *more)
+        assert "out: the folder holds something else than results; name another one" in said
+    (output / "summary.json").write_text("{}")
+    assert "there are results already; give --overwrite" in refused(rank.app, edges, "-o", output)
+    assert "EDGES are read from there" in refused(rank.app, edges, "-o", tmp_path, "--overwrite")
+    assert "does not exist" in refused(rank.app, edges, "-o", tmp_path / "no" / "out")
+    (tmp_path / "file").write_text("")
+    assert "it is a file" in refused(rank.app, edges, "-o", tmp_path / "file")
+    assert sorted(os.listdir(output)) == ["precious.txt", "summary.json"]
+
+
+def test_results_are_replaced_at_the_end(edges, tmp_path, monkeypatch):
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "summary.json").write_text("{}")
+    (output / "old").write_text("old")
+    arguments = [edges, "-o", output, "--overwrite", "--workers", 1, "--device", "cpu"]
+
+    def fail(*_):
+        raise rg.GraphError("no workers today")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rg, "cluster", fail)
+        assert refused(rank.app, *arguments) == "error: no workers today"
+    assert sorted(os.listdir(output)) == ["old", "summary.json"]
+    assert sorted(os.listdir(tmp_path)) == ["edges.parquet", "out"]
+    invoke(rank.app, *arguments)
+    assert "old" not in os.listdir(output)
+    assert read(output / "ranks")["vertex"].tolist() == ["a", "b", "c"]
+    assert sorted(os.listdir(tmp_path)) == ["edges.parquet", "out"]
+
+
+def test_a_scheduler_that_is_not_there(edges, tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "PATIENCE", 1)
+    began = time.monotonic()
+    address = "tcp://127.0.0.1:9"
+    said = refused(rank.app, edges, "-o", tmp_path / "out", "--scheduler", address)
+    assert f"--scheduler {address}: no Dask scheduler answers there within 1 seconds" in said
+    said = refused(rank.app, edges, "-o", tmp_path / "out", "--scheduler", "nonsense")
+    assert "--scheduler nonsense: no Dask scheduler answers" in said
+    assert time.monotonic() - began < 20
+    assert os.listdir(tmp_path) == ["edges.parquet"]
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler as a process of its own, and a function that starts a worker of it."""
+    found, processes = tmp_path / "scheduler.json", []
+
+    def begin(*command):
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+        environment.pop("PYTHONPATH", None)
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command], cwd="/", env=environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        processes.append(process)
+        return process
+
+    begin(
+        "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+        "--scheduler-file", str(found),
+    )  # fmt: skip
+    for _ in range(200):
+        if found.exists() and found.read_text():
+            break
+        time.sleep(0.1)
+    address = json.loads(found.read_text())["address"]
+    yield (
+        address,
+        lambda: begin(
+            "distributed.cli.dask_worker", address, "--nthreads", "2", "--no-dashboard",
+            "--no-nanny", "--local-directory", str(tmp_path),
+        ),
+    )  # fmt: skip
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(20)
+
+
+def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
+    address, begin = scheduler
+    output = tmp_path / "out"
+    monkeypatch.setattr(job, "PATIENCE", 1)
+    said = refused(rank.app, edges, "-o", output, "--scheduler", address)
+    assert f"--scheduler {address}: it has no workers; start some with: dask worker" in said
+    worker = begin()  # it knows rapidsgraph, and nothing of pipelines
+    printed = run("rank", edges, "-o", output, "--scheduler", address)
+    assert printed["workers", "number"] == "1"
+    assert printed["pagerank", "highest"] == "a"
+    output = tmp_path / "found"
+    run("communities", edges, "-o", output, "--scheduler", address, "--epsilons", "0.5", "--mus", 2)
+    assert read(output / "roles")["role"].tolist() == ["core"] * 3
+    expected = rg.ScanIndex(pd.read_parquet(edges)).sweep([0.5], [2])
+    pd.testing.assert_frame_equal(
+        pd.read_csv(output / "sweep.csv"), expected, rtol=1e-12, check_dtype=False
+    )
+    worker.kill()
+    monkeypatch.setattr(job, "GONE", 1)
+    gone = pytest.raises(CancelledError, match="there was no worker for 1 seconds")
+    with Client(address) as client, job._watched(client), gone:
+        client.submit(int).result(timeout=30)
+
+
+@pytest.mark.parametrize("moment", ["workers", "ranks"])
+def test_ctrl_c_leaves_nothing(tmp_path, moment):
+    output = tmp_path / "ranked"
+    process = start("rank", DEBIAN, "-o", output, "--workers", 2)
+    wanted = ".ranked.*.tmp" if moment == "workers" else ".ranked.*.tmp/ranks"
+    for _ in range(600):
+        if list(tmp_path.glob(wanted)):
+            break
+        time.sleep(0.05)
+    assert list(tmp_path.glob(wanted))
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    out, err = process.communicate(timeout=30)
+    assert err == "error: interrupted; no half-written file is left\n"
+    assert (process.returncode, out) == (130, "")
+    assert os.listdir(tmp_path) == []
