@@ -32,6 +32,11 @@ LIBRARIES = {  # module: the distributions that hold it
     "cupy": ["cupy-cuda13x", "cupy-cuda12x", "cupy"],
     "cudf": ["cudf-cu13", "cudf-cu12", "cudf"],
     "rmm": ["rmm-cu13", "rmm-cu12", "rmm"],
+    "dask": ["dask"],
+    "distributed": ["distributed"],
+    "dask_cuda": ["dask-cuda"],
+    "dask_cudf": ["dask-cudf-cu13", "dask-cudf-cu12", "dask-cudf"],
+    "distributed_ucxx": ["distributed-ucxx-cu13", "distributed-ucxx-cu12", "distributed-ucxx"],
     "pylibcugraph": ["pylibcugraph-cu13", "pylibcugraph-cu12", "pylibcugraph"],
 }
 

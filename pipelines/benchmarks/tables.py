@@ -1,5 +1,6 @@
 """Records as Markdown: which columns a table has, and how a cell reads."""
 
+from pipelines.benchmarks.cluster_tables import CLUSTER, CLUSTER_HEADINGS
 from pipelines.benchmarks.layer_tables import LAYERED, LAYERED_HEADINGS, with_commas
 
 HEADINGS = {
@@ -52,6 +53,8 @@ HEADINGS = {
     "check": "check",
     "note": "note",
 } | LAYERED_HEADINGS
+HEADINGS |= {name: text for name, text in CLUSTER_HEADINGS.items() if name not in HEADINGS}
+TITLED = LAYERED | CLUSTER
 COLUMNS = {
     "pagerank": [
         "library", "implementation", "precision", "iteration_ms", "spread", "ratio", "floor_ms",
@@ -136,8 +139,8 @@ def markdown(records, name):
             list(facts.values()), {kind: kinds.pop(kind, []) for kind in CLUSTERING}
         )
     for kind, rows in kinds.items():
-        if kind in LAYERED:
-            title, columns = LAYERED[kind]
+        if kind in TITLED:
+            title, columns = TITLED[kind]
             parts += [f"## {title}", grid([with_commas(row) for row in rows], columns)]
             continue
         if kind not in COLUMNS:

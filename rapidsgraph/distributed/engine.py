@@ -12,7 +12,6 @@ needs it. A task may name the worker that it belongs to; another takes it over i
 import sys
 import time
 import uuid
-from contextlib import suppress
 
 from ..errors import GraphError
 
@@ -90,6 +89,7 @@ class There:
         self.workers = tuple(sorted(client.nthreads())) or (None,)
 
     def submit(self, function, *arguments, name, at=None):
+        self._check_open()
         worker = None if at is None else self.workers[at % len(self.workers)]
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         key = f"{name}-{uuid.uuid4().hex}"
@@ -103,19 +103,28 @@ class There:
 
         Dask would wait for workers for ever.
         """
-        from distributed import KilledWorker, wait
-        from distributed.client import CancelledError
+        from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
-        tasks, seen = list(tasks), time.monotonic()
+        tasks, client, seen = list(tasks), self.client, time.monotonic()
+
+        async def gather():  # as a whole: a worker may die with what it has computed
+            return await client.gather(tasks, asynchronous=True)
+
         try:
             while True:
-                with suppress(TimeoutError):
-                    wait(tasks, timeout=LOOK)
-                    return self.client.gather(tasks)
-                if self.client.nthreads():
+                try:
+                    return client.sync(gather, callback_timeout=LOOK)
+                except TimeoutError:
+                    if any(task.status == "error" for task in tasks):
+                        raise  # of a task
+                self._check_open()
+                if client.status != "running":
+                    raise CommClosedError("there is no connection to it")
+                if client.nthreads():
                     seen = time.monotonic()
                 elif time.monotonic() - seen > PATIENCE:
-                    self.client.cancel(tasks)
+                    client.cancel(tasks)
                     raise GraphError(
                         f"there was no worker for {PATIENCE} seconds; start workers that connect "
                         "to this scheduler, and run it again"
@@ -125,8 +134,13 @@ class There:
                 f"workers died again and again, the last one at {error.last_worker.address}; "
                 "their logs say why, and lack of memory is what it often is"
             ) from error
-        except (CancelledError, OSError) as error:
+        except (CancelledError, CommClosedError) as error:
+            self._check_open()
             raise GraphError(f"the scheduler is gone, or the client is closed: {error}") from error
+
+    def _check_open(self):
+        if self.client.status in ("closing", "closed"):
+            raise GraphError("the client is closed, and what was computed for it is gone")
 
     def collection(self, tasks, meta, divisions):
         from dask.dataframe import from_delayed

@@ -6,9 +6,10 @@ Reference: chaotic relaxation: a part lowers distances along its own lists until
   there, and tells the others which of their vertices it lowered; rounds go on until nobody has
   anything to tell. Distances are those of one Dijkstra, bit for bit, in whatever order they fall.
 
-BFS is the same with edges that cost 1: a round takes all of a part's levels, so there are as many
-rounds as a shortest way changes parts, not as many as there are levels. A part's forest of trees
-is its word on components; forests are joined two by two.
+BFS is the same with edges that cost 1, but within bounds: where there is much to expand a round
+takes one level, so that nothing is expanded twice; where there is little, more and more levels,
+since a round costs more than they do. A part's forest of trees is its word on components; forests
+are joined two by two.
 """
 
 import math
@@ -37,6 +38,8 @@ from ..vertex_values import source_ids
 from .engine import tree
 from .partitioned import PartitionedGraph, as_partitioned, label
 from .parts import Part
+
+FEW, FEW_ON_GPU = 2**12, 2**18  # vertices that are not worth a round of their own
 
 
 def bfs(
@@ -81,7 +84,8 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title):
     ids = engine.submit(_sources, graph.named, in_one_piece(source), name="sources")
     engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
     lists = graph.parts("outgoing")
-    if not is_sssp or not graph.weighted:
+    is_bfs = not is_sssp or not graph.weighted
+    if is_bfs:
         lists = graph.kept(
             "unit weights",
             lambda: [
@@ -89,7 +93,7 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title):
                 for at, part in enumerate(lists)
             ],
         )
-    waves = _relax(engine, lists, ids, cutoff, progress, title)
+    waves = _relax(engine, lists, ids, cutoff, is_bfs, graph.device, progress, title)
     distances = [
         engine.submit(_own, wave, *bounds, name="distances", at=at)
         for at, (wave, bounds) in enumerate(zip(waves, ranges))
@@ -105,23 +109,33 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title):
     )
 
 
-def _relax(engine, lists, ids, cutoff, progress, title):
+def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
     """A task a part: the `_Wave` in which all distances of its range are final."""
+    levels, few = 1, FEW if device_name == "cpu" else FEW_ON_GPU
+    bound = 1.0 if is_bfs else math.inf
     waves = [
-        engine.submit(_begin, part, ids, cutoff, name="relax", at=at)
+        engine.submit(_begin, part, ids, cutoff, bound, name="relax", at=at)
         for at, part in enumerate(lists)
     ]
     with reporter(progress, title, None) as report:
         rounds = 0
         while True:
-            news = [engine.submit(_news, wave, name="news", at=at) for at, wave in enumerate(waves)]
-            [told] = engine.results([engine.submit(_told, *news, name="facts", at=0)])
+            news = [
+                engine.submit(_news, wave, part, name="news", at=at)
+                for at, (wave, part) in enumerate(zip(waves, lists))
+            ]
+            [facts] = engine.results([engine.submit(_facts, *news, name="facts", at=0)])
+            told, waiting, least = facts
             rounds += 1
             report(rounds, f"{told:,} vertices lowered elsewhere")
-            if not told:
+            if least >= cutoff:
+                least = math.inf  # what waits would only go beyond
+            if not told and least == math.inf:
                 return waves
+            levels = 2 * levels if told + waiting < few else 1
+            bound = least + levels if is_bfs else math.inf
             waves = [
-                engine.submit(_go_on, part, wave, cutoff, at, *news, name="relax", at=at)
+                engine.submit(_go_on, part, wave, cutoff, bound, at, *news, name="relax", at=at)
                 for at, (part, wave) in enumerate(zip(lists, waves))
             ]
 
@@ -157,11 +171,14 @@ class _Wave:
     ----------
     distances : float64, shape (vertices,)
         Those of its own range are right once nobody has news; of others what it has found.
+    expanded : float64, shape (count,)
+        The distance at which each vertex of the range was expanded last.
     ids, values : int32, float64
         Vertices of other ranges that it lowered in this round, ascending, and to what.
     """
 
     distances: object
+    expanded: object
     ids: object
     values: object
 
@@ -184,51 +201,63 @@ def _with_units(part):
     return units
 
 
-def _begin(part, ids, cutoff):
+def _begin(part, ids, cutoff, bound):
     a_vertex, _, an_arc = ALGORITHMS["sssp"]
     needed = part.vertices * a_vertex + part.num_arcs * an_arc
     check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
     distances = part.xp.full(part.vertices, math.inf)
     distances[ids] = 0.0
-    own = ids[(ids >= part.first) & (ids < part.stop)]
-    return _expanded(part, distances, own, cutoff)
+    return _expanded(part, distances, part.xp.full(part.count, math.inf), cutoff, bound)
 
 
-def _go_on(part, wave, cutoff, number, *news):
+def _go_on(part, wave, cutoff, bound, number, *news):
     """A round, from what others found out about the range of a part."""
-    xp = part.xp
-    distances, woken = wave.distances.copy(), []
-    for at, (ids, values) in enumerate(news):
+    xp, distances = part.xp, wave.distances.copy()
+    for at, (ids, values, *_) in enumerate(news):
         if at == number:
             continue
         own = slice(*(int(at) for at in xp.searchsorted(ids, xp.asarray([part.first, part.stop]))))
         ids, values = ids[own], values[own]
         lower = values < distances[ids]
         distances[ids[lower]] = values[lower]
-        woken.append(ids[lower])
-    woken = xp.unique(xp.concatenate(woken)) if woken else xp.empty(0, xp.int32)
-    return _expanded(part, distances, woken, cutoff)
+    return _expanded(part, distances, wave.expanded, cutoff, bound)
 
 
-def _expanded(part, distances, ids, cutoff):
-    """Lower distances from some vertices of a part's range on."""
-    xp = part.xp
+def _expanded(part, distances, expanded, cutoff, bound):
+    """Lower distances from the vertices of a part's range on that wait and are nearer than bound.
+
+    `distances` is written to. A bound is for edges that cost 1: none leads beyond it.
+    """
+    xp, own = part.xp, distances[part.first : part.stop]
+    waiting = (own < expanded) & (own < min(bound, cutoff))
+    ids = (xp.flatnonzero(waiting) + part.first).astype(xp.int32)
     if not ids.size:
-        return _Wave(distances, xp.empty(0, xp.int32), xp.empty(0))
+        return _Wave(distances, expanded, xp.empty(0, xp.int32), xp.empty(0))
     before = distances.copy()
-    extend(part, ids, distances, cutoff)
+    if bool((distances[ids] == bound - 1).all()):
+        near = search(part, ids, 1, predecessors=False, pulls=False).distances == 1
+        xp.minimum(distances, xp.where(near, bound, math.inf), out=distances)
+    else:
+        extend(part, ids, distances, min(bound, cutoff))
     lowered = distances < before
     lowered[part.first : part.stop] = False
     ids = xp.flatnonzero(lowered).astype(xp.int32)
-    return _Wave(distances, ids, distances[ids])
+    expanded = xp.where(own < min(bound, cutoff), own, expanded)
+    return _Wave(distances, expanded, ids, distances[ids])
 
 
-def _news(wave):
-    return wave.ids, wave.values
+def _news(wave, part):
+    """(ids, values, how many vertices wait, the least distance that waits or is told)."""
+    own = wave.distances[part.first : part.stop]
+    waiting = own[own < wave.expanded]
+    least = (float(values.min()) for values in (waiting, wave.values) if values.size)
+    return wave.ids, wave.values, int(waiting.size), min(least, default=math.inf)
 
 
-def _told(*news):
-    return sum(int(ids.size) for ids, _ in news)
+def _facts(*news):
+    """(vertices lowered elsewhere, vertices that wait, the least distance) of all parts."""
+    ids, _, waiting, least = zip(*news)
+    return sum(int(each.size) for each in ids), sum(waiting), min(least)
 
 
 def _own(wave, first, stop):

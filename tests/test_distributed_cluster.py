@@ -1,0 +1,271 @@
+"""rg.cluster: what it starts, what it leaves behind, and what it says where it cannot."""
+
+import logging
+import multiprocessing.spawn
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+import warnings
+
+import psutil
+import pytest
+
+from rapidsgraph import GraphError, NoGPU, device
+from rapidsgraph.distributed import local
+
+distributed = pytest.importorskip("distributed")
+
+# A task on a worker, by a script without `if __name__ == "__main__"`.
+SCRIPT = """
+import time
+import rapidsgraph.distributed.local as local
+print("the script runs", flush=True)
+with local.cluster("cpu", workers=2) as client:
+    print(sum(client.gather(client.map(abs, range(-4, 4)))), flush=True)
+    if {wait}:
+        client.submit(time.sleep, 100).result()
+print("closed", flush=True)
+"""
+
+
+def of_worker():
+    import numba
+
+    return numba.config.NUMBA_NUM_THREADS, signal.getsignal(signal.SIGINT), os.getpid()
+
+
+def test_nothing_stays():  # before the cluster of this file is open, so the first test
+    before, prepare = dict(os.environ), multiprocessing.spawn.get_preparation_data
+    level = logging.getLogger("distributed").level
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with local.cluster("cpu", workers=1) as client:
+            pids = [pid for _, _, pid in client.run(of_worker).values()]
+            assert multiprocessing.spawn.get_preparation_data is not prepare
+            with local.cluster("cpu", workers=1) as other:
+                assert other.submit(abs, -1).result() == 1
+            assert multiprocessing.spawn.get_preparation_data is not prepare
+    assert client.status == "closed" and client.cluster.status.name == "closed"
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert os.environ == before
+    assert multiprocessing.spawn.get_preparation_data is prepare
+    assert logging.getLogger("distributed").level == level
+    with pytest.raises(ValueError, match="No clients"):
+        distributed.default_client()
+
+
+@pytest.fixture(scope="module")
+def two():
+    with local.cluster("cpu", workers=2, memory_limit="2GB") as client:
+        yield client
+
+
+def test_cores_are_shared_out(two):
+    from dask.system import CPU_COUNT
+
+    threads = max(1, CPU_COUNT // 2)
+    assert list(two.nthreads().values()) == [threads, threads]
+    found = two.run(of_worker)
+    assert {numba for numba, _, _ in found.values()} == {threads}
+    pids = {pid for _, _, pid in found.values()}
+    assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_dashboards_are_at_ports_of_their_own(two):
+    with local.cluster("cpu", workers=1) as other:
+        ports = {client.scheduler_info()["services"]["dashboard"] for client in (two, other)}
+    assert len(ports) == 2 and 8787 not in ports
+
+
+def test_workers_leave_ctrl_c_to_the_caller(two):
+    assert {handler for _, handler, _ in two.run(of_worker).values()} == {signal.SIG_IGN}
+
+
+def test_memory_limit_is_of_each_worker(two):
+    workers = two.scheduler_info(n_workers=-1)["workers"].values()
+    assert [worker["memory_limit"] for worker in workers] == [2 * 10**9] * 2
+    pausing = two.run(lambda dask_worker: dask_worker.memory_manager.memory_pause_fraction)
+    assert set(pausing.values()) == {False}
+
+
+def test_client_is_the_active_one(two):
+    assert distributed.get_client() is two
+
+
+def test_errors_of_tasks_are_raised_and_not_printed(two, capfd):
+    with pytest.raises(GraphError, match="made up"):
+        two.submit(failing).result()
+    assert capfd.readouterr() == ("", "")
+
+
+def failing():
+    raise GraphError("made up")
+
+
+def test_it_closes_after_an_error():
+    with pytest.raises(KeyError), local.cluster("cpu", workers=1) as client:
+        pids = [pid for _, _, pid in client.run(of_worker).values()]
+        raise KeyError("of the caller")
+    assert client.status == "closed" and not psutil.pid_exists(pids[0])
+
+
+def test_one_process_for_eight_cores(monkeypatch):
+    monkeypatch.setattr("dask.system.CPU_COUNT", 17)
+    made = recorded(monkeypatch, "distributed", "LocalCluster")
+    local._of_processes(None, None)()
+    local._of_processes(40, 5)()
+    assert [(one["n_workers"], one["threads_per_worker"]) for one in made] == [(2, 8), (40, 1)]
+    assert [one["memory_limit"] for one in made] == ["auto", 5]
+    assert [one["env"] for one in made] == [{"NUMBA_NUM_THREADS": "8"}, {"NUMBA_NUM_THREADS": "1"}]
+
+
+def recorded(monkeypatch, module, name):
+    """The arguments of each call of what a module has under a name."""
+    calls = []
+    monkeypatch.setattr(f"{module}.{name}", lambda **options: calls.append(options))
+    return calls
+
+
+def test_of_gpus(monkeypatch):
+    """What Dask-CUDA is asked for, where two GPUs are said to be."""
+    calls, runtime = [], types.SimpleNamespace(getDeviceCount=lambda: 2)
+    dask_cuda = types.ModuleType("dask_cuda")
+    dask_cuda.LocalCUDACluster = lambda **options: calls.append(options)
+    monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)
+    cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
+    monkeypatch.setattr(device, "import_cupy", lambda: cupy)
+    local._of_gpus(None, None)(protocol="ucx")
+    local._of_gpus(1, 1000)(protocol=None)
+    assert [one["n_workers"] for one in calls] == [2, 1]
+    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768]
+    assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768]
+    assert [one["protocol"] for one in calls] == ["ucx", None]
+    for one in calls:
+        assert one["rmm_allocator_external_lib_list"] == ["cupy"]
+        assert one["threads_per_worker"] == 1
+        assert one["memory_limit"] is one["device_memory_limit"] is None  # nothing spills
+    with pytest.raises(GraphError, match="workers is 3; it can be up to 2"):
+        local._of_gpus(3, None)
+    with pytest.raises(GraphError, match="256 bytes or more"):
+        local._of_gpus(1, 255)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"workers": 0}, "workers is 0; it must be an integer above 0"),
+        ({"workers": 1.5}, "workers is 1.5; it must be"),
+        ({"workers": True}, "workers is True; it must be"),
+        ({"memory_limit": "much"}, "memory_limit is 'much'; it must be bytes"),
+        ({"memory_limit": 0}, "memory_limit is 0; it must be bytes, more than 0"),
+        ({"device": "tpu"}, "device is 'tpu'; it can be 'auto', 'cpu' or 'gpu'"),
+    ],
+)
+def test_wrong_parameters(options, message):
+    options = {"device": "cpu"} | options
+    with pytest.raises(ValueError, match=message), local.cluster(**options):
+        raise AssertionError("a cluster started")
+
+
+def test_no_gpu(monkeypatch):
+    monkeypatch.setattr(device, "frame_library_problem", lambda: "there is none")
+    with pytest.raises(NoGPU, match="there is none"), local.cluster("gpu"):
+        raise AssertionError("a cluster started")
+
+
+def test_no_dask_cuda(monkeypatch):
+    monkeypatch.setattr(device, "frame_library_problem", lambda: None)
+    monkeypatch.setitem(sys.modules, "dask_cuda", None)
+    with pytest.raises(NoGPU, match=r"dask_cuda cannot .* install rapidsgraph\[cu13\]"):
+        local._chosen("gpu")
+    assert local._chosen("auto") == "cpu"
+
+
+def test_no_dask(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(GraphError, match=r"needs Dask.* install rapidsgraph\[dask\]"):
+        local._chosen("cpu")
+
+
+def test_a_cluster_that_does_not_start(monkeypatch):
+    def failing(**options):
+        try:
+            raise MemoryError("the pool")
+        except MemoryError as error:
+            raise RuntimeError("Worker failed to start.") from error
+
+    monkeypatch.setattr("distributed.LocalCluster", failing)
+    before = dict(os.environ)
+    with (
+        pytest.raises(GraphError, match="the cluster did not start: MemoryError: the pool"),
+        local.cluster("cpu"),
+    ):
+        raise AssertionError("a cluster started")
+    assert os.environ == before
+
+
+def script(tmp_path, wait=False):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.format(wait=wait))
+    return subprocess.Popen(
+        [sys.executable, path], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True, cwd=tmp_path,
+    )  # fmt: skip
+
+
+def test_a_script_without_a_guard(tmp_path):
+    done = script(tmp_path)
+    out, err = done.communicate(timeout=60)
+    assert (out, err) == ("the script runs\n16\nclosed\n", "")
+    assert done.returncode == 0
+
+
+def test_ctrl_c_ends_all_processes(tmp_path):
+    running = script(tmp_path, wait=True)
+    assert [running.stdout.readline() for _ in range(2)] == ["the script runs\n", "16\n"]
+    time.sleep(0.3)
+    processes = psutil.Process(running.pid).children(recursive=True)
+    assert len(processes) >= 2
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert out == "" and running.returncode == -signal.SIGINT
+    assert err.count("Traceback") == 1 and err.rstrip().endswith("KeyboardInterrupt")
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert not alive
+
+
+@pytest.mark.gpu
+def test_gpu_workers_share_the_pool():
+    pytest.importorskip("dask_cuda")
+    with local.cluster("gpu", workers=1, memory_limit="1GB") as client:
+        assert list(client.nthreads().values()) == [1]
+
+        def look():
+            import cupy
+            import rmm
+            from rmm.allocators.cupy import rmm_cupy_allocator
+
+            before = rmm.mr.get_current_device_resource().pool_size()
+            small = int(cupy.arange(1000).sum())
+            try:
+                cupy.zeros(2 * 10**9, cupy.uint8)
+            except MemoryError:
+                failed = True
+            else:
+                failed = False
+            same = cupy.cuda.get_allocator() == rmm_cupy_allocator
+            return before, small, failed, same
+
+        before, small, failed, same = client.submit(look).result(timeout=60)
+        assert before == 10**9 // 256 * 256 and small == 499500 and failed and same
+
+
+@pytest.mark.gpu
+def test_more_workers_than_gpus():
+    pytest.importorskip("dask_cuda")
+    message = "workers is 1000; it can be up to"
+    with pytest.raises(GraphError, match=message), local.cluster("gpu", workers=1000):
+        raise AssertionError("a cluster started")
