@@ -48,6 +48,8 @@ def command(tool, parts, excluded=None):
             "--kernel-name-exclude",
             ",".join(f"kernel_substring={part}" for part in excluded),
         ]
+    if tool == "memcheck":  # what a call refuses is an exception, or allowed for
+        words += ["--report-api-errors", "no"]
     if tool == "initcheck":
         words += ["--print-limit", str(MOST_REPORTS), "--show-backtrace", "device"]
     words += [sys.executable, __file__, "--work", "--only", ",".join(parts)]
@@ -78,6 +80,9 @@ def verdict(tool, returncode, said):
     """
     found = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", said)
     record = {"exit_code": returncode, "summary": found[-1] if found else said[-500:]}
+    if returncode:
+        heads = re.findall(r"^=+ ((?:Invalid|Program|Error|Warning|Race|Barrier).*)", said, re.M)
+        record["reports"] = list(dict.fromkeys(heads))[:5]
     ok = bool(found) and returncode == 0
     if tool == "initcheck":
         ours, others = told_apart(said, own_kernels())
