@@ -49,7 +49,8 @@ class Graph(NamedVertices):
     ----------
     edges : frame
         pandas, cuDF, Polars or another Arrow frame, or a mapping from names to NumPy or CuPy
-        arrays; one row an edge. On a GPU the graph stays there.
+        arrays; one row an edge. On a GPU the graph stays there. Of a Dask frame a
+        `PartitionedGraph` is built, which has the same attributes.
     source, destination : str or list of str
         Columns that name the ends: integers, text, or several columns together.
     weight : str, optional

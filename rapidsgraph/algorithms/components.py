@@ -28,6 +28,7 @@ def connected_components(graph):
     graph : Graph or edge frame
         A frame is taken as directed, with columns `source` and `destination`; direction does not
         matter here.
+        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
 
     Returns
     -------

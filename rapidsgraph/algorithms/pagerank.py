@@ -57,6 +57,7 @@ def pagerank(
     ----------
     graph : Graph, LayeredEdgeList or edge frame
         A frame is taken as directed, with columns `source` and `destination`.
+        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
     damping : float
         Probability of following an edge, 0 to 1.
     tolerance : float
@@ -72,7 +73,7 @@ def pagerank(
     start : frame or dict, optional
         First ranks, scaled to sum to 1; all alike by default.
     method : {"auto", "edge", "node", "contribution", "warp"}
-        How an iteration is computed; the ranks are the same.
+        How an iteration is computed; the ranks are the same. Dask frames have "auto" alone.
     precision : {"double", "single"}
         Of the ranks and of what is gathered; sums are double.
     progress : bool or callable, optional

@@ -42,6 +42,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
         Edges are taken as undirected; self-loops, repeated edges and weights are ignored. A
         `Graph` keeps what was counted of it (8 bytes an edge, 16 if it is directed), so that other
         parameters take less time; for many of them see `ScanIndex`.
+        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
     epsilon : float, Fraction or Decimal, above 0, at most 1
         Neighbors are similar if their similarity (see `structural_similarity`) is at least this.
         A float is taken as the decimal it prints as, and the comparison is exact.

@@ -29,6 +29,7 @@ def structural_similarity(graph, *, method="auto"):
     ----------
     graph : Graph or edge frame
         Edges are taken as undirected; self-loops, repeated edges and weights are ignored.
+        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
     method : {"auto", "gpuscan"}
         "gpuscan" compares whole lists, 4 neighbors of one end with 8 of the other at a time, as
         GPUSCAN does (on a CPU one with one). Both give the same.

@@ -50,6 +50,7 @@ def bfs(
     graph : Graph, LayeredEdgeList or edge frame
         A frame is taken as directed, with columns `source` and `destination`. A directed `Graph`
         also gets lists by destination, once, which make this and later searches faster.
+        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
     source : vertex, or several
         Name of the vertex to start from; of a `LayeredEdgeList` its root, which may be left out.
         Several (list, array, Series, ...) are searched from together: a distance is that to the
@@ -120,6 +121,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
         `weight`; of parallel edges the cheapest counts. The Graph equal to such a frame is
         ``rg.Graph(edges, weight="weight", multi_edges="min")``. From a file, weights are read only
         where they are asked for: ``rg.read_edges(path, weight="weight")``.
+        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
     source : vertex, or several
         As in `bfs`.
     cutoff : float, optional

@@ -52,6 +52,19 @@ class PartitionedGraph:
     -----
     It works on the active Dask client, or in this process if there is none. A worker that is lost
     is made up for by the others, from the partitions of the frame.
+
+    Examples
+    --------
+    >>> import dask.dataframe, pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": ["b", "a", "b"], "destination": ["a", "c", "a"]})
+    >>> graph = rg.Graph(dask.dataframe.from_pandas(edges, npartitions=2))
+    >>> graph.num_vertices, graph.num_edges, graph.report.rows_merged
+    (3, 2, 1)
+    >>> rg.connected_components(graph).compute()
+      vertex  component
+    0      a          0
+    1      b          0
+    2      c          0
     """
 
     is_spread = True
