@@ -121,6 +121,14 @@ def name_vertices(sources, destinations, vertices, labels, xp):
     return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
 
 
+def check_names(columns):
+    """Raise GraphError where a name column of EdgeColumns holds numbers that are no integers."""
+    for label, *ends in zip(columns.labels, columns.sources, columns.destinations):
+        for values in ends:
+            if getattr(values.dtype, "kind", "O") == "f":
+                _as_numbers(values, label)
+
+
 def _name_tuples(sources, destinations, vertices, labels, xp):
     extra = vertices or [None] * len(sources)
     parts, pairs, ids = [], [], None

@@ -18,7 +18,13 @@ def is_spread(graph):
 
 def in_memory(given):
     """A graph or frame in one piece, here, whatever it was."""
-    return given.compute() if is_spread(given) else given
+    if not is_spread(given):
+        return given
+    if not hasattr(given, "compute"):
+        raise GraphError(
+            "a layered edge list on a cluster is not put together; give the edges, or a Graph"
+        )
+    return given.compute()
 
 
 def spreads(function):
@@ -32,7 +38,10 @@ def spreads(function):
         module = importlib.import_module(where)
         run = getattr(module, function.__name__, None)
         if run is None:
-            raise GraphError(f"{function.__name__} takes no {type(graph).__name__}")
+            raise GraphError(
+                "a layered edge list is for bfs, sssp and pagerank; "
+                f"{function.__name__} takes a Graph or a frame, which may be one of Dask"
+            )
         return run(graph, *arguments, **options)
 
     return choose

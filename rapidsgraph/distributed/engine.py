@@ -86,6 +86,7 @@ class There:
 
     def __init__(self, client):
         self.client = client
+        self._check_open()
         self.workers = tuple(sorted(client.nthreads())) or (None,)
 
     def submit(self, function, *arguments, name, at=None):
@@ -140,7 +141,10 @@ class There:
 
     def _check_open(self):
         if self.client.status in ("closing", "closed"):
-            raise GraphError("the client is closed, and what was computed for it is gone")
+            raise GraphError(
+                "the client is closed, and with it went what its workers held; call .compute() on "
+                "results, or write them, while it is open"
+            )
 
     def collection(self, tasks, meta, divisions):
         from dask.dataframe import from_delayed

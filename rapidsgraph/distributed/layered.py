@@ -81,6 +81,9 @@ class SpreadLayers:
             return getattr(self.opened, name)
         raise AttributeError(f"SpreadLayers has no attribute {name!r}")
 
+    def __dir__(self):
+        return [*super().__dir__(), *FACTS]
+
     def __repr__(self):
         return (
             f"<SpreadLayers: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "

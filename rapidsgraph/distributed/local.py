@@ -20,6 +20,7 @@ from ..inputs import check_count, checked_bytes
 
 CORES = 8  # of a process: more processes have more to tell each other
 POOL = 0.5  # of a GPU's memory that its pool starts with; it grows
+LEAST = 300 * 10**6  # bytes of a worker's process
 CONNECTING = 30  # seconds for a client
 SETTINGS = {  # of Dask, as long as a cluster is open
     # Dask looks so long after a death whether the worker is back, and else gives it up: it may look
@@ -76,6 +77,10 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
 
     Notes
     -----
+    Results live on the workers: call ``.compute()`` on them, or write them, within the block. In a
+    notebook, where cells share a cluster, ``stack = contextlib.ExitStack()`` and ``client =
+    stack.enter_context(rg.cluster())`` open it, and ``stack.close()`` closes it.
+
     Workers do not run the calling script again, so it needs no ``if __name__ == "__main__"``.
     `client.dashboard_link` is where the dashboard is, if Bokeh is installed. Logs of Dask below
     critical are off as long as the cluster is open: errors are raised where results are asked for.
@@ -91,6 +96,11 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
     if workers is not None:
         check_count("workers", workers)
     limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+    if not on_gpu and limit is not None and limit < LEAST:
+        raise GraphError(
+            f"memory_limit is {memory_limit!r}; a worker takes some 200 MB before it has any "
+            f"work, so give {LEAST // 10**6} MB or more"
+        )
     make = _of_gpus(workers, limit) if on_gpu else _of_processes(workers, limit)
     from dask import config
     from distributed import Client
