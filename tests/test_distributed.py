@@ -1,5 +1,9 @@
 """Graphs in several parts, on the workers of a cluster: the answers of a graph in one memory."""
 
+import gc
+import pickle
+import time
+
 import dask.dataframe
 import numpy as np
 import pandas
@@ -255,6 +259,99 @@ def test_parts_stay_and_are_built_once(client):
     assert graph.parts("incoming") is incoming
     holders = client.who_has(graph.parts())
     assert len({tuple(where) for where in holders.values()}) == 3  # one on each worker
+
+
+def test_parts_without_arcs(client):
+    """Edges that all lead from one range into another, with weights: a part has none."""
+    random = np.random.default_rng(0)
+    for rows in (1, 2, 40):
+        ends = random.integers(100, 200, rows), random.integers(0, 100, rows)
+        for source, destination in (ends, ends[::-1]):
+            frame = pandas.DataFrame({"source": source, "destination": destination})
+            frame["weight"] = random.random(rows)
+            graphs = [rg.Graph(g, weight="weight") for g in (in_partitions(frame, 3), frame)]
+            check_all(*graphs, int(source[0]))
+            assert graphs[0].compute().outgoing.weights.size == graphs[1].num_edges
+
+
+def test_ways_that_end_at_the_cutoff(client):
+    frame = pandas.DataFrame(
+        {"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4], "weight": [1, 0, 0, 0.5]}
+    )
+    spread = in_partitions(frame, 3)
+    for cutoff in (0, 0.5, 1, 1.5, 2.5):
+        same(rg.sssp(spread, 0, cutoff=cutoff), rg.sssp(frame, 0, cutoff=cutoff))
+        without = frame[["source", "destination"]]
+        found = rg.sssp(in_partitions(without, 3), 0, cutoff=cutoff)
+        same(found, rg.sssp(without, 0, cutoff=cutoff))
+    loop = pandas.DataFrame({"source": [3], "destination": [5], "weight": [0.0]})
+    graphs = [rg.Graph(g, weight="weight", directed=False) for g in (in_partitions(loop, 3), loop)]
+    same(*(rg.sssp(graph, 5) for graph in graphs))
+
+
+def test_a_call_that_fails_leaves_nothing(client):
+    frame = frame_of(random_edges(16))
+    graph = rg.Graph(in_partitions(frame, 3))
+    rg.pagerank(graph)
+
+    def held():
+        for _ in range(100):  # the scheduler hears a little later
+            gc.collect()
+            keys = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+            if keys <= before:
+                break
+            time.sleep(0.05)
+        return keys
+
+    before = 0
+    before = held()
+    for _ in range(2):
+        with pytest.raises(rg.GraphError):
+            rg.bfs(graph, -5)
+        with pytest.raises(rg.GraphError):
+            rg.pagerank(graph, personalization={-5: 1})
+        with pytest.raises(rg.GraphError):
+            rg.sssp(in_partitions(frame.assign(weight=-1.0), 3), 7)
+    assert held() <= before
+
+
+def test_a_frame_that_failed_once(client, tmp_path):
+    """What was computed for a call that failed is not remembered."""
+    frame = frame_of(random_edges(17))
+    folder = tmp_path / "mounted"
+
+    def read():
+        folder.iterdir().__next__()  # an OSError until it is there
+        return frame
+
+    spread = dask.dataframe.from_delayed([dask.delayed(read)()], meta=frame.iloc[:0])
+    with pytest.raises(FileNotFoundError):
+        rg.connected_components(spread)
+    folder.mkdir()
+    (folder / "file").touch()
+    same(rg.connected_components(spread), rg.connected_components(frame))
+
+
+def test_within_a_task(client):
+    spread = in_partitions(frame_of(random_edges(18)), 3)
+
+    def components():
+        return len(rg.connected_components(spread).compute())
+
+    futures = [
+        client.submit(components, pure=False) for _ in range(4)
+    ]  # more than there are threads
+    assert {future.result(timeout=60) for future in futures} == {len(rg.pagerank(spread))}
+
+
+def test_what_is_not_sent_about(client):
+    graph = rg.Graph(in_partitions(frame_of(random_edges(19)), 1))
+    with pytest.raises(rg.GraphError, match="a PartitionedGraph stays with its client"):
+        pickle.dumps(graph)
+    nothing = pandas.DataFrame(
+        {"source": np.empty(0, np.int16), "destination": np.empty(0, np.int16)}
+    )
+    same(rg.pagerank(in_partitions(nothing, 3)), rg.pagerank(nothing))
 
 
 def test_ranges_hold_about_as_many_ends():

@@ -286,7 +286,7 @@ def parts_of(graph, bounds):
         begin, end = int(offsets[first]), int(offsets[stop])
         padded = xp.clip(offsets, begin, end) - begin
         lists_of_part = type(lists)(padded, lists.neighbors[begin:end].copy(), lists.weights)
-        parts.append(Part(lists_of_part, first, stop))
+        parts.append(Part(lists_of_part, first, stop, False))
     return parts
 
 

@@ -290,7 +290,7 @@ class Ties:
 
 def ties(lists, distances, open_ends, xp):
     """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
-    rows, kept = rows_of(lists), []
+    rows, kept = rows_of(lists), [xp.empty(0, np.int64)]
     for start in range(0, rows.size, PORTION):
         portion = slice(start, start + PORTION)
         before, after = distances[rows[portion]], lists.neighbors[portion]

@@ -9,14 +9,20 @@ On a cluster tasks are futures, and what they give stays where it was computed u
 needs it. A task may name the worker that it belongs to; another takes it over if that one is gone.
 """
 
+import functools
 import sys
+import threading
 import time
 import uuid
+import weakref
+from contextlib import suppress
 
 from ..errors import GraphError
 
 FAN_IN = 4  # of a tree of combinations
 LOOK, PATIENCE = 5, 30  # seconds until workers are looked for, and until none is an error
+
+_call = threading.local()  # .undo: what to do if the call under way in this thread fails
 
 
 def engine_of(client=None):
@@ -28,12 +34,63 @@ def engine_of(client=None):
 def _active_client():
     if "distributed" not in sys.modules:
         return None
-    from distributed import get_client
+    from distributed import get_client, secede
+    from distributed.threadpoolexecutor import thread_state
 
     try:
-        return get_client()
+        client = get_client()
     except ValueError:
         return None
+    if getattr(thread_state, "proceed", False):  # in a task, whose thread ours may need
+        secede()
+    return client
+
+
+def lets_go(function):
+    """Have a call that fails let go of all tasks that it made.
+
+    Else they would stay: Dask keeps the errors of tasks, which know the frames of the calls that
+    they passed, and these the tasks. Memory of workers would stay taken, and what failed once
+    would fail again without being tried.
+    """
+
+    @functools.wraps(function)
+    def run(*arguments, **options):
+        if _undone() is not None:  # within another such call
+            return function(*arguments, **options)
+        _call.undo = []
+        try:
+            return function(*arguments, **options)
+        except BaseException:
+            for undo in _call.undo:
+                undo()
+            raise
+        finally:
+            _call.undo = None
+
+    return run
+
+
+def if_it_fails(undo):
+    """Have `undo` called if the call under way fails."""
+    if _undone() is not None:
+        _call.undo.append(undo)
+
+
+def _undone():
+    return getattr(_call, "undo", None)
+
+
+def _noted(future):
+    """A future, which a call that fails releases if anyone has it still."""
+    known = weakref.ref(future)
+
+    def release():
+        if known() is not None:
+            known().release()
+
+    if_it_fails(release)
+    return future
 
 
 class _Done:
@@ -94,31 +151,34 @@ class There:
         worker = None if at is None else self.workers[at % len(self.workers)]
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         key = f"{name}-{uuid.uuid4().hex}"
-        return self.client.submit(_run, function, *arguments, key=key, **where)
+        return _noted(self.client.submit(_run, function, *arguments, key=key, **where))
 
     def frames(self, collection):
-        return self.client.compute(collection.to_delayed())
+        return [_noted(future) for future in self.client.compute(collection.to_delayed())]
 
     def results(self, tasks):
         """As of Here; GraphError where no worker is left, or the scheduler.
 
         Dask would wait for workers for ever.
         """
-        from distributed import CancelledError, KilledWorker
+        from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
         tasks, client, seen = list(tasks), self.client, time.monotonic()
 
-        async def gather():  # as a whole: a worker may die with what it has computed
+        async def gather():
             return await client.gather(tasks, asynchronous=True)
 
         try:
             while True:
-                try:
-                    return client.sync(gather, callback_timeout=LOOK)
-                except TimeoutError:
-                    if any(task.status == "error" for task in tasks):
-                        raise  # of a task
+                with suppress(TimeoutError):
+                    wait(tasks, timeout=LOOK)
+                if all(task.done() for task in tasks):
+                    try:  # a worker may die with what it has computed
+                        return client.sync(gather, callback_timeout=PATIENCE)
+                    except TimeoutError:
+                        if any(task.status == "error" for task in tasks):
+                            raise  # of a task
                 self._check_open()
                 if client.status != "running":
                     raise CommClosedError("there is no connection to it")

@@ -34,6 +34,8 @@ class Facts:
     rows : int
     types : list of str
         Of the name columns that have rows, where those are integers; "" elsewhere.
+    declared : list of str
+        Those of integers, also without rows.
     low, high : int
         The least and the greatest of these integers.
     weight_kind, weight_total : str, float
@@ -43,6 +45,7 @@ class Facts:
     manner: EdgeColumns
     rows: int
     types: list
+    declared: list
     low: int
     high: int
     weight_kind: str
@@ -67,6 +70,7 @@ def read_more(vertices, count, labels, on_gpu):
 
 
 def facts_of(columns):
+    declared = [_integer_type(values) for values in columns.sources + columns.destinations]
     names = [values for values in columns.sources + columns.destinations if len(values)]
     types = [_integer_type(values) for values in names]
     are_integers = bool(types) and all(types)
@@ -76,6 +80,7 @@ def facts_of(columns):
         manner,
         columns.rows,
         types,
+        [name for name in declared if name],
         min(int(values.min()) for values in names) if are_integers else 0,
         max(int(values.max()) for values in names) if are_integers else -1,
         "" if weights is None else weights.dtype.kind,
@@ -127,6 +132,7 @@ def name_all(engine, columns, facts, more, more_facts, vertices):
         low, high = 0, len(vertices) - 1
     elif not is_narrow or high - low + 1 > rows + SLACK:
         return _by_merging(engine, columns, more, manner)
+    types = types or {name for each in every for name in each.declared}
     dtype = np.result_type(*types) if types else np.dtype(np.int64)
     dtype = dtype if dtype.kind in "iu" and high <= np.iinfo(dtype).max else np.dtype(np.int64)
     table = None

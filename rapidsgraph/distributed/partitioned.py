@@ -19,7 +19,7 @@ from ..graph import Graph, Report
 from ..inputs import vertex_columns
 from ..names import check_names
 from . import naming, parts
-from .engine import engine_of, tree
+from .engine import engine_of, if_it_fails, lets_go, tree
 
 
 class PartitionedGraph:
@@ -70,6 +70,7 @@ class PartitionedGraph:
 
     is_spread = True
 
+    @lets_go
     def __init__(
         self,
         edges,
@@ -188,6 +189,7 @@ class PartitionedGraph:
                 )  # fmt: skip
             )
         pieces.clear()
+        if_it_fails(lambda: self._parts.pop(direction, None))
         self._parts[direction] = made
 
     def _counts(self, direction):
@@ -242,6 +244,13 @@ class PartitionedGraph:
 
         return self.kept("undirected", make)
 
+    def __reduce__(self):
+        raise GraphError(
+            "a PartitionedGraph stays with its client; give tasks and other processes the Dask "
+            "frame, or what .compute() gives"
+        )
+
+    @lets_go
     def compute(self):
         """The same graph in this process's memory: a Graph."""
         direction, made = next(iter(self._parts.items()))
@@ -254,6 +263,7 @@ class PartitionedGraph:
     def kept(self, key, make):
         """What an algorithm makes of the graph and may need again, made once."""
         if key not in self._kept:
+            if_it_fails(lambda: self._kept.pop(key, None))
             self._kept[key] = make()
         return self._kept[key]
 

@@ -23,12 +23,15 @@ class Part:
         The range, and how many vertices the graph has.
     padded : Adjacency
         A row for each vertex of the graph.
+    weighted : bool
+        Whether arcs have weights, of which a part without arcs has none.
     """
 
     directed = True
 
-    def __init__(self, lists, first, stop):
-        self.padded, self.first, self.stop, self._kept = lists, first, stop, {}
+    def __init__(self, lists, first, stop, weighted):
+        self.padded, self.first, self.stop, self.weighted = lists, first, stop, weighted
+        self._kept = {}
 
     @property
     def vertices(self):
@@ -74,10 +77,6 @@ class Part:
     def num_arcs(self):
         return self.padded.neighbors.size
 
-    @property
-    def weighted(self):
-        return self.padded.weights.size > 0
-
     def kept(self, key, make):
         """What a task made of the part and another may need, made once a worker."""
         if key not in self._kept:
@@ -86,16 +85,16 @@ class Part:
 
     def __getstate__(self):
         """Without the rows of others, and what was kept."""
-        lists = self.lists
-        return lists.offsets, lists.neighbors, lists.weights, self.first, self.stop, self.vertices
+        lists, facts = self.lists, (self.first, self.stop, self.weighted, self.vertices)
+        return lists.offsets, lists.neighbors, lists.weights, *facts
 
     def __setstate__(self, state):
-        offsets, neighbors, weights, first, stop, vertices = state
+        offsets, neighbors, weights, first, stop, weighted, vertices = state
         xp = device.array_module(neighbors)
         padded = xp.empty(vertices + 1, xp.int64)
         padded[:first], padded[stop:] = 0, neighbors.size
         padded[first : stop + 1] = offsets
-        self.__init__(Adjacency(padded, neighbors, weights), first, stop)
+        self.__init__(Adjacency(padded, neighbors, weights), first, stop, weighted)
 
 
 # Tasks
@@ -181,7 +180,7 @@ def turned(part, bounds):
 
 def simple(part):
     """A part of lists of both directions without self-loops, repeated neighbors and weights."""
-    return Part(simplified(part.padded), part.first, part.stop)
+    return Part(simplified(part.padded), part.first, part.stop, False)
 
 
 def both_ways_of(part, bounds):
@@ -215,12 +214,13 @@ def build(number, bounds, multi_edges, sum_type, *pieces):
     weights = None if weights[0] is None else xp.concatenate(weights)
     if sum_type is not None:
         weights = xp.ones(rows) if weights is None else weights.astype(sum_type)
-    needed = build_bytes(rows, bounds[-1], weighted=weights is not None)
+    weighted = weights is not None
+    needed = build_bytes(rows, bounds[-1], weighted=weighted)
     check_fits(f"building a part of {rows:,} rows", needed, xp)
     pairs = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
     del keys, neighbors, weights
     lists = from_pairs(pairs, bounds[-1], multi_edges)
-    return Part(lists, bounds[number], bounds[number + 1])
+    return Part(lists, bounds[number], bounds[number + 1], weighted)
 
 
 def count_arcs(part):
@@ -249,7 +249,7 @@ def join_lists(made):
     for part in made:
         offsets.append(part.lists.offsets[1:] + arcs)
         arcs += part.num_arcs
-    weighted = [part.padded.weights for part in made if part.weighted or not arcs]
+    weighted = [part.padded.weights for part in made if part.weighted]
     weights = xp.concatenate(weighted) if weighted else xp.empty(0)
     neighbors = xp.concatenate([part.padded.neighbors for part in made])
     return Adjacency(xp.concatenate(offsets), neighbors, weights)

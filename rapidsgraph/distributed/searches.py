@@ -128,7 +128,7 @@ def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
             told, waiting, least = facts
             rounds += 1
             report(rounds, f"{told:,} vertices lowered elsewhere")
-            if least >= cutoff:
+            if least >= cutoff if is_bfs else least > cutoff:
                 least = math.inf  # what waits would only go beyond
             if not told and least == math.inf:
                 return waves
@@ -195,7 +195,7 @@ def _with_units(part):
     lists, xp = part.padded, part.xp
     units = Part(
         Adjacency(lists.offsets, lists.neighbors, xp.ones(lists.neighbors.size, xp.uint8)),
-        part.first, part.stop,
+        part.first, part.stop, True,
     )  # fmt: skip
     units.kept("step", lambda: 1.0)
     return units
@@ -229,12 +229,14 @@ def _expanded(part, distances, expanded, cutoff, bound):
     `distances` is written to. A bound is for edges that cost 1: none leads beyond it.
     """
     xp, own = part.xp, distances[part.first : part.stop]
-    waiting = (own < expanded) & (own < min(bound, cutoff))
+    # At the cutoff only edges that cost nothing lead on.
+    within = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
+    waiting = (own < expanded) & within
     ids = (xp.flatnonzero(waiting) + part.first).astype(xp.int32)
     if not ids.size:
         return _Wave(distances, expanded, xp.empty(0, xp.int32), xp.empty(0))
     before = distances.copy()
-    if bool((distances[ids] == bound - 1).all()):
+    if bound <= cutoff and bool((distances[ids] == bound - 1).all()):
         near = search(part, ids, 1, predecessors=False, pulls=False).distances == 1
         xp.minimum(distances, xp.where(near, bound, math.inf), out=distances)
     else:
@@ -242,7 +244,8 @@ def _expanded(part, distances, expanded, cutoff, bound):
     lowered = distances < before
     lowered[part.first : part.stop] = False
     ids = xp.flatnonzero(lowered).astype(xp.int32)
-    expanded = xp.where(own < min(bound, cutoff), own, expanded)
+    within = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
+    expanded = xp.where(within, own, expanded)
     return _Wave(distances, expanded, ids, distances[ids])
 
 

@@ -65,7 +65,8 @@ def library_of(values):
 
 def is_dask(frame):
     """Whether a frame or Series is one of Dask."""
-    return library_of(frame) in ("dask", "dask_expr", "dask_cudf")
+    is_of_dask = library_of(frame) in ("dask", "dask_expr", "dask_cudf")
+    return is_of_dask and hasattr(type(frame), "npartitions")
 
 
 def in_one_piece(values):
