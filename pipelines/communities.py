@@ -21,7 +21,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
 import rapidsgraph as rg
-from pipelines import edge_logs
+from pipelines import edge_logs, log_files
 from pipelines.communities_report import written
 from pipelines.job import (
     DestinationOption,
@@ -36,6 +36,7 @@ from pipelines.job import (
     collected,
     running,
 )
+from rapidsgraph.algorithms.scan import checked_epsilon, checked_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
 from rapidsgraph.distributed.engine import tree
@@ -48,14 +49,20 @@ LARGEST, MEMBERS, HUBS = 10, 8, 20  # clusters in the report, of each so many me
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def _several(kind):
+def _several(kind, check, wanted):
     """A parser of values with commas between them."""
 
     def parse(text):
-        try:
-            return list(dict.fromkeys(map(kind, text.split(","))))
-        except (ValueError, InvalidOperation):
-            raise typer.BadParameter(f"{text!r}: give numbers with commas between them") from None
+        values = []
+        for word in text.split(","):
+            try:
+                check(kind(word))
+            except (ValueError, InvalidOperation, rg.GraphError):
+                raise typer.BadParameter(
+                    f"{word.strip()!r} is no {wanted}; give some with commas between them"
+                ) from None
+            values.append(kind(word))
+        return list(dict.fromkeys(values))
 
     return parse
 
@@ -69,13 +76,17 @@ def communities(
     epsilons: Annotated[
         list,
         typer.Option(
-            parser=_several(Decimal), metavar="E,E,...", help="How similar neighbors must be."
+            parser=_several(Decimal, checked_epsilon, "number above 0, at most 1"),
+            metavar="E,E,...",
+            help="How similar neighbors must be.",
         ),
     ] = ALL_EPSILONS,
     mus: Annotated[
         list,
         typer.Option(
-            parser=_several(int), metavar="N,N,...", help="To how many a core is similar."
+            parser=_several(int, checked_mu, "whole number, at least 1"),
+            metavar="N,N,...",
+            help="To how many a core is similar.",
         ),
     ] = ALL_MUS,
     scheduler: SchedulerOption = None,
@@ -85,7 +96,7 @@ def communities(
 ):
     """Find communities by SCAN: compare parameters, choose, report."""
     rg.plot.check()
-    edge_logs.check_columns(edges, source=source, destination=destination)
+    files = log_files.opened(edges, source=source, destination=destination)
     options = {"source": source, "destination": destination}
     options |= {"epsilons": [float(epsilon) for epsilon in epsilons], "mus": mus}
     with running(
@@ -93,7 +104,8 @@ def communities(
         device=device, **options,
     ) as job:  # fmt: skip
         with job.step("cleaning"):
-            frame, counts = edge_logs.read(edges, job.device, source, destination)
+            frame, counts = edge_logs.read(files, job.device)
+            frame = frame.rename(columns={source: "source", destination: "destination"})
         job.tell("edges", **counts)
         with job.step("graph"):
             graph = rg.Graph(frame, directed=False, self_loops="drop")
@@ -108,7 +120,9 @@ def communities(
         job.tell("choice", **{name: table[name][choice].item() for name in table})
         with job.step("report"):
             write_frame(table, job.folder / "sweep.csv")
-            drawn = {"sweep": job.folder / "sweep.png", "matrix": _matrix(frame, roles, graph, job)}
+            any_found = bool(table["clusters"][choice])
+            matrix = _matrix(frame, roles, graph, any_found, job)
+            drawn = {"sweep": job.folder / "sweep.png", "matrix": matrix}
             rg.plot.sweep(table, drawn["sweep"])
             page = written(job.summary(), table, choice, *_found(roles), drawn)
             (job.folder / "report.html").write_text(page, encoding="utf-8")
@@ -223,8 +237,11 @@ def _found(roles):
     return list(zip(numbers, sizes, first)), hubs
 
 
-def _matrix(frame, roles, graph, job):
-    """Draw the adjacency matrix; None where the graph is too large to be brought here."""
+def _matrix(frame, roles, graph, any_found, job):
+    """Draw the adjacency matrix; None without clusters, and where the graph is too large."""
+    if not any_found:
+        job.tell("pictures", matrix="not drawn: no cluster was found")
+        return None
     if graph.num_edges > MOST_DRAWN or graph.num_vertices > MOST_DRAWN:
         job.tell("pictures", matrix=f"not drawn: more than {MOST_DRAWN:,} edges or vertices")
         return None

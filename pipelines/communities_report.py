@@ -46,7 +46,8 @@ def written(summary, sweep, choice, clusters, hubs, drawn):
     """
     chosen = sweep.iloc[choice]
     graph = summary["graph"]
-    under = f"{graph['vertices']:,} vertices, {graph['edges']:,} edges between them"
+    vertices, edges = _counted(graph["vertices"], "vertex"), _counted(graph["edges"], "edge")
+    under = f"{vertices}, {edges} between them"
     return page(
         f"Communities in {summary['options']['edges']}",
         under,
@@ -56,20 +57,28 @@ def written(summary, sweep, choice, clusters, hubs, drawn):
         section("What the roles mean", terms(ROLES), _roles(chosen, graph["vertices"])),
         section("The largest clusters", *_clusters(clusters)),
         section("Hubs", *_hubs(hubs, int(chosen["hubs"]))),
-        section("The adjacency matrix", *_matrix(drawn["matrix"])),
+        section("The adjacency matrix", *_matrix(drawn["matrix"], int(chosen["clusters"]))),
         section("How long it took", table(["step", "seconds"], summary["seconds"].items())),
     )
+
+
+def _counted(count, thing):
+    """As 1 hub, or 2 hubs."""
+    several = {"vertex": "vertices"}.get(thing, f"{thing}s")
+    return f"{count:,} {thing if count == 1 else several}"
 
 
 def _in_short(chosen, vertices):
     clusters = int(chosen["clusters"])
     if not clusters:
         return text("No cluster was found. A lower epsilon or mu may find some.")
+    hubs, outliers = int(chosen["hubs"]), int(chosen["outliers"])
+    has = "It" if clusters == 1 else "The largest"
     words = (
-        f"{clusters:,} {'cluster' if clusters == 1 else 'clusters'}, with "
-        f"{chosen['clustered']:.1%} of the vertices. The largest has {int(chosen['largest']):,} "
-        f"vertices. {int(chosen['hubs']):,} hubs join clusters, and {int(chosen['outliers']):,} "
-        "vertices are outliers."
+        f"{_counted(clusters, 'cluster')}, with {chosen['clustered']:.1%} of the vertices. "
+        f"{has} has {_counted(int(chosen['largest']), 'vertex')}. "
+        f"{_counted(hubs, 'hub')} {'joins' if hubs == 1 else 'join'} clusters, and "
+        f"{_counted(outliers, 'vertex')} {'is an outlier' if outliers == 1 else 'are outliers'}."
     )
     if chosen["clustered"] < SHOWN:
         words += " Most vertices are in no cluster."
@@ -88,6 +97,8 @@ def _choice(sweep, choice, path):
     pair = f"epsilon {chosen['epsilon']:g} and mu {int(chosen['mu'])}"
     if len(sweep) == 1:
         why = f"One pair was asked for: {pair}."
+    elif not sweep["clusters"].any():
+        why = f"None of {len(sweep)} pairs gives a cluster; roles are those of the first, {pair}."
     else:
         why = (
             f"Of {len(sweep)} pairs {pair} have the highest modularity, "
@@ -106,11 +117,18 @@ def _choice(sweep, choice, path):
 
 
 def _at_the_edge(sweep, choice):
-    """A sentence where the choice is the least or the greatest that was tried."""
+    """A sentence where the choice is the least or the greatest that was tried.
+
+    Not where none beyond it would differ: an epsilon above 1 is none, and with a mu of 1 there are
+    the clusters of 2, and single vertices.
+    """
     told = []
+    if not sweep["clusters"].any():
+        return ""  # what may find some is said above
     for name in ("epsilon", "mu"):
         values, value = sweep[name], sweep[name][choice]
-        if values.min() < values.max() and value in (values.min(), values.max()):
+        is_last = (name == "mu" and value <= 2) or (name == "epsilon" and value == 1)
+        if values.min() < values.max() and value in (values.min(), values.max()) and not is_last:
             end, other = ("highest", "higher") if value == values.max() else ("lowest", "lower")
             told.append(f"This {name} is the {end} that was tried: a {other} one may do better.")
     return " ".join(told)
@@ -146,12 +164,14 @@ def _hubs(hubs, count):
         return [text("There is none.")]
     rows = zip(map(str, hubs["vertex"]), hubs["degree"].tolist())
     return [
-        text(f"{count:,} in all; those with most neighbors:"),
+        text("There is one:" if count == 1 else f"{count:,} in all; those with most neighbors:"),
         table(["hub", "neighbors"], rows),
     ]
 
 
-def _matrix(path):
+def _matrix(path, clusters):
+    if not clusters:
+        return [text("It is drawn in the order of clusters, and there is none.")]
     if path is None:
         return [text("The graph is too large to be drawn here.")]
     return [

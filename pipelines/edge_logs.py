@@ -1,172 +1,239 @@
 """Edges as they were logged: a Dask frame of them, and what of it are edges.
 
-Means: rows that name no two ends are counted and left out. Names are not changed.
+Means: rows that name no two ends are counted and left out. Names are not changed; whole numbers
+  that are stored as floats, as those beside missing ones often are, become integers.
 Requires: Parquet that every worker can read.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
+import numpy
+import pandas
+
 import rapidsgraph as rg
-from rapidsgraph import formats
-from rapidsgraph.frames.reading import missing_column
+from pipelines.log_files import first_value, is_text
 
 
 class Window(NamedTuple):
     """Rows whose column of times is at least `since` and before `until`, where these are given."""
 
     column: str
-    since: str | None = None
-    until: str | None = None
+    since: object = None
+    until: object = None
 
 
-def check_columns(path, **columns):
-    """The Arrow schema of Parquet files, if it has these columns.
+# Lambdas are sent to workers as they are; these may not know this file.
+_times = lambda texts: (  # noqa: E731
+    pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
+    .dt.tz_localize(None)
+    .astype("datetime64[us]")
+)
+_column_of_times = lambda column, times=_times: (  # noqa: E731
+    type(column)(times(column.to_pandas())) if hasattr(column, "to_pandas") else times(column)
+)
+
+
+def window(files, since, until):
+    """A Window of the column that --time names.
 
     Parameters
     ----------
-    path : path
-    **columns : str or None
-        Names by the options that gave them.
+    files : LogFiles
+    since, until : str or None
+        As given. Times without a zone are in UTC.
 
     Raises
     ------
     GraphError
-        No such file, no Parquet, or a column that is missing; the message names the likely one.
+        No time, or none that can be compared with the column; `since` that is not before `until`.
     """
-    path = Path(path).expanduser()
-    with formats.reading(path):
-        if path.is_file() and formats.format_of(path) != "parquet":
-            raise rg.GraphError(f"{path}: pipelines read Parquet; write it as .parquet first")
-        if path.is_file() and path.stat().st_size == 0:
-            raise rg.GraphError(f"{path}: the file is empty")
-        file = formats.Parquet(path) if path.exists() else formats.opened(path, [])
-        for option, column in columns.items():
-            if column is not None and column not in file.names:
-                raise rg.GraphError(f"{path}: {missing_column(column, file.names, option)}")
-        return file.dataset.schema
+    column = files.columns["time"]
+    ends = [
+        None if text is None else _moment(text, files.kinds[column], column, option)
+        for option, text in (("--since", since), ("--until", until))
+    ]
+    if None not in ends and not ends[0] < ends[1]:
+        raise rg.GraphError(f"--since {since} is not before --until {until}; no row is in between")
+    return Window(column, *ends)
 
 
-def read(path, device, source, destination, weight=None, window=None):
+def _moment(text, kind, column, option):
+    """What an option says, to be compared with a column."""
+    try:
+        if kind in ("numbers", "uint64"):
+            number = float(text)
+            if number != number:
+                raise ValueError
+            return int(text) if text.strip().lstrip("+-").isdigit() else number
+        moment = pandas.Timestamp(text)
+        if moment is pandas.NaT:
+            raise ValueError
+    except (ValueError, OverflowError) as error:
+        wanted = "a number" if kind in ("numbers", "uint64") else "a time such as 2026-01-31T12:00"
+        raise rg.GraphError(
+            f"{option} {text!r}: column {column!r} holds {kind}; give {wanted}"
+        ) from error
+    moment = moment.tz_localize("UTC") if moment.tz is None else moment.tz_convert("UTC")
+    return moment if kind == "times with a zone" else moment.tz_localize(None)
+
+
+def read(files, device, window=None):
     """A Dask frame of the edges in Parquet files, and the rows that each check left.
 
     Parameters
     ----------
-    path : path
+    files : LogFiles
+        With a source, a destination and perhaps a weight.
     device : {"cpu", "gpu"}
         pandas or cuDF.
-    source, destination, weight : str
-        Columns.
     window : Window, optional
 
     Returns
     -------
     edges : Dask frame
-        `source`, `destination` and, if asked for, `weight`; nothing is read yet.
+        The columns of ends and weights, as they are called; nothing is read yet.
     counts : dict from str to int
         `rows`, and how many of them were left out, by reason: `without_a_name`, `blank`,
-        `outside_the_time`, `self_loops`; and how many are `kept`.
+        `without_a_weight`, `outside_the_time`, `self_loops`; and how many are `kept`.
 
     Raises
     ------
     GraphError
-        What `check_columns` raises; no row, or none that is an edge.
+        No row, or none that is an edge; a name or a time that is none.
     """
     import dask
+    import dask.dataframe
+    from pyarrow import types
 
-    time = window and window.column
-    schema = check_columns(path, source=source, destination=destination, weight=weight, time=time)
-    given = [column for column in (source, destination, weight) if column]
-    if len(set(given)) < len(given):
-        raise rg.GraphError("--source, --destination and --weight must be different columns")
-    frame = _opened(path, device, list(dict.fromkeys([*given, *([time] if time else [])])), schema)
-    stages = {"rows": frame}
-    frame = stages["without_a_name"] = _typed(frame.dropna(subset=given), schema, given)
-    for column in (source, destination):
-        if _is_text(schema.field(column).type):
-            frame = frame[frame[column].str.strip() != ""]
-    stages["blank"] = frame
-    if window:
-        frame = stages["outside_the_time"] = _inside(frame, schema, window)
-    frame = frame[frame[source] != frame[destination]]
-    stages["self_loops"] = frame
-    sizes = dask.compute(*(each[source].size for each in stages.values()))
-    counts = _counts(stages, map(int, sizes))
+    groups = {}  # of files whose columns have the same types
+    for path, of_columns in files.types.items():
+        groups.setdefault(tuple(of_columns.items()), []).append(path)
+    targets = _targets(files)
+    cleaned = [
+        _clean(_opened(paths, device, files), dict(of_columns), files, targets, window)
+        for of_columns, paths in groups.items()
+    ]
+    frames, stages, wrong = zip(*cleaned)
+    stages, wrong = dask.compute(stages, wrong)
+    for column in (name for each in wrong for name, count in each.items() if count):
+        if files.kinds[column] != "text":
+            path, value = first_value(files, column, types.is_floating, _is_no_name)
+            reason = "no name: names are text, or whole numbers that their type holds exactly"
+        else:
+            path, value = first_value(files, column, is_text, _is_no_time)
+            reason = "no time, as ISO 8601 writes them"
+        raise rg.GraphError(f"{path}: column {column!r} holds {value!r}, which is {reason}")
+    sizes = {name: sum(int(each[name]) for each in stages) for name in stages[0]}
+    counts = _counts(sizes)
     if not counts["rows"]:
-        raise rg.GraphError(f"{path}: there is no row")
+        raise rg.GraphError(f"{files.path}: there is no row")
     if not counts["kept"]:
         reasons = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in counts.items() if n)
-        raise rg.GraphError(f"{path}: no row is left to be an edge ({reasons})")
-    names = dict(zip(given, ("source", "destination", "weight")))
-    return frame[given].rename(columns=names), counts
+        raise rg.GraphError(f"{files.path}: no row is left to be an edge ({reasons})")
+    return frames[0] if len(frames) == 1 else dask.dataframe.concat(list(frames)), counts
 
 
-def _counts(stages, sizes):
-    names, sizes = list(stages), list(sizes)
+def _counts(sizes):
+    names, sizes = list(sizes), list(sizes.values())
     left_out = {name: before - after for name, before, after in zip(names[1:], sizes, sizes[1:])}
     return {"rows": sizes[0], **left_out, "kept": sizes[-1]}
 
 
-def _opened(path, device, columns, schema):
-    """The columns of all files; integers with missing values stay integers."""
+def _opened(paths, device, files):
+    """The columns of some files; integers with missing values stay integers."""
     import dask
     import dask.dataframe as dd
     from pyarrow import types
 
-    path = Path(path).expanduser()
-    paths = formats.Parquet(path).paths
+    columns = list(dict.fromkeys(files.columns.values()))
     if device == "gpu":
         with dask.config.set({"dataframe.backend": "cudf"}):
             return dd.read_parquet(paths, columns=columns)
-    has_integers = any(types.is_integer(schema.field(name).type) for name in columns)
-    more = {"dtype_backend": "numpy_nullable"} if has_integers else {}
+    every = [kind for of_columns in files.types.values() for kind in of_columns.values()]
+    more = {"dtype_backend": "numpy_nullable"} if any(map(types.is_integer, every)) else {}
     return dd.read_parquet(paths, columns=columns, **more)
 
 
-def _typed(frame, schema, columns):
-    """Plain types, now that nothing is missing; text that was stored as codes is text."""
+def _targets(files):
+    """By column of names or weights: the type that it has in the end, or None for as it is."""
     from pyarrow import types
 
-    kinds = {}
-    for name in columns:
-        kind = schema.field(name).type
-        if types.is_dictionary(kind) and _is_text(kind):
-            kinds[name] = "str"
-        elif types.is_integer(kind) or types.is_floating(kind):
-            kinds[name] = str(kind.to_pandas_dtype()().dtype)
-    return frame.astype(kinds) if kinds else frame
+    targets = {}
+    for option, column in files.columns.items():
+        kinds = {of_columns[column] for of_columns in files.types.values()}
+        kinds = {kind for kind in kinds if not types.is_null(kind)}
+        if option == "time":
+            continue
+        targets[column] = None
+        if not kinds:
+            continue
+        if files.kinds[column] == "text":
+            if len(kinds) > 1 or types.is_dictionary(*kinds):
+                targets[column] = "str"
+        elif len(kinds) == 1 and (option == "weight" or types.is_integer(*kinds)):
+            targets[column] = str(next(iter(kinds)).to_pandas_dtype()().dtype)
+        else:
+            targets[column] = "float64" if option == "weight" else "int64"
+    return targets
 
 
-def _is_text(kind):
+def _clean(frame, types, files, targets, window):
+    """(edges, rows after each check, values that are no names or times) of files of equal types."""
+    from pyarrow import types as arrow
+
+    ends = [files.columns["source"], files.columns["destination"]]
+    weight = files.columns.get("weight")
+    floats = [column for column in types if arrow.is_floating(types[column])]
+    # What pandas calls Float64 tells NaN from what is missing.
+    frame = frame.astype({name: str(types[name].to_pandas_dtype()().dtype) for name in floats})
+    stages, wrong = {"rows": frame}, {}
+    frame = stages["without_a_name"] = frame.dropna(subset=ends)
+    for column in ends:
+        if column in floats:
+            wrong[column] = _is_no_name(frame[column]).sum()
+        if is_text(types[column]):
+            frame = frame.astype({column: "str"}) if targets[column] else frame
+            frame = frame[frame[column].str.strip() != ""]
+    stages["blank"] = frame
+    if weight:
+        frame = stages["without_a_weight"] = frame.dropna(subset=[weight])
+    if window:
+        frame, wrong[window.column] = _inside(frame, types[window.column], window)
+        stages["outside_the_time"] = frame
+    frame = stages["self_loops"] = frame[frame[ends[0]] != frame[ends[1]]]
+    sizes = {name: each[ends[0]].size for name, each in stages.items()}
+    given = [*ends, weight] if weight else ends
+    last = {column: targets[column] for column in given if targets[column]}
+    return frame[given].astype(last), sizes, wrong
+
+
+def _is_no_name(numbers):
+    """Which floats are not whole, or so large that they stand for several whole numbers."""
+    exact = 2 ** (numpy.finfo(numbers.dtype).nmant + 1)
+    return ((numbers % 1 != 0) | (numbers.abs() >= exact)) & numbers.notnull()
+
+
+def _is_no_time(texts):
+    is_there, texts = texts.notnull(), texts.astype("str")
+    return is_there & (texts.str.strip() != "") & _times(texts).isnull()
+
+
+def _inside(frame, kind, window):
+    """(rows inside the time, how many texts are no times); rows without a time are not inside."""
     from pyarrow import types
 
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(kind) or types.is_large_string(kind)
-
-
-def _inside(frame, schema, window):
-    """Rows inside the time; those without one are not."""
+    frame, wrong = frame.dropna(subset=[window.column]), 0
+    if types.is_null(kind):
+        return frame, wrong
     times = frame[window.column]
-    kept = times.notnull()
-    kind = schema.field(window.column).type
-    if window.since is not None:
-        kept = kept & (times >= _moment(window.since, kind, "--since"))
+    if is_text(kind):
+        frame = frame[times.astype("str").str.strip() != ""]
+        times = frame[window.column].astype("str").map_partitions(_column_of_times)
+        wrong = times.isnull().sum()
+    elif types.is_date(kind):
+        times = times.astype("datetime64[us]")
     if window.until is not None:
-        kept = kept & (times < _moment(window.until, kind, "--until"))
-    return frame[kept.fillna(False)]
-
-
-def _moment(text, kind, option):
-    """What an option says, of the type of the column that it is compared with."""
-    import pandas
-    from pyarrow import types
-
-    try:
-        if types.is_timestamp(kind):
-            moment = pandas.Timestamp(text)
-            return moment.tz_localize(kind.tz) if kind.tz and moment.tz is None else moment
-        if types.is_integer(kind):
-            return int(text)
-        return float(text) if types.is_floating(kind) else text
-    except ValueError as error:
-        raise rg.GraphError(f"{option} {text!r} is no value of a column of {kind}") from error
+        frame, times = frame[times < window.until], times[times < window.until]
+    if window.since is not None:
+        frame = frame[times >= window.since]
+    return frame, wrong

@@ -8,6 +8,7 @@ Requires: a folder that all workers can write to, where they run on several mach
 import json
 import logging
 import os
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -49,6 +50,19 @@ DeviceOption = Annotated[
 ]
 SourceOption = Annotated[str, typer.Option(metavar="COLUMN", help="Where edges begin.")]
 DestinationOption = Annotated[str, typer.Option(metavar="COLUMN", help="Where edges end.")]
+
+
+def number(least, most=None):
+    """A parser of an option: a number from `least` to `most`, or as large as it likes."""
+
+    def parse(text):
+        with suppress(ValueError):
+            if least <= float(text) <= (sys.float_info.max if most is None else most):
+                return float(text)
+        wanted = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise typer.BadParameter(f"{text} is no number {wanted}")
+
+    return parse
 
 
 class Job:
@@ -137,8 +151,18 @@ def running(name, edges, output, *, overwrite, scheduler, workers, device, **opt
         with job._bar, _at_work(job, scheduler, workers, device):
             yield job
         job.seconds["whole run"] = round(time.perf_counter() - began, 3)
-        (folder / SUMMARY).write_text(json.dumps(job.summary(), indent=2) + "\n")
+        made = {"made": sorted([SUMMARY, *os.listdir(folder)])}
+        (folder / SUMMARY).write_text(json.dumps(job.summary() | made, indent=2) + "\n")
     _show(job, output)
+
+
+def _is_of_results(folder):
+    """Whether a folder holds what a pipeline made, and nothing else."""
+    try:
+        made = json.loads((folder / SUMMARY).read_text())["made"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    return set(os.listdir(folder)) <= set(made)
 
 
 def _checked(edges, overwrite):
@@ -157,7 +181,7 @@ def _checked(edges, overwrite):
         if not output.is_dir():
             raise rg.GraphError(f"{output}: it is a file; name a folder")
         if any(output.iterdir()):
-            if not (output / SUMMARY).is_file():
+            if not _is_of_results(output):
                 raise rg.GraphError(
                     f"{output}: the folder holds something else than results; name another one"
                 )

@@ -15,7 +15,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
 import rapidsgraph as rg
-from pipelines import edge_logs
+from pipelines import edge_logs, log_files
 from pipelines.job import (
     DestinationOption,
     Device,
@@ -27,6 +27,7 @@ from pipelines.job import (
     SourceOption,
     WorkersOption,
     collected,
+    number,
     running,
 )
 from rapidsgraph.cli.app import command
@@ -51,7 +52,8 @@ def rank(
         bool, typer.Option("--count", help="An edge weighs as many rows as it has.")
     ] = False,
     time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="When a row was logged.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="When a row was logged: for --since and --until."),
     ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Take rows from this time on.")
@@ -59,8 +61,14 @@ def rank(
     until: Annotated[
         str | None, typer.Option(metavar="TIME", help="Take rows before this time.")
     ] = None,
-    damping: Annotated[float, typer.Option(help="How likely an edge is followed.")] = 0.85,
-    tolerance: Annotated[float, typer.Option(help="When ranks change less, they are done.")] = 1e-6,
+    damping: Annotated[
+        float,
+        typer.Option(parser=number(0, 1), metavar="D", help="How likely an edge is followed."),
+    ] = 0.85,
+    tolerance: Annotated[
+        float,
+        typer.Option(parser=number(0), metavar="T", help="When ranks change less, they are done."),
+    ] = 1e-6,
     top: Annotated[int, typer.Option(min=1, metavar="N", help="So many in top.csv.")] = 100,
     scheduler: SchedulerOption = None,
     workers: WorkersOption = None,
@@ -72,20 +80,23 @@ def rank(
         raise typer.BadParameter("weights are added already; leave this out", param_hint="--count")
     if (since or until) and not time:
         raise typer.BadParameter("--since and --until need it", param_hint="--time")
+    if time and not (since or until):
+        raise typer.BadParameter("it is for --since and --until; give one", param_hint="--time")
     rg.plot.check()
-    edge_logs.check_columns(edges, source=source, destination=destination, weight=weight, time=time)
-    window = edge_logs.Window(time, since, until) if time else None
-    options = {"source": source, "destination": destination, "weight": weight, "count": count}
-    options |= {"window": window and window._asdict(), "damping": damping, "tolerance": tolerance}
+    columns = {"source": source, "destination": destination, "weight": weight, "time": time}
+    files = log_files.opened(edges, **columns)
+    window = edge_logs.window(files, since, until) if time else None
+    options = {**columns, "since": since, "until": until, "count": count}
+    options |= {"damping": damping, "tolerance": tolerance}
     with running(
         "rank", edges, output, overwrite=overwrite, scheduler=scheduler, workers=workers,
         device=device, **options,
     ) as job:  # fmt: skip
         with job.step("cleaning"):
-            frame, counts = edge_logs.read(edges, job.device, source, destination, weight, window)
+            frame, counts = edge_logs.read(files, job.device, window)
         job.tell("edges", **counts)
         with job.step("graph"):
-            graph = _graph(frame, weight, count)
+            graph = _graph(frame, source, destination, weight, count)
         repeated = counts["kept"] - graph.num_edges
         job.tell("graph", vertices=graph.num_vertices, edges=graph.num_edges, repeated=repeated)
         with job.step("pagerank") as report:
@@ -97,13 +108,14 @@ def rank(
             _draw(ranks, graph.num_vertices, job)
 
 
-def _graph(frame, weight, count):
+def _graph(frame, source, destination, weight, count):
     """Of repeated rows one edge; its weight is their sum, or their number."""
     if count:
+        frame = frame.rename(columns={source: "source", destination: "destination"})
+        source, destination, weight = "source", "destination", "weight"
         frame = frame.assign(weight=1.0)
-    if weight or count:
-        return rg.Graph(frame, weight="weight", multi_edges="sum")
-    return rg.Graph(frame)
+    multi_edges = "sum" if weight else "first"
+    return rg.Graph(frame, source, destination, weight=weight, multi_edges=multi_edges)
 
 
 def _write_top(ranks, count, job):

@@ -14,6 +14,7 @@ made in the folder of the results and removed at the end, or kept in --stores an
 as long as file, root and options are the same.
 """
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
 import rapidsgraph as rg
-from pipelines import edge_logs
+from pipelines import log_files
 from pipelines.job import (
     DestinationOption,
     Device,
@@ -42,7 +43,6 @@ from pipelines.job import (
 )
 from rapidsgraph.cli.app import command
 from rapidsgraph.files import write_frame
-from rapidsgraph.formats import kind_of_id
 from rapidsgraph.inputs import checked_bytes
 from rapidsgraph.layers import caching
 from rapidsgraph.layers.store import opened
@@ -81,9 +81,9 @@ def reach(
 ):
     """Find what can be reached from each root, and how far it is."""
     limit = None if memory_limit is None else checked_bytes(memory_limit, "--memory-limit")
-    schema = edge_logs.check_columns(edges, source=source, destination=destination, weight=weight)
+    files = log_files.opened(edges, source=source, destination=destination, weight=weight)
     edges = edges.expanduser()
-    roots = _named(root, schema, source, destination)
+    roots = _named(root, files, source, destination)
     reading = {"source": source, "destination": destination, "weight": weight}
     reading |= {"directed": not undirected, "multi_edges": "min" if weight else "first"}
     options = {**reading, "roots": roots, "memory_limit": limit}
@@ -97,7 +97,10 @@ def reach(
         for name in roots:
             place = places / _folder(name)
             with job.step(f"layers from {name}") as report:
-                reused = _layered(edges, name, place, reading, limit, report)
+                try:
+                    reused = _layered(edges, name, place, reading, limit, report)
+                except rg.GraphError as error:
+                    raise _in_options(error, weight) from error
             layered = rg.LayeredEdgeList.open(place, device=job.device, client=job.client)
             with job.step(f"search from {name}") as report:
                 search = rg.sssp if weight else rg.bfs
@@ -123,15 +126,30 @@ def reach(
             shutil.rmtree(places)
 
 
-def _named(roots, schema, source, destination):
-    """Names of the type that vertices have in the file."""
+def _named(roots, files, source, destination):
+    """Names of the type that vertices have in the files."""
+    from pyarrow import types
+
+    for path, of_columns in files.types.items():
+        for column in (source, destination):
+            if types.is_floating(of_columns[column]):
+                raise rg.GraphError(
+                    f"{path}: column {column!r} holds {of_columns[column]}, and names are integers "
+                    "or text; write it as integers, without rows where it is missing"
+                )
     roots = list(dict.fromkeys(roots))
-    if kind_of_id(schema, source, destination) == "string":
+    if "text" in (files.kinds[source], files.kinds[destination]):
         return roots
     try:
-        return [int(name) for name in roots]
+        return list(dict.fromkeys(map(int, roots)))
     except ValueError:
-        raise rg.GraphError(f"--root {roots}: vertices are named by integers") from None
+        raise rg.GraphError(f"--root {', '.join(roots)}: vertices are named by integers") from None
+
+
+def _in_options(error, weight):
+    """An error of the library, which calls what options name by its own names."""
+    text = str(error).replace("of column 'weight'", f"of column {weight!r}")
+    return rg.GraphError(re.sub(r"^root: vertex", "--root: vertex", text))
 
 
 def _folder(name):

@@ -9,21 +9,32 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
+import dask
 import dask.dataframe
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 from distributed.client import CancelledError
 from typer.testing import CliRunner
 
 import rapidsgraph as rg
-from pipelines import communities, communities_report, edge_logs, job, rank, reach, report
+from pipelines import (
+    communities,
+    communities_report,
+    edge_logs,
+    job,
+    log_files,
+    rank,
+    reach,
+    report,
+)
 
 ROOT = Path(__file__).parents[1]
 DEBIAN = rg.datasets.debian_path()
@@ -46,6 +57,10 @@ def run(name, *arguments):
     process = start(name, *arguments)
     out, err = process.communicate(timeout=100)
     assert (process.returncode, err) == (0, "")
+    return values(out)
+
+
+def values(out):
     rows = [line.split("\t") for line in out.splitlines()]
     return {(group, name): value for group, name, value in rows}
 
@@ -76,12 +91,31 @@ def edges(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def client():
+    cluster = LocalCluster(1, threads_per_worker=2, processes=False, dashboard_address=":0")
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture
+def started(client, monkeypatch):
+    """Pipelines in this process need not start workers."""
+
+    @contextmanager
+    def cluster(device, workers):
+        with client.as_current():
+            yield client
+
+    monkeypatch.setattr(rg, "cluster", cluster)
+
+
 # Ranks
 
 
-def test_ranks_of_the_shipped_graph(tmp_path):
+def test_ranks_of_the_shipped_graph(tmp_path, started):
     output = tmp_path / "ranked"
-    printed = run("rank", DEBIAN, "--output", output, "--workers", 2, "--top", 5)
+    printed = invoke(rank.app, DEBIAN, "--output", output, "--device", "cpu", "--top", 5)
     names = ["distribution.png", "ranks", "summary.json", "top.csv", "top.parquet"]
     assert sorted(os.listdir(output)) == names
     assert os.listdir(tmp_path) == ["ranked"]
@@ -98,7 +132,7 @@ def test_ranks_of_the_shipped_graph(tmp_path):
     assert (output / "distribution.png").read_bytes().startswith(PNG)
     found = summary(output)
     assert found["pipeline"] == "rank"
-    assert found["workers"] == {"number": 2, "device": "cpu"}
+    assert found["workers"] == {"number": 1, "device": "cpu"}
     counts = {"rows": 303_335, "without_a_name": 0, "blank": 0, "self_loops": 2, "kept": 303_333}
     assert found["edges"] == counts
     assert found["graph"] == {"vertices": 64_971, "edges": 303_237, "repeated": 96}
@@ -117,7 +151,7 @@ def test_logs_are_cleaned_and_rows_counted_on_a_terminal(tmp_path):
     output = tmp_path / "out"
     master, slave = pty.openpty()
     process = start(
-        "rank", logs, "-o", output, "--workers", 1, "--count", "--source", "who",
+        "rank", logs, "-o", output, "--workers", 2, "--count", "--source", "who",
         "--destination", "what", stdout=slave, stderr=slave, stdin=slave,
     )  # fmt: skip
     os.close(slave)
@@ -127,6 +161,7 @@ def test_logs_are_cleaned_and_rows_counted_on_a_terminal(tmp_path):
     assert re.search(r"┃\s*of\s*┃\s*what\s*┃\s*value\s*┃", shown)
     assert re.search(r"│\s*edges\s*│\s*self loops\s*│\s*1\s*│", shown)
     counts = {"rows": 7, "without_a_name": 1, "blank": 1, "self_loops": 1, "kept": 4}
+    assert summary(output)["workers"] == {"number": 2, "device": "cpu"}
     assert summary(output)["edges"] == counts
     assert summary(output)["graph"] == {"vertices": 3, "edges": 3, "repeated": 1}
     weighted = pd.DataFrame(
@@ -165,7 +200,7 @@ class Told(job.Job):
 def test_weights_of_repeated_rows_are_added():
     rows = {"source": [1, 1, 1, 2], "destination": [2, 2, 3, 1], "weight": [0.5, 2.5, 1.0, 1.0]}
     frame = dask.dataframe.from_pandas(pd.DataFrame(rows), npartitions=2)
-    found = rg.pagerank(rank._graph(frame, "weight", False)).compute()
+    found = rg.pagerank(rank._graph(frame, "source", "destination", "weight", False)).compute()
     merged = {"source": [1, 1, 2], "destination": [2, 3, 1], "weight": [3.0, 1.0, 1.0]}
     expected = rg.pagerank(rg.Graph(pd.DataFrame(merged), weight="weight"))
     assert np.abs(found["pagerank"] - expected["pagerank"]).max() < 1e-12
@@ -238,8 +273,12 @@ def write(folder, columns, name="logs.parquet"):
 
 def cleaned(path, **options):
     """Rows as tuples, and the counts that are not 0."""
-    names = {"source": "source", "destination": "destination"} | options
-    frame, counts = edge_logs.read(path, "cpu", **names)
+    columns = {"source": "source", "destination": "destination"} | options
+    since, until = columns.pop("since", None), columns.pop("until", None)
+    files = log_files.opened(path, **columns)
+    window = edge_logs.window(files, since, until) if since or until else None
+    with dask.config.set(scheduler="synchronous"):
+        frame, counts = edge_logs.read(files, "cpu", window)
     rows = list(frame.compute(scheduler="synchronous").itertuples(index=False, name=None))
     return rows, {name: count for name, count in counts.items() if count}
 
@@ -248,7 +287,8 @@ def test_integers_with_missing_ones_stay_integers(tmp_path):
     big = 2**53 + 1
     path = write(tmp_path, {"source": [big, None, 3], "destination": [3, 4, big]})
     assert cleaned(path) == ([(big, 3), (3, big)], {"rows": 3, "without_a_name": 1, "kept": 2})
-    frame, _ = edge_logs.read(path, "cpu", "source", "destination")
+    files = log_files.opened(path, source="source", destination="destination")
+    frame, _ = edge_logs.read(files, "cpu")
     assert frame.compute(scheduler="synchronous").dtypes.tolist() == [np.int64, np.int64]
 
 
@@ -263,7 +303,7 @@ def test_a_weight_that_is_missing(tmp_path):
     path = write(tmp_path, {"source": [1, 2], "destination": [2, 1], "km": [None, 1.5]})
     assert cleaned(path, weight="km") == (
         [(2, 1, 1.5)],
-        {"rows": 2, "without_a_name": 1, "kept": 1},
+        {"rows": 2, "without_a_weight": 1, "kept": 1},
     )
 
 
@@ -277,25 +317,68 @@ DAYS = [datetime.datetime(2026, 1, day) for day in (1, 2, 3)]
         (pa.array([*DAYS, None], pa.timestamp("us", "UTC")), "2026-01-02", "2026-01-03T00:00"),
         ([10, 20, 30, None], "20", "30"),
         ([1.0, 2.0, 3.0, None], "1.5", "3"),
-        (["2026-01-01", "2026-01-02", "2026-01-03", None], "2026-01-02", "2026-01-03"),
+        (["2026-01-01", "2026-01-02 07:30", "2026-01-03T00:00Z", None], "2026-01-02", "2026-01-03"),
+        (["2026-1-1", "2026-01-02T01:00+02:00", "", None], "2026-01-01T22:00", "2026-01-02"),
+        ([*(day.date() for day in DAYS), None], "2026-01-02", "2026-01-03"),
+        (pa.array(["2025", "2026", " ", None]).dictionary_encode(), "2026-01-01", "2027"),
     ],
 )
 def test_times(tmp_path, times, since, until):
     ends = {"source": list("abcd"), "destination": list("wxyz")}
     path = write(tmp_path, {**ends, "at": times})
-    window = edge_logs.Window("at", since, until)
     counts = {"rows": 4, "outside_the_time": 3, "kept": 1}
-    assert cleaned(path, window=window) == ([("b", "x")], counts)
-    rows, counts = cleaned(path, window=edge_logs.Window("at", since))
-    assert rows == [("b", "x"), ("c", "y")]
-    rows, counts = cleaned(path, window=edge_logs.Window("at"))
-    assert counts == {"rows": 4, "outside_the_time": 1, "kept": 3}
+    found = cleaned(path, time="at", since=since, until=until)
+    assert found == ([("b", "x")], counts)
 
 
 def test_a_time_that_is_none(tmp_path):
-    path = write(tmp_path, {"source": [1], "destination": [2], "at": [10]})
-    with pytest.raises(rg.GraphError, match="--since 'monday' is no value of a column of int64"):
-        cleaned(path, window=edge_logs.Window("at", "monday"))
+    columns = {"source": [1, 2], "destination": [2, 3], "at": [10, 20], "day": ["2026", "Monday"]}
+    path = write(tmp_path, columns)
+    with pytest.raises(rg.GraphError, match="--since 'monday': column 'at' holds numbers; give a"):
+        cleaned(path, time="at", since="monday")
+    with pytest.raises(rg.GraphError, match="--until 'monday': column 'day' holds text; give a ti"):
+        cleaned(path, time="day", until="monday")
+    with pytest.raises(rg.GraphError, match=r"logs.parquet: column 'day' holds 'Monday', which is"):
+        cleaned(path, time="day", since="2026")
+    for since in (20, 30):
+        with pytest.raises(rg.GraphError, match=f"--since {since} is not before --until 20"):
+            cleaned(path, time="at", since=str(since), until="20")
+
+
+def test_whole_numbers_that_are_stored_as_floats(tmp_path):
+    write(tmp_path, {"source": [1.0, None, 3.0], "destination": [3, 4, 1]}, "0.parquet")
+    write(tmp_path, {"source": [7, 2**53 + 1], "destination": [8.0, float("nan")]}, "1.parquet")
+    write(tmp_path, {"source": pa.nulls(1), "destination": [8]}, "2.parquet")
+    counts = {"rows": 6, "without_a_name": 3, "kept": 3}
+    assert cleaned(tmp_path) == ([(1, 3), (3, 1), (7, 8)], counts)
+    files = log_files.opened(tmp_path, source="source", destination="destination")
+    with dask.config.set(scheduler="synchronous"):
+        frame, _ = edge_logs.read(files, "cpu")
+        assert frame.compute().dtypes.tolist() == [np.int64, np.int64]
+    for value in (2.5, 2.0**53, float("inf")):
+        write(tmp_path, {"source": [5.0, value], "destination": [8, 9]}, "3.parquet")
+        said = rf"3.parquet: column 'source' holds {value}, which is no name"
+        with pytest.raises(rg.GraphError, match=re.escape(said)):
+            cleaned(tmp_path)
+
+
+def test_files_of_a_folder_that_differ(tmp_path):
+    write(tmp_path, {"source": ["a"], "destination": ["b"], "km": [1]}, "0.parquet")
+    codes = pa.array(["b"]).dictionary_encode()
+    write(tmp_path, {"km": [0.5], "source": codes, "destination": ["c"]}, "1.parquet")
+    assert cleaned(tmp_path, weight="km")[0] == [("a", "b", 1.0), ("b", "c", 0.5)]
+    write(tmp_path, {"source": [1], "destination": ["b"], "km": [1]}, "2.parquet")
+    said = r"2.parquet: column 'source' holds numbers, and that of \S*/0.parquet holds text; write"
+    with pytest.raises(rg.GraphError, match=said):
+        cleaned(tmp_path)
+    write(tmp_path, {"source": ["c"], "target": ["d"], "km": ["far"]}, "2.parquet")
+    said = r"2.parquet: there is no column 'destination'; the columns are source, target, km"
+    with pytest.raises(rg.GraphError, match=said):
+        cleaned(tmp_path)
+    with pytest.raises(rg.GraphError, match="--weight needs numbers; column 'km' holds text"):
+        log_files.opened(tmp_path / "2.parquet", weight="km")
+    with pytest.raises(rg.GraphError, match="must be different columns"):
+        log_files.opened(tmp_path, source="source", destination="source")
 
 
 def test_nothing_to_rank(tmp_path):
@@ -333,12 +416,12 @@ class Page(HTMLParser):
             self.text += data + "|"
 
 
-def test_communities_of_the_shipped_graph(tmp_path):
+def test_communities_of_the_shipped_graph(tmp_path, started):
     output = tmp_path / "found"
-    epsilons, mus = [0.3, 0.5], [4, 5]
-    printed = run(
-        "communities", DEBIAN, "-o", output, "--workers", 2, "--epsilons", "0.3,0.5",
-        "--mus", "4,5",
+    epsilons, mus = [0.3, 0.5], [4]
+    printed = invoke(
+        communities.app, DEBIAN, "-o", output, "--device", "cpu", "--epsilons", "0.3,0.5",
+        "--mus", 4,
     )  # fmt: skip
     index = rg.ScanIndex(rg.datasets.debian())
     expected = index.sweep(epsilons, mus)
@@ -367,7 +450,7 @@ def test_communities_of_the_shipped_graph(tmp_path):
     assert len(shown.loaded) == 2
     assert "script" not in shown.kinds and "link" not in shown.kinds
     assert f"{int(best['clusters']):,} clusters" in shown.text
-    assert f"Of 4 pairs epsilon {best['epsilon']:g} and mu {int(best['mu'])}" in shown.text
+    assert f"Of 2 pairs epsilon {best['epsilon']:g} and mu {int(best['mu'])}" in shown.text
     members = roles[roles["cluster"] == 0].nlargest(8, "degree")["vertex"]
     assert ", ".join(members) in shown.text
     hubs = roles[roles["role"] == "hub"].nlargest(20, "degree")["vertex"]
@@ -398,7 +481,25 @@ def test_a_report_without_clusters_and_with_odd_names(tmp_path):
     assert "b" not in shown.kinds
     assert "No cluster was found. A lower epsilon or mu may find some." in shown.text
     assert "One pair was asked for: epsilon 0.9 and mu 5." in shown.text
+    assert "It is drawn in the order of clusters, and there is none." in shown.text
+    assert "highest modularity" not in shown.text
+    sweep = pd.concat([sweep, sweep.assign(mu=2)], ignore_index=True)
+    shown = Page(communities_report.written(facts, sweep, 0, [], none, drawn))
+    said = "|None of 2 pairs gives a cluster; roles are those of the first, epsilon 0.9 and mu 5.|"
+    assert said in shown.text
+    assert "highest modularity" not in shown.text and "that was tried" not in shown.text
+    facts["graph"] = {"vertices": 1, "edges": 1}
+    sweep = sweep.assign(clusters=1, largest=1, hubs=1, outliers=1)
+    shown = Page(communities_report.written(facts, sweep, 1, [], none, drawn))
+    assert "|1 vertex, 1 edge between them|" in shown.text
+    assert "|1 cluster, with 0.0% of the vertices. It has 1 vertex. 1 hub joins clusters, and " in (
+        shown.text
+    )
+    assert "1 vertex is an outlier." in shown.text and "|There is one:|" in shown.text
     assert "The graph is too large to be drawn here." in shown.text
+    assert "that was tried" not in shown.text  # with a mu of 1 there are the same clusters
+    shown = Page(communities_report.written(facts, sweep, 0, [], none, drawn))
+    assert "This mu is the highest that was tried: a higher one may do better.|" in shown.text
     table = Page(report.table(["name", "n"], [("<i>&", 1234), ("b", 0.25)], chosen=1)).text
     assert "|<i>&|" in table and "|1,234|" in table and "|0.25|" in table
 
@@ -408,8 +509,10 @@ def test_a_graph_too_large_to_be_drawn(monkeypatch):
     frame = pd.DataFrame({"source": [1, 2, 3], "destination": [2, 3, 1]})
     graph = rg.Graph(dask.dataframe.from_pandas(frame, npartitions=1), directed=False)
     told = Told()
-    assert communities._matrix(None, None, graph, told) is None
+    assert communities._matrix(None, None, graph, True, told) is None
     assert told.facts["pictures"] == {"matrix": "not drawn: more than 2 edges or vertices"}
+    assert communities._matrix(None, None, graph, False, told) is None
+    assert told.facts["pictures"] == {"matrix": "not drawn: no cluster was found"}
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -460,9 +563,10 @@ def test_reach_in_the_shipped_graph(tmp_path):
 def invoke(app, *arguments):
     found = CliRunner().invoke(app, [str(each) for each in arguments])
     assert found.exit_code == 0, found.output + str(found.exception)
+    return values(found.stdout)
 
 
-def test_reach_by_weight(tmp_path):
+def test_reach_by_weight(tmp_path, started):
     random = np.random.default_rng(5)
     ends = random.integers(0, 40, (2, 160))
     frame = pd.DataFrame({"from": ends[0], "to": ends[1], "km": random.uniform(0, 9, 160)})
@@ -513,15 +617,29 @@ def test_names_of_roots(tmp_path):
     assert reach._folder("a/b c=1") == "root=a%2Fb%20c%3D1"
     path = write(tmp_path, {"source": [1], "destination": [2]})
     arguments = [path, "-o", tmp_path / "out"]
-    assert "--root ['Ulm']: vertices are named by integers" in refused(
-        reach.app, *arguments, "--root", "Ulm"
-    )
+    said = refused(reach.app, *arguments, "--root", "Ulm")
+    assert said == "error: --root Ulm: vertices are named by integers"
+    ends = {"source": [1.0, None], "destination": [2, 3]}
+    floats = write(tmp_path, ends, "floats.parquet")
+    said = refused(reach.app, floats, "-o", tmp_path / "out", "--root", 1)
+    assert "floats.parquet: column 'source' holds double, and names are integers or text" in said
     said = refused(reach.app, *arguments, "--root", 1, "--memory-limit", "much")
     assert "--memory-limit is 'much'" in said
     assert "--root" in refused(reach.app, *arguments)
 
 
 # Errors and folders
+
+
+def test_values_that_are_wrong_are_called_as_options_call_them(edges, tmp_path, started):
+    output = ["-o", tmp_path / "out", "--device", "cpu"]
+    said = refused(reach.app, edges, *output, "--root", "nowhere")
+    assert said == "error: --root: vertex 'nowhere' is not in the graph"
+    pd.read_parquet(edges).assign(km=-0.5).to_parquet(edges)
+    for app, more in ((rank.app, []), (reach.app, ["--root", "a"])):
+        said = refused(app, edges, *output, "--weight", "km", *more)
+        assert "weight -0.5 in row 0 of column 'km'; weights must be" in said
+    assert not (tmp_path / "out").exists()
 
 
 def test_columns_that_are_missing(edges, tmp_path):
@@ -531,7 +649,8 @@ def test_columns_that_are_missing(edges, tmp_path):
     for app, more in ((communities.app, []), (reach.app, ["--root", "a"])):
         assert "no column 'to'" in refused(app, edges, *output, "--destination", "to", *more)
     assert "no column 'w'" in refused(rank.app, edges, *output, "--weight", "w")
-    assert "no column 'at'" in refused(rank.app, edges, *output, "--time", "at")
+    said = refused(rank.app, edges, *output, "--time", "at", "--since", "1")
+    assert "no column 'at'" in said
     assert "there is no such file" in refused(rank.app, tmp_path / "none.parquet", *output)
     (tmp_path / "e.csv").write_text("source,destination\n1,2\n")
     assert "pipelines read Parquet" in refused(rank.app, tmp_path / "e.csv", *output)
@@ -548,8 +667,22 @@ def test_options_that_do_not_fit(edges, tmp_path):
     assert "--since and --until need it" in refused(rank.app, edges, *output, "--since", "1")
     said = refused(rank.app, edges, *output, "--scheduler", "tcp://127.0.0.1:9", "--workers", 1)
     assert "a scheduler has its own workers" in said
-    said = refused(communities.app, edges, *output, "--epsilons", "0.5,much")
-    assert "give numbers with commas between them" in said
+    assert "it is for --since and --until; give one" in refused(
+        rank.app, edges, *output, "--time", "source"
+    )
+    for option, value, wanted in (
+        ("--damping", "2", "2 is no number from 0 to 1"),
+        ("--damping", "nan", "nan is no number from 0 to 1"),
+        ("--tolerance", "-1e-3", "-1e-3 is no number from 0 on"),
+    ):
+        assert wanted in refused(rank.app, edges, *output, option, value)
+    for option, values, wanted in (
+        ("--epsilons", "0.5,much", "'much' is no number above 0, at most 1; give some with commas"),
+        ("--epsilons", "0.5,1.50", "'1.50' is no number above 0, at most 1"),
+        ("--mus", "0,2", "'0' is no whole number, at least 1"),
+        ("--mus", "2.5", "'2.5' is no whole number, at least 1"),
+    ):
+        assert wanted in refused(communities.app, edges, *output, option, values)
 
 
 def test_a_folder_that_may_not_be_replaced(edges, tmp_path):
@@ -559,7 +692,12 @@ def test_a_folder_that_may_not_be_replaced(edges, tmp_path):
     for more in ([], ["--overwrite"]):
         said = refused(rank.app, edges, "-o", output, *more)
         assert "out: the folder holds something else than results; name another one" in said
-    (output / "summary.json").write_text("{}")
+    for known in ("{}", "[]", '{"made": ["summary.json"]}'):
+        (output / "summary.json").write_text(known)
+        said = refused(rank.app, edges, "-o", output, "--overwrite")
+        assert "out: the folder holds something else than results" in said
+    assert (output / "precious.txt").read_text() == "mine"
+    (output / "summary.json").write_text('{"made": ["precious.txt", "summary.json"]}')
     assert "there are results already; give --overwrite" in refused(rank.app, edges, "-o", output)
     assert "EDGES are read from there" in refused(rank.app, edges, "-o", tmp_path, "--overwrite")
     assert "does not exist" in refused(rank.app, edges, "-o", tmp_path / "no" / "out")
@@ -568,10 +706,10 @@ def test_a_folder_that_may_not_be_replaced(edges, tmp_path):
     assert sorted(os.listdir(output)) == ["precious.txt", "summary.json"]
 
 
-def test_results_are_replaced_at_the_end(edges, tmp_path, monkeypatch):
+def test_results_are_replaced_at_the_end(edges, tmp_path, monkeypatch, started):
     output = tmp_path / "out"
     output.mkdir()
-    (output / "summary.json").write_text("{}")
+    (output / "summary.json").write_text('{"made": ["old", "summary.json"]}')
     (output / "old").write_text("old")
     arguments = [edges, "-o", output, "--overwrite", "--workers", 1, "--device", "cpu"]
 
@@ -645,11 +783,9 @@ def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
     said = refused(rank.app, edges, "-o", output, "--scheduler", address)
     assert f"--scheduler {address}: it has no workers; start some with: dask worker" in said
     worker = begin()  # it knows rapidsgraph, and nothing of pipelines
-    printed = run("rank", edges, "-o", output, "--scheduler", address)
+    arguments = ["--scheduler", address, "--epsilons", "0.5", "--mus", 2]
+    printed = run("communities", edges, "-o", output, *arguments)
     assert printed["workers", "number"] == "1"
-    assert printed["pagerank", "highest"] == "a"
-    output = tmp_path / "found"
-    run("communities", edges, "-o", output, "--scheduler", address, "--epsilons", "0.5", "--mus", 2)
     assert read(output / "roles")["role"].tolist() == ["core"] * 3
     expected = rg.ScanIndex(pd.read_parquet(edges)).sweep([0.5], [2])
     pd.testing.assert_frame_equal(
@@ -663,17 +799,17 @@ def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
 
 
 @pytest.mark.parametrize("moment", ["workers", "ranks"])
-def test_ctrl_c_leaves_nothing(tmp_path, moment):
+def test_ctrl_c_leaves_nothing(edges, tmp_path, moment):
     output = tmp_path / "ranked"
-    process = start("rank", DEBIAN, "-o", output, "--workers", 2)
+    process = start("rank", edges, "-o", output, "--workers", 1)
     wanted = ".ranked.*.tmp" if moment == "workers" else ".ranked.*.tmp/ranks"
     for _ in range(600):
         if list(tmp_path.glob(wanted)):
             break
-        time.sleep(0.05)
+        time.sleep(0.02)
     assert list(tmp_path.glob(wanted))
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
     out, err = process.communicate(timeout=30)
     assert err == "error: interrupted; no half-written file is left\n"
     assert (process.returncode, out) == (130, "")
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["edges.parquet"]

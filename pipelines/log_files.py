@@ -1,0 +1,149 @@
+"""Parquet files with edges, and what their columns hold, before any row is read.
+
+Means: all files have the columns that are asked for, and of one kind. Footers alone are read.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import rapidsgraph as rg
+from rapidsgraph import formats
+from rapidsgraph.frames.reading import missing_column
+
+NAMES = ("text", "numbers", "uint64")  # kinds that can be names; uint64 has no room in int64
+TIMES = ("text", "numbers", "dates", "times", "times with a zone")
+
+
+class LogFiles(NamedTuple):
+    """Parquet files.
+
+    Attributes
+    ----------
+    path : Path
+        A file, or the folder that they are in.
+    columns : dict from str to str
+        By the options that name them.
+    types : dict from str to dict
+        By file: Arrow types by column.
+    kinds : dict from str to str or None
+        By column; None where no file has a value.
+    """
+
+    path: Path
+    columns: dict
+    types: dict
+    kinds: dict
+
+
+def opened(path, **columns):
+    """Parquet files, if each has these columns.
+
+    Parameters
+    ----------
+    path : path
+    **columns : str or None
+        Names by the options that gave them: source, destination, weight, time.
+
+    Returns
+    -------
+    LogFiles
+
+    Raises
+    ------
+    GraphError
+        No such file, no Parquet, a column that a file lacks (the message names the likely one) or
+        has of another kind than the others, or of a kind that does not fit.
+    """
+    path = Path(path).expanduser()
+    columns = {option: column for option, column in columns.items() if column is not None}
+    _check_different(columns)
+    with formats.reading(path):
+        if path.is_file() and formats.format_of(path) != "parquet":
+            raise rg.GraphError(f"{path}: pipelines read Parquet; write it as .parquet first")
+        if path.is_file() and path.stat().st_size == 0:
+            raise rg.GraphError(f"{path}: the file is empty")
+        file = formats.Parquet(path) if path.exists() else formats.opened(path, [])
+    types = {each: _types(each, columns) for each in file.paths}
+    kinds = {column: _one_kind(types, column) for column in columns.values()}
+    for option, column in columns.items():
+        _check_fits(path, option, column, kinds[column])
+    return LogFiles(path, columns, types, kinds)
+
+
+def _check_different(columns):
+    given = [column for option, column in columns.items() if option != "time"]
+    if len(set(given)) < len(given):
+        raise rg.GraphError("--source, --destination and --weight must be different columns")
+
+
+def _types(path, columns):
+    import pyarrow.parquet
+
+    with formats.reading(path):
+        schema = pyarrow.parquet.read_schema(path)
+    for option, column in columns.items():
+        if column not in schema.names:
+            raise rg.GraphError(f"{path}: {missing_column(column, schema.names, option)}")
+    return {column: schema.field(column).type for column in columns.values()}
+
+
+def _one_kind(types, column):
+    first = kind = None
+    for path, of_columns in types.items():
+        own = kind_of(of_columns[column])
+        if kind is None:
+            first, kind = path, own
+        elif own not in (None, kind):
+            raise rg.GraphError(
+                f"{path}: column {column!r} holds {own}, and that of {first} holds {kind}; write "
+                "all files with the same type"
+            )
+    return kind
+
+
+def kind_of(arrow_type):
+    """Types of one kind can be made one; None is that of a column without a value."""
+    from pyarrow import types
+
+    if types.is_null(arrow_type):
+        return None
+    if is_text(arrow_type):
+        return "text"
+    if types.is_uint64(arrow_type):
+        return "uint64"
+    if types.is_integer(arrow_type) or types.is_floating(arrow_type):
+        return "numbers"
+    if types.is_date(arrow_type):
+        return "dates"
+    if types.is_timestamp(arrow_type):
+        return "times with a zone" if arrow_type.tz else "times"
+    return str(arrow_type)
+
+
+def is_text(arrow_type):
+    from pyarrow import types
+
+    plain = arrow_type.value_type if types.is_dictionary(arrow_type) else arrow_type
+    return types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
+
+
+def _check_fits(path, option, column, kind):
+    fits = {"weight": ("numbers", "uint64"), "time": (*TIMES, "uint64")}.get(option, NAMES)
+    wanted = {"weight": "numbers", "time": "times, numbers, or text"}.get(option, "text or numbers")
+    if kind is not None and kind not in fits:
+        raise rg.GraphError(f"{path}: --{option} needs {wanted}; column {column!r} holds {kind}")
+
+
+def first_value(files, column, is_type, is_meant):
+    """(file, value) of the first value that is_meant(pandas.Series) marks, in files of a type."""
+    import pyarrow.dataset
+
+    paths = (path for path, types in files.types.items() if is_type(types[column]))
+    for path in paths:
+        dataset = pyarrow.dataset.dataset(path, format="parquet")
+        for batch in dataset.to_batches(columns=[column]):
+            values = batch.column(0).to_pandas()
+            meant = values[is_meant(values)]
+            if len(meant):
+                return path, meant.tolist()[0]
+    raise LookupError(column)
