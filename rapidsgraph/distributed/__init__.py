@@ -2,7 +2,8 @@
 
 `engine.py` runs tasks on the active Dask client, or here; `partitioned.py` builds a graph whose
 parts (`parts.py`) stay on their workers, with names by `naming.py`. What the algorithms do with
-them is in a file for each family; results are Dask frames.
+them is in a file for each family; results are Dask frames. `layered.py` shares a layered edge list
+out among workers, `local.py` starts a cluster of this machine.
 """
 
 from .partitioned import PartitionedGraph

@@ -113,11 +113,7 @@ class Here:
         """A task for each partition of a Dask frame."""
         import dask
 
-        # One at a time: the threads of Dask would read all of them at once.
-        return [
-            _Done(dask.compute(part, scheduler="synchronous")[0])
-            for part in collection.to_delayed()
-        ]
+        return [_Done(frame) for frame in dask.compute(*collection.to_delayed())]
 
     def results(self, tasks):
         """What some tasks give, as a list."""
