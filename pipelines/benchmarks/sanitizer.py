@@ -80,8 +80,8 @@ def verdict(tool, returncode, said):
     """
     found = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", said)
     record = {"exit_code": returncode, "summary": found[-1] if found else said[-500:]}
-    if returncode:
-        heads = re.findall(r"^=+ ((?:Invalid|Program|Error|Warning|Race|Barrier).*)", said, re.M)
+    heads = re.findall(r"^=+ ((?:Invalid|Program|Error|Warning|Race|Barrier).*)", said, re.M)
+    if heads:
         record["reports"] = list(dict.fromkeys(heads))[:5]
     ok = bool(found) and returncode == 0
     if tool == "initcheck":
