@@ -197,7 +197,7 @@ def _finished(similar, is_core, cores, parents, borders):
     similar.launch("attach", borders, is_core, nearest, touching)
     labels[borders] = parents[nearest[borders]]
     members = xp.flatnonzero(labels >= 0).astype(xp.int32)
-    clusters, count = _numbered(labels, members, xp)
+    clusters, count = number_clusters(labels, members, xp)
     seen, is_hub = nearest, xp.zeros(vertices, bool)  # its place is free now
     seen.fill(-1)
     similar.run("find_hubs", members, *similar.lists[:2], clusters, seen, is_hub)
@@ -207,7 +207,7 @@ def _finished(similar, is_core, cores, parents, borders):
     return Clustering(clusters, roles, count, members, similar)
 
 
-def _numbered(labels, members, xp):
+def number_clusters(labels, members, xp):
     """Clusters by descending size, ties by the first member: (int32 a vertex, how many)."""
     vertices = labels.size
     sizes, first = xp.zeros(vertices, xp.int32), xp.full(vertices, vertices, xp.int32)

@@ -21,9 +21,9 @@ from ..algorithms.clustering import (
     ROLES,
     Clustering,
     Similar,
-    _numbered,
     cores_of,
     memberships_of,
+    number_clusters,
 )
 from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import METHODS
@@ -212,7 +212,7 @@ def _clusters(labels):
     """The number of the cluster of every vertex, or -1: int32."""
     labels = joined(labels)
     xp = device.array_module(labels)
-    return _numbered(labels, xp.flatnonzero(labels >= 0).astype(xp.int32), xp)[0]
+    return number_clusters(labels, xp.flatnonzero(labels >= 0).astype(xp.int32), xp)[0]
 
 
 def _roles(part, is_core, clusters):
