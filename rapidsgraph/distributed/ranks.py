@@ -26,7 +26,8 @@ from .engine import tree
 from .partitioned import as_partitioned, label
 from .parts import add
 
-AHEAD = 3  # iterations that are submitted before one is looked at
+TOGETHER = 4  # iterations whose changes the client asks for at once
+AHEAD = 2  # times as many are submitted before they are looked at
 
 
 def pagerank(
@@ -88,18 +89,21 @@ def _iterate(engine, runs, pieces, tolerance, max_iterations, report):
     waiting, submitted, iterations, residual = [], 0, 0, math.inf
     while iterations < max_iterations:
         while submitted < max_iterations and len(waiting) < AHEAD:
-            pieces = [
-                engine.submit(_step, run, *pieces, name="rank", at=at)
-                for at, run in enumerate(runs)
-            ]
-            submitted += 1
-            waiting.append((pieces, engine.submit(_change, *pieces, name="change", at=0)))
-        done, change = waiting.pop(0)
-        [residual] = engine.results([change])
-        iterations += 1
-        report(iterations, f"change {residual:.1e}")
-        if residual < tolerance:
-            return done, iterations, residual
+            batch = []
+            for _ in range(min(TOGETHER, max_iterations - submitted)):
+                pieces = [
+                    engine.submit(_step, run, *pieces, name="rank", at=at)
+                    for at, run in enumerate(runs)
+                ]
+                batch.append(pieces)
+            submitted += len(batch)
+            waiting.append((batch, engine.submit(_changes, batch, name="changes", at=0)))
+        batch, changes = waiting.pop(0)
+        for done, residual in zip(batch, *engine.results([changes])):
+            iterations += 1
+            report(iterations, f"change {residual:.1e}")
+            if residual < tolerance:
+                return done, iterations, residual
     return done, iterations, residual
 
 
@@ -268,8 +272,9 @@ def _step(run, *pieces):
     return _Piece(xp.where(inverse == 0, ranks, made), mass, change)
 
 
-def _change(*pieces):
-    return sum(piece.change for piece in pieces)
+def _changes(batch):
+    """The change of each iteration, of the pieces that it made."""
+    return [sum(piece.change for piece in pieces) for pieces in batch]
 
 
 def _ranks(named, run, piece, first, stop):
