@@ -625,4 +625,4 @@ def test_sanitizer_runs_lists_and_their_stores(weight):
             np.testing.assert_array_equal(found[f"{how} bfs {name}"], values)
         assert found[f"{how} edges source"].size == graph.num_arcs
         assert found[f"{how} pagerank pagerank"].sum() == pytest.approx(1)
-    assert "layers" in sanitized.PARTS
+    assert sum(part.startswith("layers-") for part in sanitized.PARTS) == 4

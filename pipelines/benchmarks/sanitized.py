@@ -192,17 +192,15 @@ def codes(answer):
     return {**answer, "role": roles}
 
 
-def layers():
+def layers(case):
     """Layered edge lists with weights and without: built, saved, opened, searched and ranked."""
-    cases = searches()
-    for case in ("hub", "no weight", "path, no weight", "lattice"):
-        columns, (root, *_) = cases[case]
-        for weight, directed in ((None, True), ("weight", False)):
-            how = {"root": root, "weight": weight, "directed": directed}
-            same(columns, partial(of_layers, **how))
-            on_cpu, on_gpu = on_both(columns, partial(ranks_of_layers, **how))
-            for name, values in on_cpu.items():
-                np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, err_msg=name)
+    columns, (root, *_) = searches()[case]
+    for weight, directed in ((None, True), ("weight", False)):
+        how = {"root": root, "weight": weight, "directed": directed}
+        same(columns, partial(of_layers, **how))
+        on_cpu, on_gpu = on_both(columns, partial(ranks_of_layers, **how))
+        for name, values in on_cpu.items():
+            np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, err_msg=name)
 
 
 def both_lists(columns, folder, root, weight, directed):
@@ -246,7 +244,10 @@ PARTS = {
     "traversals": traversals,
     "components": components,
     "clusters": clusters,
-    "layers": layers,
+    "layers-hub": partial(layers, "hub"),
+    "layers-free": partial(layers, "no weight"),
+    "layers-path": partial(layers, "path, no weight"),
+    "layers-lattice": partial(layers, "lattice"),
 }
 
 
