@@ -137,12 +137,15 @@ def test_of_gpus(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)
     cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
     monkeypatch.setattr(device, "import_cupy", lambda: cupy)
+    free = iter([None, 1001, 5000])
+    monkeypatch.setattr(local, "_free_bytes", lambda gpus: next(free))
     local._of_gpus(None, None)(protocol="ucx")
     local._of_gpus(1, 1000)(protocol=None)
-    assert [one["n_workers"] for one in calls] == [2, 1]
-    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768]
-    assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768]
-    assert [one["protocol"] for one in calls] == ["ucx", None]
+    local._of_gpus(2, None)(protocol=None)
+    assert [one["n_workers"] for one in calls] == [2, 1, 2]
+    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768, 2304]
+    assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768, None]
+    assert [one["protocol"] for one in calls] == ["ucx", None, None]
     for one in calls:
         assert one["rmm_allocator_external_lib_list"] == ["cupy"]
         assert one["threads_per_worker"] == 1
@@ -151,6 +154,9 @@ def test_of_gpus(monkeypatch):
         local._of_gpus(3, None)
     with pytest.raises(GraphError, match="256 bytes or more"):
         local._of_gpus(1, 255)
+    monkeypatch.setattr(local, "_free_bytes", lambda gpus: 700)
+    with pytest.raises(GraphError, match="memory_limit is 768 bytes a GPU.* 700 are free"):
+        local._of_gpus(1, 1000)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ..errors import GraphError, NoGPU
 from ..inputs import check_count, checked_bytes
 
 CORES = 8  # of a process: more processes have more to tell each other
-POOL = 0.5  # of a GPU's memory that its pool starts with; it grows
+POOL = 0.5  # of a GPU's free memory that its pool starts with; it grows
 LEAST = 300 * 10**6  # bytes of a worker's process
 CONNECTING = 30  # seconds for a client
 SETTINGS = {  # of Dask, as long as a cluster is open
@@ -56,7 +56,7 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
         cores are shared out: threads within a process are cheaper than messages between them.
     memory_limit : int or str, optional
         For each worker, in bytes, or a text like "4GB". On a GPU all that its pool may hold, of
-        which nothing goes elsewhere; by default the pool starts with half of the GPU's memory and
+        which nothing goes elsewhere; by default the pool starts with half of what is free and
         grows. On a CPU Dask moves results to disk from 60 % of it on and ends a worker at 95 %; by
         default workers share the machine's memory.
     protocol : str, optional
@@ -73,7 +73,8 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
     NoGPU
         GPUs were asked for, and they or Dask-CUDA are missing; the message says what to install.
     GraphError
-        Dask is not installed, a parameter cannot be used, or workers do not start.
+        Dask is not installed, a parameter cannot be used, a GPU has less free than `memory_limit`,
+        or workers do not start.
 
     Notes
     -----
@@ -181,23 +182,53 @@ def _of_gpus(workers, limit):
     there = devices.import_cupy().cuda.runtime.getDeviceCount()
     if workers is not None and workers > there:
         raise GraphError(f"workers is {workers}; it can be up to {there}, the GPUs of this machine")
-    limit = None if limit is None else limit // 256 * 256  # as RMM wants it
+    workers = there if workers is None else workers
+    limit = None if limit is None else _whole(limit)
     if limit == 0:
         raise GraphError("memory_limit must be 256 bytes or more on a GPU")
+    free = _free_bytes(workers)
+    if limit is not None and free is not None and limit > free:
+        raise GraphError(
+            f"memory_limit is {limit:,} bytes a GPU, and of one of them {free:,} are free; give "
+            "less, or end what holds the rest (nvidia-smi lists it)"
+        )
 
     def make(**options):
         return LocalCUDACluster(
-            n_workers=there if workers is None else workers,
+            n_workers=workers,
             threads_per_worker=1,
             memory_limit=None,
             device_memory_limit=None,
-            rmm_pool_size=POOL if limit is None else limit,
+            rmm_pool_size=limit or (POOL if free is None else _whole(int(POOL * free))),
             rmm_maximum_pool_size=limit,
             rmm_allocator_external_lib_list=["cupy"],
             **options,
         )
 
     return make
+
+
+def _whole(size):
+    """A size as RMM takes it."""
+    return size // 256 * 256
+
+
+def _free_bytes(gpus):
+    """Bytes that are free on the fullest of the first GPUs; None where the driver does not tell.
+
+    NVML says so; CUDA would have this process hold a context on each of them.
+    """
+    import pynvml
+    from dask_cuda import utils
+
+    visible = utils.cuda_visible_devices(0)
+    try:
+        handles = [
+            utils.get_gpu_handle(utils.nvml_device_index(place, visible)) for place in range(gpus)
+        ]
+        return min(pynvml.nvmlDeviceGetMemoryInfo(handle).free for handle in handles)
+    except pynvml.NVMLError:  # of GPUs that share the machine's memory
+        return None
 
 
 def _close(local):
