@@ -15,10 +15,18 @@ LAYERED = {  # kind of records: title, columns
         ["who", "graph", "weighted", "edges", "seconds", "ns_per_edge"],
     ),
     "iterations": (
-        "Iterations (as WolfPath's tables 2, 3 and 5)",
+        "Iterations (as WolfPath's tables 3 and 5)",
         [
             "who", "graph", "algorithm", "edges", "layers", "combined", "launches", "passes",
             "sweep_rounds", "run_ms", "graph_run_ms", "flag_us", "compute_us", "flag_ms", "check",
+        ],
+    ),
+    "flag": (
+        "BFS by layers, with and without the host, and shared memory (as WolfPath's table 2 and "
+        "figure 9)",
+        [
+            "who", "graph", "how", "edges", "layers", "launches", "copies", "run_ms", "spread",
+            "layer_us", "by_one", "check",
         ],
     ),
     "streamed": (
@@ -67,6 +75,9 @@ LAYERED_HEADINGS = {
     "compute_us": "computing an iteration, µs",
     "flag_ms": "flag after each layer, ms",
     "how": "how",
+    "copies": "flags to the host",
+    "layer_us": "a layer, µs",
+    "by_one": "by one launch",
     "list_bytes": "list, bytes",
     "bytes": "bytes looked at",
     "copied": "bytes copied",

@@ -1,7 +1,7 @@
 """Layered edge lists: building, iterations, in memory, streamed, larger than memory.
 
     python pipelines/benchmarks/layers.py [--device auto|cpu|gpu] [--graphs rmat18,NY]
-                                          [--only build,iterations,resident,streamed] [--large]
+                                          [--only build,flag,iterations,resident,streamed] [--large]
                                           [--large-graphs rmat22-128] [--folder FOLDER]
                                           [--quick] [--output FILE] [--data FOLDER]
 
@@ -20,11 +20,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 
 import numpy as np
 
-from pipelines.benchmarks import command, large, streams, timing, wolfpath
+from pipelines.benchmarks import command, flagged, large, streams, timing, wolfpath, wolfpath_claims
 from pipelines.benchmarks.in_memory import built, iterations, resident
 from pipelines.benchmarks.workloads import SEED, load
 
-TASKS = ("resident", "iterations", "streamed", "build", "large")
+TASKS = ("resident", "iterations", "flag", "streamed", "build", "large")
+IN_MEMORY = "resident", "iterations", "flag", "build"
 CPU_GRAPHS = ("rmat18", "NY")
 GPU_GRAPHS = ("rmat22", "grid1400")
 QUICK_GRAPHS = ("rmat8", "grid16")
@@ -70,7 +71,7 @@ class Run:
     def save(self):
         derived = wolfpath.derived(self.rows)
         own = [*self.rows, *derived]
-        self.session.rows = [*own, *self.beside, *wolfpath.claims(own, self.where)]
+        self.session.rows = [*own, *self.beside, *wolfpath_claims.claims(own, self.where)]
         self.session.save()
 
 
@@ -96,12 +97,13 @@ def main(arguments=None):
         run = Run(session, tasks, step)
         step("warming up")
         warm_up(session, tasks)
-        in_memory = [task for task in ("resident", "iterations", "build") if task in tasks]
+        in_memory = [task for task in IN_MEMORY if task in tasks]
         for workload in session.graphs(found.names if in_memory else ()):
             run.rows.append({"table": "graph"} | workload.facts() | workload.start_facts())
             work = {
                 "resident": partial(resident, workload, session, effort, step),
                 "iterations": partial(iterations, workload, session, effort, step),
+                "flag": partial(flagged.measure, workload, session, effort, step),
                 "build": partial(built, workload, session, effort, found.folder, step),
             }
             for task in in_memory:
@@ -134,6 +136,7 @@ def warm_up(session, tasks):
             work = {
                 "resident": partial(resident, tiny, session, quick, lambda text: None),
                 "iterations": partial(iterations, tiny, session, quick, lambda text: None),
+                "flag": partial(flagged.measure, tiny, session, quick, lambda text: None),
                 "build": partial(built, tiny, session, quick, folder, lambda text: None),
                 "streamed": partial(streams.measure, tiny, session.clock, quick, folder),
             }

@@ -1,4 +1,4 @@
-"""WolfPath's tables 2, 3 and 5 to 7 and its figures 8 and 9, and whether what they say holds here.
+"""WolfPath's tables 2, 3 and 5 to 7 and its figures 8 and 9, and rows of ours that are like them.
 
 Reference: Zhu et al., WolfPath, 2017, sections 2 and 5: a GTX 780 Ti with 3 GB. Of figure 8 there
   are the means that the text gives, of figure 9 the one pair of times.
@@ -34,7 +34,7 @@ BY_FLAG = {  # table 2: iterations and milliseconds of CuSha with the flag, and 
     "web-Google": ((21, 12.83), (32, 0.14)),
     "LiveJournal": ((9, 70.96), (14, 0.076)),
 }
-FLAG = {  # table 3: milliseconds an iteration of copying the flag, of computing
+FLAG_COST = {  # table 3: milliseconds an iteration of copying the flag, of computing
     "RoadNet-CA": (0.36, 0.004),
     "amazon0601": (0.63, 0.004),
     "web-Google": (0.6, 0.004),
@@ -65,6 +65,10 @@ PREPROCESSING = {  # table 7, seconds
 }
 SPACE, CUSHA_SPACE = 1.37, 2.81  # figure 8: times CSR
 WITHOUT_OVERLAP, OVERLAPPED = 71, 48  # figure 9: milliseconds of BFS, LiveJournal
+# Our ways of running, by which records tell them apart.
+ALONE = "one thread, one buffer"
+ONE, LAUNCHES, FLAG = "one launch", "a launch a layer", "a launch and a flag a layer"
+SHARED = "one launch, shared memory"
 
 
 def paper_rows(tasks):
@@ -75,12 +79,15 @@ def paper_rows(tasks):
         about = {"table": table, "who": who, "graph": graph, "edges": EDGES[graph]}
         rows.append(about | columns | {"of_paper": True})
 
-    if "iterations" in tasks:
+    if "flag" in tasks:
         for graph, both in BY_FLAG.items():
             for how, (iterations, taken) in zip(("with the flag", "without it"), both, strict=True):
-                add("iterations", f"CuSha {how}, table 2", graph, algorithm="bfs",
-                    layers=iterations, run_ms=taken)  # fmt: skip
-        for graph, (copying, computing) in FLAG.items():
+                add("flag", "CuSha, table 2", graph, how=how, layers=iterations, run_ms=taken)
+        for how, taken in (("neither", WITHOUT_OVERLAP), ("both", OVERLAPPED)):
+            how = f"overlap and shared memory: {how}"
+            add("flag", "WolfPath, figure 9", "LiveJournal", how=how, run_ms=taken)
+    if "iterations" in tasks:
+        for graph, (copying, computing) in FLAG_COST.items():
             add("iterations", "CuSha, table 3", graph, algorithm="bfs", flag_us=copying * 1e3,
                 compute_us=computing * 1e3)  # fmt: skip
         for algorithm, graphs in IN_MEMORY.items():
@@ -133,148 +140,6 @@ def prepared_row(row, taken, who):
         "edges": row["edges"], "weighted": row.get("weighted", False),
         "seconds": rounded(taken / 1e3), "ns_per_edge": rounded(taken * 1e6 / row["edges"]),
     }  # fmt: skip
-
-
-def claims(rows, where):
-    """A sentence on each table or figure that there are figures on, and whether it holds here."""
-    made, good = [], [row for row in rows if row.get("check", "ok") == "ok"]
-    for about, judge in JUDGES.items():
-        sentence, verdicts = judge([row for row in good if not row.get("of_paper")])
-        if verdicts:
-            said = "; ".join(f"{text}: {verdict(holds)}" for text, holds in verdicts)
-            text = f"{about}: {sentence} Here, on {where}, {said}."
-            holds = all(holds for _, holds in verdicts)
-            made.append({"table": "WolfPath", "about": about, "claim": text, "holds": holds})
-    return made
-
-
-def of_flag(rows):
-    """Tables 2 and 3."""
-    ratios = sorted(copying / computing for copying, computing in FLAG.values())
-    sentence = (
-        f"copying a flag to the host after each iteration takes {ratios[0]:.0f} to "
-        f"{ratios[-1]:.0f} times as long as computing it, so more iterations without are faster."
-    )
-    verdicts = []
-    for row in rows:
-        if row["table"] == "iterations" and row.get("flag_ms") and row["algorithm"] == "bfs":
-            taken, copies = median(row["run_ms"]), row["flag_ms"]
-            text = (
-                f"{row['graph']}: {row['layers']:,} such copies alone take {copies:.3g} ms, the "
-                f"search in {launched(row)} {taken:.3g} ms"
-            )
-            verdicts.append((text, copies > taken))
-    return sentence, verdicts
-
-
-def of_iterations(rows):
-    """Table 5."""
-    speedups = sorted(them[1] / us[1] for us, them in IN_MEMORY["bfs"].values())
-    sentence = (
-        "BFS takes as many iterations as there are layers, more than others, and is "
-        f"{speedups[0]:.1f} to {speedups[-1]:.1f} times as fast as CuSha."
-    )
-    by_graph = {}
-    for row in rows:
-        if row["table"] == "bfs" and row.get("ratio"):
-            by_graph.setdefault(row["graph"], []).append(row)
-    verdicts = []
-    for row in rows:
-        if row["table"] != "iterations" or row["algorithm"] != "bfs" or not row.get("run_ms"):
-            continue
-        taken = median(row["run_ms"])
-        text = f"{row['graph']}: {row['layers']:,} layers, {launched(row)}, {taken:.3g} ms"
-        others = [
-            other for other in by_graph.get(row["graph"], []) if other["library"] != "rapidsgraph"
-        ]
-        if not others:
-            continue
-        best = min(others, key=lambda other: median(other["run_ms"]))
-        ratio = median(best["run_ms"]) / taken
-        verdicts.append((f"{text}, {best['library']} {ratio:.3g} times as long", ratio > 1))
-    return sentence, verdicts
-
-
-def of_streaming(rows):
-    """Table 6."""
-    rates = sorted(EDGES[graph] / taken / 1e6 for graph, (_, taken) in STREAMED["bfs"].items())
-    sentence = (
-        f"BFS of graphs that the GPU cannot hold works off {rates[0]:,.0f} to {rates[-1]:,.0f} "
-        "edges a microsecond."
-    )
-    verdicts = [
-        (
-            f"{row['graph']}: {row['edges_per_us']:.4g} in {row['passes']} pass",
-            row["edges_per_us"] > rates[-1],
-        )
-        for row in rows
-        if row["table"] == "out of memory" and row["algorithm"] == "bfs"
-    ]
-    return sentence, verdicts
-
-
-def of_preprocessing(rows):
-    """Table 7."""
-    costs = sorted(seconds / EDGES[graph] * 1e9 for graph, seconds in PREPROCESSING.items())
-    sentence = f"preprocessing takes {costs[0]:.0f} to {costs[-1]:.0f} ns an edge."
-    by_way = {}
-    for row in rows:
-        if row["table"] == "preprocessing":
-            by_way.setdefault(row["who"].removeprefix("here, "), []).append(row["ns_per_edge"])
-    verdicts = [
-        (f"{way} {min(found):.3g} to {max(found):.3g}", max(found) <= costs[-1])
-        for way, found in by_way.items()
-    ]
-    return sentence, verdicts
-
-
-def of_space(rows):
-    """Figure 8."""
-    sentence = f"the layered list takes {SPACE} times as much as CSR, CuSha {CUSHA_SPACE} times."
-    found = [row["by_csr"] for row in rows if row["table"] == "layered build" and row.get("by_csr")]
-    if not found:
-        return sentence, []
-    return sentence, [(f"{min(found):.3g} to {max(found):.3g} times", max(found) <= SPACE)]
-
-
-def of_overlap(rows):
-    """Figure 9."""
-    sentence = (
-        f"without copying and computing at once, and without shared memory, BFS takes "
-        f"{WITHOUT_OVERLAP / OVERLAPPED:.2g} times as long."
-    )
-    taken = {
-        (row["graph"], row["algorithm"], row["how"]): median(row["run_ms"])
-        for row in rows
-        if row["table"] == "streamed" and row.get("run_ms")
-    }
-    verdicts = []
-    for (graph, algorithm, how), slower in taken.items():
-        if how == ALONE and (graph, algorithm, "streamed") in taken:
-            ratio = slower / taken[graph, algorithm, "streamed"]
-            text = f"{algorithm} of {graph} with {ALONE} {ratio:.3g} times as long"
-            verdicts.append((text, ratio > 1))
-    return sentence, verdicts
-
-
-ALONE = "one thread, one buffer"
-JUDGES = {
-    "WolfPath's tables 2 and 3": of_flag,
-    "WolfPath's table 5": of_iterations,
-    "WolfPath's table 6": of_streaming,
-    "WolfPath's table 7": of_preprocessing,
-    "WolfPath's figure 8": of_space,
-    "WolfPath's figure 9": of_overlap,
-}
-
-
-def verdict(holds):
-    return "holds" if holds else "does not hold"
-
-
-def launched(row):
-    count = row["launches"]
-    return f"{count} launch" if count == 1 else f"{count} launches"
 
 
 def median(value):
