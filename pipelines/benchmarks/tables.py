@@ -2,6 +2,8 @@
 
 from pipelines.benchmarks.cluster_tables import CLUSTER, CLUSTER_HEADINGS
 from pipelines.benchmarks.layer_tables import LAYERED, LAYERED_HEADINGS, with_commas
+from pipelines.benchmarks.pagerank_papers import PAPER_HEADINGS, PAPER_TABLES
+from pipelines.benchmarks.scaling_tables import SCALING, SCALING_HEADINGS
 
 HEADINGS = {
     "library": "library",
@@ -53,8 +55,9 @@ HEADINGS = {
     "check": "check",
     "note": "note",
 } | LAYERED_HEADINGS
-HEADINGS |= {name: text for name, text in CLUSTER_HEADINGS.items() if name not in HEADINGS}
-TITLED = LAYERED | CLUSTER
+for more in (CLUSTER_HEADINGS, SCALING_HEADINGS, PAPER_HEADINGS):
+    HEADINGS |= {name: text for name, text in more.items() if name not in HEADINGS}
+TITLED = LAYERED | CLUSTER | SCALING | PAPER_TABLES
 COLUMNS = {
     "pagerank": [
         "library", "implementation", "precision", "iteration_ms", "spread", "ratio", "floor_ms",
@@ -81,6 +84,8 @@ TIMED = {  # whose spread a table shows
     "sssp": "run_ms",
     "components": "run_ms",
     "build": "build_ms",
+    "flag": "run_ms",
+    "size": "run_ms",
 }
 TITLES = {
     "pagerank": "PageRank",
@@ -141,7 +146,7 @@ def markdown(records, name):
     for kind, rows in kinds.items():
         if kind in TITLED:
             title, columns = TITLED[kind]
-            parts += [f"## {title}", grid([with_commas(row) for row in rows], columns)]
+            parts += [f"## {title}", grid(list(map(with_commas, rows)), columns, TIMED.get(kind))]
             continue
         if kind not in COLUMNS:
             parts.append(grid(rows, list(dict.fromkeys(key for row in rows for key in row))))

@@ -1,0 +1,345 @@
+"""What beats what, in a table, a picture and README.md's section, made of records alone.
+
+    python pipelines/benchmarks/performance.py          # README's section and pictures, made again
+    python pipelines/benchmarks/performance.py --check  # 1 where README is not what records say
+
+A comparison is ours against whoever is fastest of the others that give as much, on one graph. Its
+ratio is the median of those within a round, as the record has it.
+"""
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+
+from pipelines.benchmarks import records, tables
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+BEGIN = "<!-- made by pipelines/benchmarks/performance.py of its results; do not edit -->"
+END = "<!-- end of what is made -->"
+COMPARED = ("pagerank", "traversal", "scan", "build")
+SHOWN = ("rmat22", "rmat22u", "grid1400", "rmat18", "rmat16u", "NY", "cnr-2000")  # in README
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Rows of one table that give as much.
+
+    Attributes
+    ----------
+    title : str
+    table, value : str
+        Whose rows, and where their time is.
+    where : dict
+        What its rows have.
+    ours : dict
+        What ours has, beside.
+    not_theirs : tuple of str
+        Implementations that do less.
+    """
+
+    title: str
+    table: str
+    value: str
+    where: tuple = ()
+    ours: tuple = ()
+    not_theirs: tuple = ()
+
+    def rows(self, found):
+        wanted = {"table": self.table, **dict(self.where)}
+        return [
+            row
+            for row in found
+            if all(row.get(key) == value for key, value in wanted.items())
+            and row.get(self.value)
+            and row.get("check", "ok") == "ok"
+        ]
+
+    def is_ours(self, row):
+        own = {"library": "rapidsgraph", **dict(self.ours)}
+        return all(row.get(key) == value for key, value in own.items())
+
+
+def ranks(precision):
+    return Contest(
+        f"PageRank, an iteration, {precision}", "pagerank", "iteration_ms",
+        (("precision", precision),), (("implementation", "auto"),), ("CSR product",),
+    )  # fmt: skip
+
+
+CONTESTS = (
+    ranks("single"),
+    ranks("double"),
+    Contest("BFS, predecessors too", "bfs", "run_ms", (("predecessors", True),),
+            (("implementation", "bfs"),)),
+    Contest("BFS, distances", "bfs", "run_ms", (("predecessors", False),),
+            (("implementation", "bfs"),)),
+    Contest("SSSP, predecessors too", "sssp", "run_ms", (("predecessors", True),),
+            (("implementation", "sssp"),)),
+    Contest("SSSP, distances", "sssp", "run_ms", (("predecessors", False),),
+            (("implementation", "sssp"),)),
+    Contest("Weak components", "components", "run_ms"),
+    Contest("Similarity of all edges", "similarity", "run_ms", (("gives", "similarity"),),
+            (("implementation", "auto"),)),
+    Contest("Common neighbors of all edges", "similarity", "run_ms", (("gives", "counts"),),
+            (("implementation", "auto"),)),
+    Contest("Build by source, rows shuffled", "build", "build_ms", (("case", "shuffled"),),
+            (("implementation", "by source"),)),
+)  # fmt: skip
+
+
+def label(machine):
+    """How files of records name a machine: gpu-h100, or cpu-2core."""
+    gpu = machine.get("gpu", "")
+    if gpu and not gpu.startswith("none"):
+        words = gpu.removeprefix("NVIDIA ").split()
+        return f"gpu-{words[0].lower()}"
+    return f"cpu-{machine['cores']}core"
+
+
+def compared(found):
+    """Rows of the runs that compare libraries."""
+    kept = False
+    for row in found:
+        if row["table"] == "run":
+            kept = row["benchmark"] in COMPARED
+        if kept:
+            yield row
+
+
+def comparisons(found):
+    """A record for each contest and graph: ours, the others, and how many times as long they take.
+
+    The fastest of the others is the first of them.
+    """
+    found = list(compared(found))
+    graphs = {row["graph"]: row for row in found if row["table"] == "graph"}
+    made = []
+    for contest in CONTESTS:
+        rows = contest.rows(found)
+        for graph in dict.fromkeys(row["graph"] for row in rows):
+            here = [row for row in rows if row["graph"] == graph]
+            own = next((row for row in here if contest.is_ours(row)), None)
+            others = [
+                row
+                for row in here
+                if row["library"] not in ("rapidsgraph", "serial")
+                and row["implementation"] not in contest.not_theirs
+                and row.get("ratio")
+                and of_a_side(row, contest)
+            ]
+            if own is None:
+                continue
+            made.append(
+                {
+                    "table": "comparison", "task": contest.title, "graph": graph,
+                    "edges": graphs.get(graph, {}).get("arcs") or own.get("edges"),
+                    "ours_ms": own[contest.value], "floor_ms": own.get("floor_ms"),
+                    "others": sorted(
+                        (
+                            {
+                                "library": row["library"],
+                                "implementation": row["implementation"],
+                                "ms": row[contest.value]["median"],
+                                "ratio": row["ratio"],
+                            }
+                            for row in others
+                        ),
+                        key=lambda other: other["ratio"],
+                    ),
+                }
+            )  # fmt: skip
+    return made
+
+
+def of_a_side(row, contest):
+    """Of builds: does the peer build the side that ours does?"""
+    return contest.table != "build" or "destination" not in row["implementation"]
+
+
+def claims(found):
+    """What the papers claim: {about: (sentence, whether it holds, or of which methods)}."""
+    made = {}
+    for row in found:
+        if row["table"] == "WolfPath":
+            made[row["about"]] = row["claim"], row["holds"]
+        elif row["table"] == "claim":
+            about = row.get("about") or f"GPUSCAN's table {row['of_table']}"
+            made[about] = row["claim"], row["holds"]
+        elif row["table"] in ("Kim says", "Reddy says"):
+            made[row["claim"].partition(" Here")[0]] = row["claim"], row["holds"]
+    return made
+
+
+def verdict(holds):
+    """Whether a claim holds, in words; of several methods whether it does for each."""
+    if isinstance(holds, dict):
+        if len(set(holds.values())) > 1:
+            return ", ".join(f"{verdict(each)} by {name}" for name, each in holds.items())
+        holds = all(holds.values())
+    return "not judged" if holds is None else "holds" if holds else "does not hold"
+
+
+HEADINGS = [
+    "task", "graph", "edges", "ours, ms", "next best", "its, ms", "times ours", "floor, ms",
+]  # fmt: skip
+
+
+def table_of(made, shown=None):
+    """Comparisons as a table of Markdown; `shown` are the graphs that it has."""
+    lines = [
+        ["task", "graph", "edges", "ours, ms", "next best", "its, ms", "times ours", "floor, ms"]
+    ]
+    for row in made:
+        if shown and row["graph"] not in shown or not row["others"]:
+            continue
+        best = row["others"][0]
+        ratio = tables.number(best["ratio"])
+        lines.append(
+            [
+                row["task"], row["graph"], f"{row['edges']:,}" if row["edges"] else "",
+                tables.number(row["ours_ms"]["median"]), best["library"],
+                tables.number(best["ms"]), ratio if best["ratio"] >= 1 else f"**{ratio}**",
+                tables.number(row["floor_ms"]) if row["floor_ms"] else "",
+            ]
+        )  # fmt: skip
+    return tables.table(lines) if len(lines) > 1 else "No other library was there to compare with."
+
+
+def summary(found):
+    """Markdown of the comparisons and claims of one machine's records."""
+    parts = ["## Ours and the fastest of the others", table_of(comparisons(found))]
+    said = claims(found)
+    if said:
+        parts += ["## What the papers claim"]
+        parts += ["\n".join(f"- {sentence}" for sentence, _ in said.values())]
+    return "\n\n".join(parts) + "\n"
+
+
+def draw(found, folder):
+    """Pictures of the comparisons of each machine, of its records; their paths."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    paths = []
+    for name, rows in by_machine(found).items():
+        made = [row for row in comparisons(rows) if row["others"]]
+        if not made:
+            continue
+        libraries = sorted({other["library"] for row in made for other in row["others"]})
+        colors = dict(zip(libraries, pyplot.get_cmap("tab10").colors))
+        figure, axes = pyplot.subplots(figsize=(9, 1.2 + 0.24 * len(made)))
+        for place, row in enumerate(made):
+            for library in libraries:
+                own = [other["ratio"] for other in row["others"] if other["library"] == library]
+                if own:
+                    axes.plot(min(own), place, "o", color=colors[library], markersize=5)
+        axes.set_yticks(range(len(made)), [f"{row['task']}: {row['graph']}" for row in made])
+        axes.tick_params(axis="y", labelsize=7)
+        axes.set_ylim(len(made) - 0.5, -0.5)
+        axes.set_xscale("log")
+        axes.axvline(1, color="black", linewidth=0.8)
+        axes.grid(axis="x", which="both", alpha=0.25)
+        axes.set_xlabel(f"times as long as rapidsgraph ({name}); left of 1 they are ahead")
+        handles = [
+            pyplot.Line2D([], [], marker="o", linestyle="", color=colors[one], label=one)
+            for one in libraries
+        ]
+        axes.legend(handles=handles, fontsize=7, loc="lower right")
+        figure.tight_layout()
+        paths.append(Path(folder) / f"performance-{name}.png")
+        figure.savefig(paths[-1], dpi=110, metadata={"Software": None})
+        pyplot.close(figure)
+    return paths
+
+
+def by_machine(found):
+    """{label: records} of records that follow the run that they are of."""
+    made, rows = {}, None
+    for row in found:
+        if row["table"] == "run":
+            rows = made.setdefault(label(row["machine"]), [])
+        rows.append(row)
+    return made
+
+
+def recorded(folder=records.RESULTS):
+    """All records of the results, file by file; those of larger runs of Dask aside."""
+    found = []
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        rows = records.read(path)
+        if rows and rows[0].get("table") == "run":
+            found += rows
+    return found
+
+
+def section(found):
+    """README's section."""
+    parts = [BEGIN]
+    for name, rows in sorted(by_machine(found).items(), reverse=True):
+        runs = [row for row in rows if row["table"] == "run"]
+        made = [row for row in comparisons(rows) if row["others"]]
+        if not made:
+            continue
+        machine = runs[0]["machine"]
+        parts += [f"### {heading(machine)}", table_of(made, SHOWN)]
+        behind = [row for row in made if row["others"][0]["ratio"] < 1]
+        ahead = len(made) - len(behind)
+        text = f"Of {len(made)} comparisons in the records, ours is faster in {ahead}."
+        if behind:
+            text += " It is slower in " + ", ".join(map(of_behind, behind)) + "."
+        parts.append(text)
+        parts.append(f"![{name}](pipelines/benchmarks/results/performance-{name}.png)")
+    judged = {}
+    for name, rows in by_machine(found).items():
+        for about, (_, holds) in claims(rows).items():
+            judged.setdefault(about, {})[name] = verdict(holds)
+    if judged:
+        names = sorted({name for verdicts in judged.values() for name in verdicts})
+        lines = [["claim of", *names]]
+        lines += [[about, *(judged[about].get(name, "") for name in names)]
+                  for about in sorted(judged)]  # fmt: skip
+        parts += ["### The papers' claims, on this hardware", tables.table(lines)]
+    return "\n\n".join([*parts, END])
+
+
+def of_behind(row):
+    best = row["others"][0]
+    return f"{row['task']} of {row['graph']} ({best['library']}, {tables.number(best['ratio'])})"
+
+
+def heading(machine):
+    gpu = machine.get("gpu")
+    return f"On one {gpu}" if gpu else f"On {machine['cores']} cores ({machine['cpu']})"
+
+
+def inserted(text, made):
+    """A README with this section in place of the one that it has."""
+    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"README.md must have {BEGIN!r} and {END!r} once")
+    return pattern.sub(lambda _: made, text)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    given = parser.parse_args(arguments)
+    found = recorded()
+    text = README.read_text()
+    made = inserted(text, section(found))
+    if given.check:
+        return int(made != text)
+    records.replace(README, made)
+    draw(found, records.RESULTS)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,287 @@
+"""All benchmarks of this machine, or those named: records, tables, and what follows from them.
+
+    python pipelines/benchmarks/run.py [--output FOLDER] [--device cpu|gpu]
+    python pipelines/benchmarks/run.py --list
+    python pipelines/benchmarks/run.py bfs/rmat18 'pagerank/*/SciPy' kim
+
+A name is TASK, TASK/GRAPH or TASK/GRAPH/LIBRARY; `*` is every graph that a benchmark has by
+default. Each command of this folder that is needed runs as a process of its own, one after the
+other, and saves its records as it goes: what a time limit cuts off keeps what it had. The short
+set, which is the default, is for minutes; `--full` is all graphs.
+"""
+
+import argparse
+import importlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+
+from pipelines.benchmarks import performance, records, tables
+
+FOLDER = Path(__file__).parent
+BUDGET = {"cpu": 600.0, "gpu": 540.0}  # seconds of the short set
+GRACE = 10.0  # seconds for a process to end when it is told to
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of this folder.
+
+    Attributes
+    ----------
+    tasks : {name here: what its --only calls it, or None where it has no such option}
+    short : {device: graphs of the short set; () for the command's own}
+    by_graph : bool
+        Whether --graphs picks them.
+    default : bool
+        Whether it runs unasked.
+    options : tuple of str
+        More of the short set.
+    """
+
+    tasks: dict
+    short: dict
+    by_graph: bool = True
+    default: bool = True
+    options: tuple = ()
+
+    def contenders(self, module, on_gpu):
+        """Names of libraries that can run here, and what is said of others."""
+        notes = []
+        if hasattr(module, "builders"):
+            found = module.builders(on_gpu, notes)
+        elif hasattr(module, "cpu_peers"):
+            from pipelines.benchmarks import gpu
+
+            of_gpu = {"pagerank": "gpu_peers", "traversal": "gpu_searchers", "scan": "gpu_counters"}
+            name = of_gpu[module.__name__.rpartition(".")[2]]
+            found, notes = getattr(gpu, name)() if on_gpu else module.cpu_peers()
+        else:
+            return [], []
+        own = {"rapidsgraph": None}
+        return list(own | {one.library: None for one in found}), notes
+
+
+COMMANDS = {
+    "pagerank": Command(
+        {"pagerank": None},
+        {"cpu": ("rmat18", "NY", "cnr-2000"), "gpu": ("rmat22", "grid1400", "cnr-2000")},
+    ),
+    "traversal": Command(
+        {"bfs": "bfs", "sssp": "sssp", "components": "components"},
+        {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "rmat22u", "grid1400")},
+    ),
+    "scan": Command(
+        {"similarity": "similarity", "scan": "scan", "queries": "queries", "gpuscan": "papers"},
+        {"cpu": ("rmat16u", "grid1000", "cnr-2000"), "gpu": ("rmat22u", "grid1400", "cnr-2000")},
+    ),
+    "build": Command({"build": None}, {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400")}),
+    "kim": Command({"kim": None}, {"cpu": (), "gpu": ()}, by_graph=False),
+    "reddy": Command({"reddy": None}, {"cpu": (), "gpu": ()}, by_graph=False),
+    "layers": Command(
+        {
+            "layers": "resident",
+            "iterations": "iterations",
+            "flag": "flag",
+            "streamed": "streamed",
+            "layered-build": "build",
+        },
+        {"cpu": (), "gpu": ()},
+    ),
+    "scaling": Command({"scaling": None}, {"cpu": (), "gpu": ()}, by_graph=False),
+    "cluster": Command({"dask": None}, {"cpu": (), "gpu": ()}, by_graph=False, default=False),
+}
+TASKS = {task: name for name, command in COMMANDS.items() for task in command.tasks}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A process: a command with its tasks, graphs and libraries; () is all."""
+
+    command: str
+    tasks: tuple
+    graphs: tuple = ()
+    libraries: tuple = ()
+
+    def words(self, device, output, quick=False, data=None):
+        """Its command line."""
+        command, module = COMMANDS[self.command], FOLDER / f"{self.command}.py"
+        words = [sys.executable, str(module), "--device", device, "--output", str(output)]
+        only = [command.tasks[task] for task in self.tasks]
+        if None not in only and set(self.tasks) != set(command.tasks):
+            words += ["--only", ",".join(only)]
+        if self.graphs:
+            words += ["--graphs", ",".join(self.graphs)]
+        if self.libraries:
+            words += ["--libraries", ",".join(self.libraries)]
+        if data is not None:
+            words += ["--data", str(data)]
+        return [*words, "--quick"] if quick else words
+
+
+def groups(names, device, full=False, quick=False):
+    """What to run for some names; ValueError names one that nobody knows."""
+    if not names:
+        names = [task for task, name in TASKS.items() if COMMANDS[name].default]
+    wanted = {}
+    for name in names:
+        task, graph, library, *more = [*name.split("/"), "", ""][: max(3, name.count("/") + 1)]
+        if task not in TASKS or more:
+            raise ValueError(
+                f"there is no benchmark {name!r}; a name is TASK/GRAPH/LIBRARY, of which TASK is "
+                f"one of {', '.join(TASKS)}"
+            )
+        command = TASKS[task]
+        graph = "" if graph == "*" else graph
+        library = "" if library == "*" else library
+        if graph and not COMMANDS[command].by_graph:
+            raise ValueError(f"{name!r} names a graph, and {task} has graphs of its own")
+        if library and command not in WITH_LIBRARIES:
+            raise ValueError(f"{name!r} names a library, and {task} cannot leave any out")
+        wanted.setdefault((command, graph, library), []).append(task)
+    found = []
+    for (command, graph, library), tasks in wanted.items():
+        short = () if full or quick else COMMANDS[command].short[device]
+        graphs = (graph,) if graph else short
+        libraries = ("rapidsgraph", library) if library else ()
+        found.append(Group(command, tuple(dict.fromkeys(tasks)), graphs, libraries))
+    return sorted(found, key=lambda group: list(COMMANDS).index(group.command))
+
+
+WITH_LIBRARIES = ("pagerank", "traversal", "scan", "build")
+
+
+def run(group, device, path, seconds, quick=False, data=None):
+    """Run a group, its records into `path`: None, or what became of it."""
+    log = path.with_suffix(".log")
+    with log.open("w") as said:
+        words = group.words(device, path, quick, data)
+        process = subprocess.Popen(words, stdout=said, stderr=None if LIVE else said)
+        try:
+            status = process.wait(timeout=max(seconds, 1))
+        except subprocess.TimeoutExpired:
+            stop(process)
+            return f"cut off after {seconds:.0f} s"
+        except KeyboardInterrupt:
+            stop(process)
+            raise
+    if status:
+        last = log.read_text().strip().splitlines()[-1:] or ["it said nothing"]
+        return f"failed with exit status {status}: {last[0]}"
+    log.unlink()
+
+
+LIVE = sys.stderr.isatty()
+
+
+def stop(process):
+    """Interrupt a process, so that it can remove its files; end it if it does not."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def listing(device):
+    """Lines of every name that can be run."""
+    lines, notes = [], []
+    for name, command in COMMANDS.items():
+        module = importlib.import_module(f"pipelines.benchmarks.{name}")
+        libraries, said = command.contenders(module, device == "gpu")
+        notes += said
+        graphs = getattr(module, f"{device.upper()}_GRAPHS", ()) if command.by_graph else ()
+        for task in command.tasks:
+            about = f"  by {', '.join(libraries)}" if libraries else ""
+            about += "" if command.default else "  (only if named)"
+            lines += [f"{task}/{graph}{about}" for graph in graphs] or [f"{task}{about}"]
+    return lines + [f"missing: {note}" for note in dict.fromkeys(notes)]
+
+
+def wrong_answers(rows):
+    """(line, whether it is ours) of each record whose answer was wrong, or that failed."""
+    for row in rows:
+        if row.get("check", "ok") != "ok":
+            about = [row.get(key) for key in ("table", "graph", "library", "implementation")]
+            line = f"{' '.join(str(one) for one in about if one)}: {row['check']}"
+            yield line, row.get("library", "rapidsgraph") == "rapidsgraph"
+
+
+def arguments_of(given):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="TASK/GRAPH/LIBRARY; see --list")
+    parser.add_argument("--list", action="store_true", help="the names, and who is missing")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="for records and tables")
+    parser.add_argument("--full", action="store_true", help="every graph: takes much longer")
+    parser.add_argument("--quick", action="store_true", help="tiny graphs: does it work at all?")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="for all together")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where the real graphs are")
+    parser.add_argument("--tables", action="store_true", help="print every table at the end")
+    found = parser.parse_args(given)
+    from rapidsgraph import device
+
+    problem = None if found.device == "cpu" else device.gpu_problem()
+    if found.device == "gpu" and problem:
+        parser.error(f"--device gpu: {problem}")
+    found.device = "cpu" if found.device == "cpu" or problem else "gpu"
+    try:
+        found.groups = groups(found.names, found.device, found.full, found.quick)
+    except ValueError as error:
+        parser.error(str(error))
+    return found
+
+
+def main(arguments=None):
+    found = arguments_of(arguments)
+    if found.list:
+        print("\n".join(listing(found.device)))
+        return 0
+    budget = found.budget or (float("inf") if found.full else BUDGET[found.device])
+    began, problems, made = time.monotonic(), [], {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = found.output or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, group in enumerate(found.groups):
+            what = f"{group.command} ({', '.join(group.tasks)})"
+            left = budget - (time.monotonic() - began)
+            if left < GRACE:
+                problems.append(f"{what}: left out, the time was up")
+                continue
+            print(f"{number + 1} of {len(found.groups)}: {what}", file=sys.stderr, flush=True)
+            draft = Path(temporary) / f"{number}.jsonl"
+            start = time.monotonic()
+            seconds = min(left, 10**6)
+            wrong = run(group, found.device, draft, seconds, found.quick, found.data)
+            print(f"   {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+            if wrong:
+                problems.append(f"{what}: {wrong}")
+            if draft.exists():
+                made.setdefault(group.command, []).extend(records.read(draft))
+        for command, rows in made.items():
+            label = performance.label(rows[0]["machine"])
+            records.write(folder / f"{command}-{label}.jsonl", rows)
+        everything = [row for rows in made.values() for row in rows]
+        if found.tables:
+            for command, rows in made.items():
+                print(tables.markdown(rows, command))
+        print(performance.summary(everything))
+        if found.output:
+            performance.draw(everything, folder)
+    wrong = list(wrong_answers(everything))
+    for line in [*problems, *(line for line, _ in wrong)]:
+        print(f"problem: {line}", file=sys.stderr)
+    print(f"{time.monotonic() - began:.0f} s in all", file=sys.stderr)
+    failed = any(is_ours for _, is_ours in wrong) or any("failed" in line for line in problems)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

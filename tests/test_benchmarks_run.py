@@ -1,0 +1,265 @@
+"""The one runner of the benchmarks, and what is made of all records together."""
+
+import json
+import signal
+import sys
+import time
+
+import pytest
+
+from pipelines.benchmarks import performance, records, run, tables
+
+START = {
+    "table": "run", "benchmark": "pagerank", "date": "2026-01-01 00:00 UTC", "commit": "abc",
+    "machine": {"cpu": "Some CPU", "cores": 2}, "versions": {},
+}  # fmt: skip
+GRAPH = {
+    "table": "graph", "graph": "NY", "origin": "a file", "vertices": 264346, "rows": 733846,
+    "arcs": 730100, "directed": True,
+}  # fmt: skip
+
+
+def time_of(milliseconds):
+    return {"median": milliseconds, "low": milliseconds, "high": milliseconds, "repeats": 3}
+
+
+def ranked(library, implementation, milliseconds, ratio, **more):
+    row = {
+        "table": "pagerank", "graph": "NY", "library": library, "implementation": implementation,
+        "precision": "double", "iteration_ms": time_of(milliseconds), "ratio": ratio, "check": "ok",
+    }  # fmt: skip
+    return row | more
+
+
+FOUND = [
+    START,
+    GRAPH,
+    ranked("rapidsgraph", "auto", 0.5, 1.0, floor_ms=0.1),
+    ranked("rapidsgraph", "edge", 9.0, 18.0),
+    ranked("SciPy", "CSR loop", 1.5, 3.0),
+    ranked("SciPy", "CSR product", 0.2, 0.4),  # which is no PageRank
+    ranked("NetworKit", "PageRank", 1.0, 2.0),
+    ranked("igraph", "PRPACK", 0.01, 0.02, check="wrong: 7 away"),
+]
+
+
+# Names
+
+
+def test_a_name_is_a_task_a_graph_and_a_library():
+    [group] = run.groups(["bfs/rmat18/SciPy"], "cpu")
+    assert group == run.Group("traversal", ("bfs",), ("rmat18",), ("rapidsgraph", "SciPy"))
+    words = group.words("cpu", "out.jsonl", data="graphs")
+    assert words[0] == sys.executable and words[1].endswith("benchmarks/traversal.py")
+    assert words[2:] == [
+        "--device", "cpu", "--output", "out.jsonl", "--only", "bfs", "--graphs", "rmat18",
+        "--libraries", "rapidsgraph,SciPy", "--data", "graphs",
+    ]  # fmt: skip
+
+
+def test_tasks_of_a_command_share_a_process():
+    found = run.groups(["similarity/NY", "bfs", "sssp", "components/*", "gpuscan"], "gpu")
+    short = run.COMMANDS["traversal"].short["gpu"]
+    assert [(one.command, one.tasks, one.graphs) for one in found] == [
+        ("traversal", ("bfs", "sssp", "components"), short),
+        ("scan", ("similarity",), ("NY",)),
+        ("scan", ("gpuscan",), run.COMMANDS["scan"].short["gpu"]),
+    ]
+    assert "--only" not in found[0].words("gpu", "a")
+    assert found[2].words("gpu", "a")[6:8] == ["--only", "papers"]
+
+
+def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
+    found = run.groups([], "cpu")
+    assert [one.command for one in found] == [name for name in run.COMMANDS if name != "cluster"]
+    assert all(one.graphs == () for one in run.groups([], "cpu", full=True))
+    assert run.groups(["dask"], "cpu")[0].command == "cluster"
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("dfs", "there is no benchmark 'dfs'; .* TASK is one of pagerank, bfs"),
+        ("bfs/NY/SciPy/fast", "there is no benchmark 'bfs/NY/SciPy/fast'"),
+        ("kim/NY", "'kim/NY' names a graph, and kim has graphs of its own"),
+        ("layers/NY/SciPy", "names a library, and layers cannot leave any out"),
+    ],
+)
+def test_names_that_nobody_knows(name, message, capsys):
+    with pytest.raises(ValueError, match=message):
+        run.groups([name], "cpu")
+    with pytest.raises(SystemExit) as end:
+        run.main([name, "--device", "cpu"])
+    assert end.value.code == 2
+    assert name in capsys.readouterr().err
+
+
+def test_every_command_and_its_tasks_are_there():
+    for name, command in run.COMMANDS.items():
+        text = (run.FOLDER / f"{name}.py").read_text()
+        assert "def main(arguments=None)" in text
+        for given in command.tasks.values():
+            assert given is None or f'"{given}"' in text or name == "traversal"
+
+
+def test_listing_names_graphs_libraries_and_who_is_missing(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    assert run.main(["--list", "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("bfs/rmat18  by rapidsgraph") for line in lines)
+    assert any(line.startswith("kim") and "by" not in line for line in lines)
+    assert any(line.startswith("missing: ") and "igraph" in line for line in lines)
+
+
+# Processes
+
+
+def stand_in(monkeypatch, program):
+    """Have every group run this program, which finds the path for its records in sys.argv[1]."""
+    monkeypatch.setattr(
+        run.Group, "words", lambda self, device, output, *_: [sys.executable, "-c", program, output]
+    )
+
+
+WRITES = (
+    f"import pathlib, sys; pathlib.Path(sys.argv[1]).write_text({json.dumps(json.dumps(START))})"
+)
+
+
+def test_what_a_time_limit_cuts_off_keeps_its_records(monkeypatch, tmp_path, capsys):
+    stand_in(monkeypatch, f"{WRITES}; import time; time.sleep(60)")
+    began = time.monotonic()
+    [group] = run.groups(["kim"], "cpu")
+    assert run.run(group, "cpu", tmp_path / "a.jsonl", 1.5) == "cut off after 2 s"
+    assert time.monotonic() - began < 20
+    assert records.read(tmp_path / "a.jsonl") == [START]
+    monkeypatch.setattr(run, "GRACE", 0.5)
+    assert run.main(["kim", "reddy", "--device", "cpu", "--budget", "1.5"]) == 0
+    said = capsys.readouterr().err
+    assert "problem: kim (kim): cut off after 1 s" in said
+    assert "problem: reddy (reddy): left out, the time was up" in said
+
+
+def test_a_process_that_does_not_listen_is_ended(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "GRACE", 0.3)
+    deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+    stand_in(monkeypatch, deaf)
+    began = time.monotonic()
+    [group] = run.groups(["kim"], "cpu")
+    assert run.run(group, "cpu", tmp_path / "a.jsonl", 1) == "cut off after 1 s"
+    assert time.monotonic() - began < 20
+
+
+def test_a_command_that_fails_is_a_problem_and_the_next_one_runs(monkeypatch, tmp_path, capsys):
+    stand_in(monkeypatch, "import sys; print('said'); sys.exit('no such thing')")
+    assert run.main(["kim", "reddy", "--device", "cpu", "--output", str(tmp_path / "new")]) == 1
+    said = capsys.readouterr().err
+    assert "problem: kim (kim): failed with exit status 1: no such thing" in said
+    assert "problem: reddy (reddy): failed with exit status 1: no such thing" in said
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_ctrl_c_ends_the_process_that_runs(monkeypatch, tmp_path):
+    stand_in(monkeypatch, "import time; time.sleep(60)")
+    started, honest = [], run.subprocess.Popen
+
+    class Interrupted(honest):
+        def wait(self, timeout=None):
+            if not started:
+                started.append(self)
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    monkeypatch.setattr(run.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.main(["kim", "--device", "cpu"])
+    assert started[0].returncode in (-signal.SIGINT, 1)
+
+
+def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
+    theirs = [*FOUND[:7], FOUND[7]]
+    ours = [START, GRAPH, ranked("rapidsgraph", "auto", 0.5, 1.0, check="wrong: 3 away")]
+    for found, status in ((theirs, 0), (ours, 1)):
+        text = "".join(json.dumps(row) + "\n" for row in found)
+        stand_in(monkeypatch, f"import sys; open(sys.argv[1], 'w').write({text!r})")
+        assert run.main(["pagerank", "--device", "cpu"]) == status
+        printed = capsys.readouterr()
+        [wrong] = [line for line in printed.err.splitlines() if "problem" in line]
+        who = "igraph PRPACK: wrong: 7 away" if not status else "rapidsgraph auto: wrong: 3 away"
+        assert wrong == f"problem: pagerank NY {who}"
+        assert ("| 0.5 | NetworKit | 1 | 2 |" in printed.out) is (status == 0)
+
+
+def test_a_real_run(tmp_path, capsys):
+    arguments = ["components/rmat8", "reddy", "--quick", "--device", "cpu"]
+    assert run.main([*arguments, "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "1 of 2: traversal (components)" in printed.err
+    [path] = tmp_path.glob("traversal-cpu-*core.jsonl")
+    found = records.read(path)
+    assert {row["table"] for row in found} >= {"run", "graph", "components"}
+    assert {row["graph"] for row in found if "graph" in row} == {"rmat8"}
+    assert path.with_suffix(".md").read_text() == tables.markdown(found, path.name)
+    assert "| Weak components | rmat8 |" in printed.out
+    [picture] = tmp_path.glob("performance-cpu-*core.png")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+# What follows from records
+
+
+def test_a_comparison_is_with_the_fastest_that_does_as_much_and_is_right():
+    [made] = performance.comparisons(FOUND)
+    assert (made["task"], made["graph"], made["edges"]) == (
+        "PageRank, an iteration, double", "NY", 730100,
+    )  # fmt: skip
+    assert [(other["library"], other["ratio"]) for other in made["others"]] == [
+        ("NetworKit", 2.0), ("SciPy", 3.0),
+    ]  # fmt: skip
+    row = "| PageRank, an iteration, double | NY | 730,100 | 0.5 | NetworKit | 1 | 2 | 0.1 |"
+    assert row in performance.summary(FOUND)
+
+
+def test_only_runs_that_compare_libraries_are_compared():
+    assert performance.comparisons([START | {"benchmark": "layers"}, *FOUND[1:]]) == []
+    assert performance.comparisons([*FOUND[:2], FOUND[4]]) == []  # without ours
+
+
+def test_machines_have_names():
+    assert performance.label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
+    assert performance.label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
+    assert performance.label({"cores": 2}) == "cpu-2core"
+
+
+def test_the_section_says_where_we_are_behind_and_what_claims_hold():
+    slower = [ranked("rapidsgraph", "auto", 2, 1), ranked("SciPy", "CSR loop", 1, 0.5)]
+    slower = [row | {"graph": "NY", "precision": "single"} for row in slower]
+    claim = {"table": "claim", "of_table": 2, "claim": "It says so."}
+    found = [*FOUND, *slower, claim | {"holds": {"auto": True, "gpuscan": False}}]
+    text = performance.section(found)
+    assert "### On 2 cores (Some CPU)" in text
+    assert "Of 2 comparisons in the records, ours is faster in 1." in text
+    assert "slower in PageRank, an iteration, single of NY (SciPy, 0.5)." in text
+    assert "| 2 | SciPy | 1 | **0.5** |" in text
+    assert "| GPUSCAN's table 2 | holds by auto, does not hold by gpuscan |" in text
+    everything = performance.section([*found, claim | {"holds": {"auto": True, "gpuscan": True}}])
+    assert "| GPUSCAN's table 2 | holds |" in everything
+
+
+def test_a_section_takes_the_place_of_the_last_one():
+    text = f"before\n{performance.BEGIN}\nold\n{performance.END}\nafter\n"
+    made = performance.inserted(text, "new \\1")
+    assert made == "before\nnew \\1\nafter\n"
+    with pytest.raises(ValueError, match="must have"):
+        performance.inserted("no place", "new")
+
+
+def test_readme_says_what_the_records_say():
+    assert performance.main(["--check"]) == 0
+
+
+def test_pictures_are_made_of_records_alone(tmp_path):
+    [path] = performance.draw(FOUND, tmp_path)
+    assert path.name == "performance-cpu-2core.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert performance.draw([START], tmp_path) == []
