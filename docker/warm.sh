@@ -1,0 +1,21 @@
+#!/bin/sh
+# Run each algorithm once on the CPU, so that its kernels are in the cache that NUMBA_CACHE_DIR
+# names. Code in it is for processors of this kind; on another kind it is compiled again.
+set -eu
+
+graph=/opt/rapidsgraph/debian.parquet
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+rapidsgraph pagerank "$graph" --plot ranks.png >/dev/null
+rapidsgraph pagerank "$graph" --undirected >/dev/null
+rapidsgraph bfs "$graph" --from git >/dev/null
+rapidsgraph sssp "$graph" --from git >/dev/null
+rapidsgraph components "$graph" >/dev/null
+rapidsgraph scan "$graph" >/dev/null
+rapidsgraph layer "$graph" --from git --output git.layers >/dev/null
+rapidsgraph bfs git.layers >/dev/null
+rapidsgraph sssp git.layers >/dev/null
+rapidsgraph pagerank git.layers >/dev/null
+python /opt/rapidsgraph/pipelines/rank.py "$graph" --workers 1 --output ranked >/dev/null

@@ -1,0 +1,259 @@
+"""The files of docker/ fit the package and one another. docker/test.sh builds and runs them."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import rapidsgraph as rg
+from rapidsgraph.distributed import local
+
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DOCKER = ROOT / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text()
+spec = importlib.util.spec_from_file_location("services", DOCKER / "services.py")
+services = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(services)
+
+
+def stage(name):
+    """The instructions of a stage, continued lines joined, without comments."""
+    text = re.search(rf"^FROM \S+ AS {name}\n(.*?)(?=^FROM |\Z)", DOCKERFILE, re.M | re.S)[1]
+    text = re.sub(r"^\s*#.*\n", "", text, flags=re.M)
+    return re.sub(r"\\\n\s*", "", text).splitlines()
+
+
+def of(stage_name, instruction):
+    return [
+        line.partition(" ")[2] for line in stage(stage_name) if line.startswith(f"{instruction} ")
+    ]
+
+
+def environment(stage_name):
+    return dict(word.split("=", 1) for line in of(stage_name, "ENV") for word in shlex.split(line))
+
+
+def in_build(path):
+    """Whether .dockerignore lets a path into a build: the last line that fits it decides."""
+    kept = True
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        if line and not line.startswith("#"):
+            pattern = line.removeprefix("!").removeprefix("**/")
+            parts = Path(path).parts
+            above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+            tried = list(parts) if "**/" in line else above
+            if any(fnmatch(name, pattern) for name in tried):
+                kept = line.startswith("!")
+    return kept
+
+
+def of_compose(variables=None, gpu=False):
+    """Services by name; of compose.gpu.yaml only what it says itself."""
+    name = "compose.gpu.yaml" if gpu else "compose.yaml"
+    return services.services(variables or {}, DOCKER / name)
+
+
+def test_bases_are_pinned_by_arguments():
+    bases = dict(re.findall(r"^ARG (\w+)=(\S+)$", DOCKERFILE, re.M))
+    python, release = re.fullmatch(r"python:(3\.\d+)-slim-(\w+)", bases["PYTHON_IMAGE"]).groups()
+    rapids, cuda, its_python = re.fullmatch(
+        r"rapidsai/base:([\d.]+)-cuda(\d+)-py(3\.\d+)", bases["RAPIDS_IMAGE"]
+    ).groups()
+    pins = PROJECT["optional-dependencies"][f"cu{cuda}"]
+    assert f"cudf-cu{cuda}=={rapids}.*" in pins
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    for version in (python, its_python):
+        assert int(version.split(".")[1]) >= int(oldest.split(".")[1])
+    used = set(re.findall(r"^FROM (\S+) AS", DOCKERFILE, re.M))
+    assert used == {"${PYTHON_IMAGE}", "${RAPIDS_IMAGE}", "dependencies"}
+
+
+def test_requirements_are_those_of_pyproject():
+    (command,) = [line for line in of("requirements", "RUN") if "requirements.py" in line]
+    extras = re.search(r"pyproject.toml (.*) >", command)[1].split()
+    assert extras == ["dask", "plot"]
+    program = [sys.executable, DOCKER / "requirements.py", ROOT / "pyproject.toml", *extras]
+    printed = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    optional = PROJECT["optional-dependencies"]
+    assert printed.splitlines() == PROJECT["dependencies"] + optional["dask"] + optional["plot"]
+
+
+def test_dependencies_do_not_depend_on_the_source():
+    sources = [words.split()[-2] for words in of("dependencies", "COPY")]
+    assert sources == ["/requirements.txt"]
+    assert of("requirements", "COPY") == ["pyproject.toml docker/requirements.py /source/"]
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_targets(target):
+    assert of(target, "ENTRYPOINT") == ['["rapidsgraph"]']
+    assert "rapidsgraph" in PROJECT["scripts"]
+    assert of(target, "USER")[-1] == "10001:10001"
+    assert of(target, "WORKDIR") == ["/data"]
+    assert of(target, "STOPSIGNAL") == ["SIGINT"]
+    (labels,) = of(target, "LABEL")
+    labels = dict(word.split("=", 1) for word in shlex.split(labels))
+    assert labels["org.opencontainers.image.version"] == rg.__version__
+    assert labels["org.opencontainers.image.licenses"] == PROJECT["license"]
+    base = {"cpu": "${PYTHON_IMAGE}", "gpu": "${RAPIDS_IMAGE}"}[target]
+    assert labels["org.opencontainers.image.base.name"] == base
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_any_user_has_a_home_and_caches(target):
+    wanted = {"HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR"}
+    wanted |= {"CUPY_CACHE_DIR"} if target == "gpu" else set()
+    given = environment(target)
+    assert wanted <= set(given)
+    (makes,) = [line for line in of(target, "RUN") if "useradd" in line]
+    for name in wanted:
+        assert f'"${name}"' in makes.split("chmod")[0]
+        assert name == "HOME" or given[name].startswith("/var/cache/rapidsgraph/")
+    assert 'chmod -R a+rwX "$HOME" /var/cache/rapidsgraph' in makes
+
+
+def test_what_the_base_of_rapids_has_stays():
+    (installs,) = [line for line in of("gpu", "RUN") if "pip install" in line]
+    assert "pip list --format=freeze >/tmp/installed.txt" in installs
+    assert "--constraint /tmp/installed.txt" in installs
+
+
+def test_builds_take_what_they_copy_and_nothing_else():
+    names = ["requirements", "wheel", "dependencies", "cpu-package", "cpu", "gpu-package", "gpu"]
+    copied = [
+        source
+        for name in names
+        for words in of(name, "COPY")
+        if not words.startswith("--from")
+        for source in words.split()[:-1]
+    ]
+    assert {"rapidsgraph", "pipelines", "pyproject.toml"} <= set(copied)
+    for source in copied:
+        assert (ROOT / source).exists(), source
+        assert in_build(source), source
+    for path in ("rapidsgraph/kernels/rank.cu", "pipelines/job.py", "rapidsgraph/cli/app.py"):
+        assert in_build(path), path
+    for path in (
+        ".git/config", ".venv/bin/python", "tests/naive.py", "dist/a.whl", "docker/test.sh",
+        "pipelines/benchmarks/results/a.jsonl", "pipelines/__pycache__/job.pyc",
+        "rapidsgraph/kernels/__pycache__/rank.nbi", "rapidsgraph/a.tmp", "build/lib/a.py",
+        "rapidsgraph.egg-info/PKG-INFO", "edges.parquet",
+    ):  # fmt: skip
+        assert not in_build(path), path
+
+
+def test_services_run_what_there_is():
+    found = of_compose()
+    assert set(found) == {"scheduler", "worker", "rank", "communities", "reach"}
+    targets = re.findall(r"^FROM \S+ AS (\w+)$", DOCKERFILE, re.M)
+    for name, service in found.items():
+        build = service["build"]
+        assert (DOCKER / build["context"]).resolve() == ROOT
+        assert (ROOT / build["dockerfile"]).is_file()
+        assert build["target"] in targets
+        assert set(service.get("depends_on", {})) <= {"scheduler", "worker"} - {name}
+    for name in ("rank", "communities", "reach"):
+        program, script, scheduler = found[name]["entrypoint"]
+        assert program == "python"
+        assert (ROOT / Path(script).relative_to("/opt/rapidsgraph")).is_file()
+        port = found["scheduler"]["command"][0].removeprefix("--port=")
+        assert scheduler == f"--scheduler=tcp://scheduler:{port}"
+        assert found[name]["depends_on"]["worker"] == {"condition": "service_healthy"}
+    assert found["worker"]["entrypoint"][-1] == f"tcp://scheduler:{port}"
+
+
+@pytest.mark.parametrize("name", ["rank", "communities", "reach"])
+def test_jobs_are_given_options_that_they_have(name):
+    service = of_compose()[name]
+    script = ROOT / "pipelines" / f"{name}.py"
+    given = [word for word in service["entrypoint"] + service["command"] if word.startswith("--")]
+    answer = subprocess.run(
+        [sys.executable, script, "--help"], capture_output=True, text=True, cwd=ROOT, check=True
+    ).stdout
+    for option in given:
+        assert re.search(rf"{option.partition('=')[0]}\b", answer), option
+
+
+@pytest.mark.parametrize("name", ["scheduler", "worker"])
+def test_dask_has_the_options_of_services(name):
+    pytest.importorskip("distributed")
+    service = of_compose()[name]
+    module = importlib.import_module(f"distributed.cli.dask_{name}")
+    known = {option for parameter in module.main.params for option in parameter.opts}
+    assert {word.partition("=")[0] for word in service["command"]} <= known
+    (address,) = [word for word in service["command"] if word.startswith("--dashboard-address=")]
+    port = address.rpartition(":")[2]
+    assert f"http://127.0.0.1:{port}/health" in service["healthcheck"]["test"][-1]
+
+
+def test_workers_are_set_as_those_of_one_machine():
+    pytest.importorskip("distributed")
+    worker = of_compose({"WORKER_THREADS": "3", "WORKERS": "5", "WORKER_MEMORY": "7GB"})["worker"]
+    assert "--nthreads=3" in worker["command"]
+    assert "--memory-limit=7GB" in worker["command"]
+    assert worker["deploy"]["replicas"] == 5
+    before = "distributed.nanny.pre-spawn-environ."
+    expected = {
+        name.removeprefix(before): value
+        for name, value in local.SETTINGS.items()
+        if name.startswith(before)
+    }
+    assert len(expected) == 2
+    expected |= {"NUMBA_NUM_THREADS": 3, "DASK_DISTRIBUTED__WORKER__MEMORY__PAUSE": "False"}
+    assert worker["environment"] == expected
+
+
+def test_settings_reach_dask():
+    config = pytest.importorskip("dask.config")
+    found = of_compose()
+    read = config.collect_env(found["scheduler"]["environment"] | found["worker"]["environment"])
+    key = "distributed.scheduler.no-workers-timeout"
+    assert config.get(key, config=read) == local.SETTINGS[key]
+    assert config.get("distributed.worker.memory.pause", config=read) is False
+
+
+def test_results_belong_to_who_is_named():
+    for service in of_compose({"RUN_AS": "7:8", "DATA": "/mine"}).values():
+        assert service["user"] == "7:8"
+        assert service["volumes"] == [{"type": "bind", "source": "/mine", "target": "/data"}]
+    assert of_compose({"PWD": "/here"})["rank"]["volumes"][0]["source"] == "/here"
+
+
+def test_services_on_gpus():
+    found = of_compose(gpu=True)
+    assert set(found) == set(of_compose())
+    for name, service in found.items():
+        assert service["build"] == {"target": "gpu"}
+        (device,) = service["deploy"]["resources"]["reservations"]["devices"]
+        assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}, name
+    worker = found["worker"]
+    assert worker["entrypoint"] == ["dask", "cuda", "worker", "tcp://scheduler:8786"]
+    assert f"--rmm-pool-size={local.POOL}" in worker["command"]
+    assert "--set-rmm-allocator-for-libs=cupy" in worker["command"]
+    assert {"--memory-limit=0", "--device-memory-limit=0", "--nthreads=1"} <= set(worker["command"])
+    assert worker["deploy"]["replicas"] == 1
+
+
+def test_services_as_words_of_a_shell():
+    said = subprocess.run(
+        [sys.executable, DOCKER / "services.py", "worker", "healthcheck"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert shlex.split(said) == of_compose()["worker"]["healthcheck"]["test"][1:]
+    filled = services.filled_in("${A:-${B:-c}} ${A:-d}", {"B": "b"})
+    assert filled == "b d"
+
+
+@pytest.mark.parametrize("path", sorted(DOCKER.glob("*.sh")), ids=lambda path: path.name)
+def test_shells_can_read_the_scripts(path):
+    shell = "sh" if path.name == "warm.sh" else "bash"
+    result = subprocess.run([shell, "-n", path], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
