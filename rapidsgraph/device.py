@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import control_group
 from .errors import GraphError, NoGPU
 
 FEW = 2**15  # work items that one CPU thread does alone
@@ -155,12 +156,8 @@ def free_memory(xp):
     if xp is np:
         import psutil
 
-        free = psutil.virtual_memory().available
-        with contextlib.suppress(OSError, ValueError):  # no control group, or no limit in it
-            group = Path("/sys/fs/cgroup")
-            limit = int((group / "memory.max").read_text())
-            free = min(free, limit - int((group / "memory.current").read_text()))
-        return max(free, 0)
+        free, limits = psutil.virtual_memory().available, control_group.memory()
+        return free if limits is None else min(free, limits[1])
     free = xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
     rmm = sys.modules.get("rmm")
     if rmm is not None:

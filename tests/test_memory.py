@@ -11,7 +11,7 @@ import pytest
 from conftest import FrameMaker, columns_of, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph import device
+from rapidsgraph import control_group, device
 from rapidsgraph.memory import build_bytes
 
 ROWS = 1_000_000
@@ -294,13 +294,12 @@ def test_free_memory_is_what_this_machine_has():
 
 
 def test_free_memory_heeds_the_limit_of_a_container(monkeypatch):
-    texts = {"memory.max": "5000\n", "memory.current": "2000\n"}
-    monkeypatch.setattr("pathlib.Path.read_text", lambda path: texts[path.name])
+    monkeypatch.setattr(control_group, "memory", lambda: (5000, 3000))
     assert device.free_memory(np) == 3000
-    texts["memory.current"] = "6000\n"
-    assert device.free_memory(np) == 0
-    texts["memory.max"] = "max\n"
-    assert device.free_memory(np) > 10**6
+    monkeypatch.setattr(control_group, "memory", lambda: (1 << 60, 1 << 60))
+    assert 10**6 < device.free_memory(np) < 1 << 60
+    monkeypatch.setattr(control_group, "memory", lambda: None)
+    assert 10**6 < device.free_memory(np) < 1 << 60
 
 
 @pytest.mark.gpu

@@ -309,7 +309,13 @@ def test_names_that_are_missing(missing):
 
 @pytest.mark.parametrize(
     "epsilon",
-    [10**5000, Decimal("0." + "3" * 10**5), np.timedelta64(1), np.array([0.5]), Decimal("1e-9999")],
+    [
+        10**5000,
+        Decimal("0." + "3" * 10**5),
+        np.timedelta64(1, "s"),
+        np.array([0.5]),
+        Decimal("1e-9999"),
+    ],  # fmt: skip
     ids=["huge", "digits", "time", "several", "tiny"],
 )
 def test_epsilons_that_are_no_number_to_compare_with(epsilon):

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Build the wheel and the sdist into dist/, install each into a new environment and run it elsewhere.
+#
+#   installation/release.sh [python]    a Python with `build`; `make package` gives that of .venv
+set -euo pipefail
+
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+python=${1:-python3}
+[[ $python != */* ]] || python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
+"$python" -c 'import build' 2>/dev/null \
+|| { echo "$python has no 'build': $python -m pip install build"; exit 1; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rm -rf "$project/dist"
+"$python" -m build --outdir "$project/dist" "$project" >"$work/log" 2>&1 \
+|| { tail -n 30 "$work/log"; echo "the build failed"; exit 1; }
+
+cd "$work"  # outside the source tree
+for file in "$project"/dist/*; do
+  echo "== $(basename "$file"), $(stat --format %s "$file") bytes"
+  rm -rf "$work/environment"
+  "$python" -m venv "$work/environment"
+  "$work/environment/bin/python" -m pip install --quiet --disable-pip-version-check "$file"
+  place=$("$work/environment/bin/python" -c 'import rapidsgraph; print(rapidsgraph.__file__)')
+  [[ $place = "$work/environment/"* ]] || { echo "FAILED: imported from $place"; exit 1; }
+  "$work/environment/bin/rapidsgraph" doctor >"$work/doctor"
+  grep '^runs on CPU   yes$' "$work/doctor" || { cat "$work/doctor"; echo "FAILED: doctor"; exit 1; }
+  "$work/environment/bin/rapidsgraph" demo --device cpu >"$work/demo"
+  grep -E '^1\s+libc6\s' "$work/demo" || { cat "$work/demo"; echo "FAILED: demo"; exit 1; }
+done
