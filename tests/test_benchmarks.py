@@ -211,12 +211,17 @@ def test_wrong_build_is_flagged_and_not_timed():
 
 
 def test_missing_peers_are_named(monkeypatch):
-    for name in ("scipy.sparse", "networkit", "igraph"):
+    modules = ["scipy.sparse", "networkit", "igraph", "graphblas", "networkx"]
+    for name in modules:
         monkeypatch.setitem(sys.modules, name, None)
     peers, notes = cpu_peers()
     assert peers == []
-    assert [note.split()[0] for note in notes] == ["scipy.sparse", "networkit", "igraph"]
+    assert [note.split()[0] for note in notes] == modules
     assert all("pip install" in note for note in notes)
+    notes = []
+    everyone = builds.builders(False, notes)
+    assert {builder.library for builder in everyone} == {"rapidsgraph"}
+    assert [note.split()[0] for note in notes] == [*modules[:2], "graphblas", "igraph"]
 
 
 def test_missing_graphs_are_named(tmp_path, capsys):
@@ -290,12 +295,20 @@ class FakeCuGraph(types.ModuleType):
         return None, graph.out_degrees
 
 
+def spmv(matrix, vector):
+    """As cuSPARSE's product in CuPy, which takes no other matrix."""
+    assert matrix.has_canonical_format and matrix.dtype == vector.dtype
+    return matrix @ vector
+
+
 @pytest.fixture
 def cugraph(monkeypatch):
     fake = FakeCuGraph("pylibcugraph")
     monkeypatch.setitem(sys.modules, "pylibcugraph", fake)
     monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(arange=np.arange))
     monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", sys.modules["scipy.sparse"])
+    cusparse = types.SimpleNamespace(spmv=spmv)
+    monkeypatch.setitem(sys.modules, "cupyx.cusparse", cusparse)
     monkeypatch.setattr(rg.device, "is_on_gpu", lambda array: False)
     monkeypatch.setattr(rg.device, "array_module", lambda array: np)
     return fake
@@ -336,6 +349,7 @@ def test_pagerank_quick(tmp_path, capsys):
 
 def test_build_quick(tmp_path):
     found = build.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "b.jsonl")])
+    assert found == records.read(tmp_path / "b.jsonl")
     rows = [row for row in found if row["table"] == "build"]
     assert {row["case"] for row in rows} == set(builds.CASES)
     assert {row["check"] for row in rows} == {"ok"}
@@ -343,6 +357,19 @@ def test_build_quick(tmp_path):
     if sys.platform == "linux":
         assert [row["rows"] for row in memory] == [load("rmat8", edge_factor=20).rows]
         assert memory[0]["estimate_per_row"] > 24
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_of_peers_is_that_of_shuffled_rows(monkeypatch):
+    figures = {"peak_bytes": 4000, "rows": 100, "vertices": 10}
+    monkeypatch.setattr(build.peak, "in_a_process", lambda *of: figures)
+    everyone = builds.builders(False, [])
+    rows = build.cpu_memory(everyone, 8, builds.CASES, [], lambda text: None)
+    ours = [row["case"] for row in rows if row["library"] == "rapidsgraph"]
+    assert sorted(ours) == sorted([*builds.CASES, *builds.OursByDestination.cases])
+    others = [row for row in rows if row["library"] != "rapidsgraph"]
+    assert {row["case"] for row in others} == {"shuffled"} and rows[0]["bytes_per_row"] == 40
+    assert len(others) == len(everyone) - 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -67,6 +67,9 @@ def test_tasks_of_a_command_share_a_process():
     ]
     assert "--only" not in found[0].words("gpu", "a")
     assert found[2].words("gpu", "a")[6:8] == ["--only", "papers"]
+    [scaling] = run.groups(["scaling"], "cpu")
+    assert scaling.words("cpu", "a")[-2:] == ["--budget", "60"]
+    assert "--budget" not in scaling.words("cpu", "a", full=True)
 
 
 def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
@@ -130,7 +133,10 @@ def test_what_a_time_limit_cuts_off_keeps_its_records(monkeypatch, tmp_path, cap
     stand_in(monkeypatch, f"{WRITES}; import time; time.sleep(60)")
     began = time.monotonic()
     [group] = run.groups(["kim"], "cpu")
-    assert run.run(group, "cpu", tmp_path / "a.jsonl", 1.5) == "cut off after 2 s"
+    assert (
+        run.run(group.words("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1.5)
+        == "cut off after 2 s"
+    )
     assert time.monotonic() - began < 20
     assert records.read(tmp_path / "a.jsonl") == [START]
     monkeypatch.setattr(run, "GRACE", 0.5)
@@ -146,7 +152,10 @@ def test_a_process_that_does_not_listen_is_ended(monkeypatch, tmp_path):
     stand_in(monkeypatch, deaf)
     began = time.monotonic()
     [group] = run.groups(["kim"], "cpu")
-    assert run.run(group, "cpu", tmp_path / "a.jsonl", 1) == "cut off after 1 s"
+    assert (
+        run.run(group.words("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1)
+        == "cut off after 1 s"
+    )
     assert time.monotonic() - began < 20
 
 

@@ -20,7 +20,7 @@ from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import load
 
 TINY = "rmat6u"
-MODULES = {"NetworKit": "networkit", "SciPy": "scipy"}
+MODULES = {"NetworKit": "networkit", "SciPy": "scipy", "python-graphblas": "graphblas"}
 PEERS = [library for library, module in MODULES.items() if find_spec(module)]  # of those on a CPU
 
 
@@ -234,10 +234,11 @@ def test_peers_are_taken_or_named():
 
 
 def test_missing_peers_are_named(monkeypatch):
-    for name in ("scipy.sparse", "networkit", "pylibcugraph"):
+    modules = ["networkit", "scipy.sparse", "graphblas"]
+    for name in [*modules, "pylibcugraph"]:
         monkeypatch.setitem(sys.modules, name, None)
     peers, notes = clusterers.cpu_peers()
-    assert peers == [] and [note.split()[0] for note in notes] == ["networkit", "scipy.sparse"]
+    assert peers == [] and [note.split()[0] for note in notes] == modules
     peers, notes = gpu.gpu_counters()
     assert peers == [] and [note.split()[0] for note in notes] == ["pylibcugraph"]
 
@@ -247,7 +248,7 @@ def test_missing_graphs_are_named(tmp_path):
     notes = [row["note"] for row in scan.main(options) if row["table"] == "note"]
     assert any(note.startswith("NY: skipped") for note in notes)
     assert any(note.startswith("ca-GrQc: skipped") for note in notes)
-    assert any("Brightkite, Gowalla, roadNet-CA" in note for note in notes)
+    assert any(note.startswith("GPUSCAN's table 5: left out, on a CPU") for note in notes)
 
 
 def test_unknown_tasks_are_named(capsys):
@@ -286,7 +287,7 @@ def test_cugraph_is_asked_and_its_jaccard_checked(cugraph, with_pairs):  # noqa:
 
 def test_entries_have_the_figures_of_the_paper():
     entries = {(entry.series, entry.size, entry.graph): entry for entry in gpuscan.entries()}
-    assert len(entries) == 40 + 3
+    assert len(entries) == 40 + 6
     last = entries["SSCA#2, vertices", 524288, "ssca19-7"]
     assert last.tables == {"whole": 1, "alone": 2} and last.figures == {"whole": 87.6, "alone": 28}
     dense = entries["R-MAT, degree", 100, "rmat15u-50"]
@@ -318,6 +319,47 @@ def test_claims_hold_where_larger_graphs_gain_more(speedups, holds):
     # Of real graphs each alone counts.
     real = [row | {"of_table": 3, "size": None} for row in rows]
     assert gpuscan.claims(real, "a GPU")[0]["holds"]["auto"] == (min(speedups) > 1)
+
+
+def with_transfers(graph, up, run, down, serial):
+    whole = {"gives": PARTS["whole"]}
+    rows = [
+        whole | {"implementation": "auto", "run_ms": TIME | {"median": run}},
+        whole | {"implementation": "algorithm 1", "run_ms": TIME | {"median": serial}},
+    ]
+    moved = {"upload_ms": TIME | {"median": up}, "download_ms": TIME | {"median": down}}
+    return gpuscan.transfer_record(graph, moved, rows)
+
+
+def test_transfers_are_part_of_the_whole():
+    row = with_transfers("email-Enron", 1.0, 6.0, 3.0, 50.0)
+    assert row["of_table"] == 5 and row["transfer_share"] == 40
+    assert row["speedup_with_transfers"] == 5 and row["auto_ms"]["median"] == 6
+    assert row["paper_transfer_share"] == 4.95  # 6.18 of 124.75 ms
+    assert "paper_transfer_share" not in with_transfers("loc-brightkite", 1.0, 6.0, 3.0, 50.0)
+    ahead = with_transfers("roadNet-CA", 1.0, 8.0, 1.0, 20.0)
+    (claim,) = gpuscan.claims([row, ahead], "a GPU")
+    assert claim["of_table"] == 5 and claim["holds"] == {"auto": True}
+    assert "transfers of 4.95 to 43.6 % of its runs" in claim["claim"]
+    assert "they are 20 to 40 % (median 30 %) of all" in claim["claim"]
+    assert "2 to 5 times as fast as serial SCAN: holds." in claim["claim"]
+    behind = with_transfers("ca-GrQc", 1.0, 8.0, 1.0, 5.0)
+    assert gpuscan.claims([row, behind], "a GPU")[0]["holds"] == {"auto": False}
+
+
+def test_transfers_belong_to_real_graphs_on_a_gpu(monkeypatch):
+    took = {"upload_ms": TIME, "download_ms": TIME}
+    monkeypatch.setattr(scan, "transfers", lambda workload, clock: took)
+    entries = gpuscan.entries(True)[:1]
+    entries += [gpuscan.Entry("ca-GrQc", {"whole": 3, "alone": 4}, "real graphs", None,
+                              dict(zip(PARTS, gpuscan.REAL["ca-GrQc"])))]  # fmt: skip
+    monkeypatch.setattr(gpuscan, "entries", lambda quick: entries)
+    tiny = load(TINY)
+    monkeypatch.setattr(scan.command.Session, "graphs", lambda self, names: iter([tiny]))
+    found = scan.main(["--device", "cpu", "--quick", "--only", "papers"])
+    (row,) = [row for row in found if row["table"] == "transfers"]
+    assert row["graph"] == "ca-GrQc" and row["upload_ms"] == TIME
+    assert [claim["of_table"] for claim in found if claim["table"] == "claim"].count(5) == 1
 
 
 # Tables and the whole

@@ -16,13 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 
 from functools import partial
 
-from pipelines.benchmarks import command, peak, timing
+from pipelines.benchmarks import command, floors, peak, timing
 from pipelines.benchmarks.builds import CASES, builders, make_case
 from pipelines.benchmarks.workloads import SEED, load
 from rapidsgraph.memory import build_bytes
 
 CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS = ("rmat18", "NY"), ("rmat22", "grid1400"), ("rmat8",)
 MEMORY_EDGE_FACTOR = 20  # of the CPU's memory graph: rmat18 then has more than 4 million rows
+PEERS_MEMORY = "shuffled"  # the only case of peers: each takes a process, and seconds
 
 
 def measure(workload, everyone, effort, clock, step=lambda text: None):
@@ -50,8 +51,10 @@ def measure_case(case, everyone, effort, clock):
     for builder, row in found.items():
         if builder in times:
             row["build_ms"] = timing.summary(times[builder])
-            against = own.get(builder.by, own["source"])
+            against = own.get(builder.by, own.get("source"))
             row["ratio"] = timing.paired_ratio(times[builder], times.get(against, []))
+            if builder.library == "rapidsgraph":
+                row |= timing.floor(clock, floors.build(case))
     return list(found.values())
 
 
@@ -73,7 +76,8 @@ def cpu_memory(everyone, scale, cases, notes, step):
     name, rows = f"rmat{scale}", []
     for case in cases:
         for builder in everyone:
-            if case not in builder.cases:
+            is_ours = builder.library == "rapidsgraph"
+            if case not in builder.cases or not (is_ours or case == PEERS_MEMORY):
                 continue
             step(f"memory: {case}, {builder}")
             found = peak.in_a_process(name, MEMORY_EDGE_FACTOR, case, builder)
@@ -139,14 +143,18 @@ def main(arguments=None):
     found = command.options("Time graph builds, beside other libraries.", arguments, graphs)
     session = command.Session("build", found, seed=SEED)
     effort, clock, xp = found.effort, session.clock, session.xp
-    everyone = builders(found.on_gpu, session.notes)
+    everyone = session.wanted(builders(found.on_gpu, session.notes))
     with command.progress("Builds", (len(found.names) + 4) * len(CASES) + 1) as step:
         step("warming up")
         tiny = [make_case(load("rmat6", xp), name) for name in CASES]
         command.warm_up(tiny, everyone, build_where_taken)
+        session.measure_copies(effort)
         for workload in session.graphs(found.names):
             rows = measure(workload, everyone, effort, clock, step)
-            session.rows += [{"table": "graph"} | workload.facts(), *rows]
+            columns = workload.source, workload.destination
+            moved = timing.transfers(clock, columns, (0,))
+            moved.pop("download_ms", None)  # a graph stays where it was built
+            session.rows += [{"table": "graph"} | workload.facts() | moved, *rows]
             if found.on_gpu:
                 session.rows += gpu_memory(workload, everyone, clock, session.allocator)
             session.save()

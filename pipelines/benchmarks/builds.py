@@ -133,16 +133,39 @@ class Matrix(Builder):
             ends = [xp.concatenate(ends), xp.concatenate(ends[::-1])]
             values = xp.concatenate([values, values])
         ends = tuple(ends) if self.by == "source" else tuple(ends[::-1])
-        matrix = self.sparse.csr_matrix((values, ends), shape=(vertices, vertices))
+        return self.assemble(*ends, values, vertices)
+
+    def assemble(self, rows, columns, values, size):
+        matrix = self.sparse.csr_matrix((values, (rows, columns)), shape=(size, size))
         matrix.sum_duplicates()
         return matrix
 
+    def pairs(self, case, matrix):
+        """Rows and columns of what is stored, in order."""
+        places = case.xp.arange(matrix.nnz)
+        rows = case.xp.searchsorted(matrix.indptr, places, side="right") - 1
+        return rows, matrix.indices
+
     def problem(self, case, matrix):
-        xp, keys = case.xp, case.expected[1]
-        rows = xp.searchsorted(matrix.indptr, xp.arange(matrix.nnz), side="right") - 1
+        keys, (rows, columns) = case.expected[1], self.pairs(case, matrix)
         if self.by == "source":
-            return other_pairs(xp, rows, matrix.indices, keys)
-        return other_pairs(xp, matrix.indices, rows, keys, sort=True)
+            return other_pairs(case.xp, rows, columns, keys)
+        return other_pairs(case.xp, columns, rows, keys, sort=True)
+
+
+class GraphBLAS(Matrix):
+    """GrB_Matrix_build. Parallel edges are summed, of which there are none without weights."""
+
+    def assemble(self, rows, columns, values, size):
+        graphblas = self.sparse
+        matrix = graphblas.Matrix.from_coo(
+            rows, columns, values, nrows=size, ncols=size, dup_op=graphblas.binary.plus
+        )
+        matrix.wait()
+        return matrix
+
+    def pairs(self, case, matrix):
+        return matrix.to_coo(values=False, sort=True)[:2]
 
 
 class Lists(Builder):
@@ -232,6 +255,8 @@ def builders(on_gpu, notes):
                 "GraphFromCoo; parallel edges kept",
             )
         )
+    if graphblas := found("graphblas", notes, INSTALL):
+        found_ones.append(GraphBLAS("python-graphblas", graphblas, "source"))
     if found("igraph", notes, INSTALL):
         found_ones.append(
             Lists(

@@ -2,7 +2,7 @@
 
 Means: `start(case)` gets ready, untimed, and returns what is timed; `problem(case, answer)` says
   what is wrong with its answer, or None.
-Requires: SciPy and NetworKit where they are wanted; whatever is missing is named.
+Requires: SciPy, NetworKit and python-graphblas where they are wanted; whatever is missing is named.
 """
 
 from functools import partial
@@ -169,14 +169,7 @@ class SciPy(Clusterer):
 
     def problem(self, case, answer):
         answer = answer.tocoo()
-        counts = np.full(case.rows.size, 2, np.int64)
-        keys = case.rows.astype(np.int64) << 32 | case.lists.neighbors
-        found = answer.row.astype(np.int64) << 32 | answer.col
-        places = np.minimum(np.searchsorted(keys, found), keys.size - 1) if keys.size else found
-        if not np.array_equal(keys[places], found):
-            return "wrong: counts of pairs that are no edges"
-        counts[places] += answer.data
-        return other_counts(counts, case.common)
+        return other_triangles(case, slice(None), answer.row, answer.col, answer.data)
 
 
 class NetworKit(Clusterer):
@@ -205,6 +198,18 @@ class NetworKit(Clusterer):
         return other_counts(np.asarray(answer.scores(), np.int64) + 2, case.common[back])
 
 
+def other_triangles(case, arcs, rows, columns, triangles):
+    """What is wrong with the triangles of some arcs, which may leave out zeros, or None."""
+    keys = (case.rows.astype(np.int64) << 32 | case.lists.neighbors)[arcs]
+    given = rows.astype(np.int64) << 32 | columns.astype(np.int64)
+    places = np.minimum(np.searchsorted(keys, given), keys.size - 1) if keys.size else given
+    if not np.array_equal(keys[places], given):
+        return "wrong: counts of pairs that are no edges"
+    counts = np.full(keys.size, 2, np.int64)  # an edge's two ends
+    counts[places] += triangles
+    return other_counts(counts, case.common[arcs])
+
+
 def ours():
     """Similarities and counts."""
     return [kind(method) for kind in (OurSimilarity, OurCounts) for method in METHODS]
@@ -222,4 +227,8 @@ def cpu_peers():
         peers.append(NetworKit(networkit))
     if found("scipy.sparse", notes, INSTALL):
         peers.append(SciPy())
+    if found("graphblas", notes, INSTALL):
+        from pipelines.benchmarks.semirings import Triangles
+
+        peers.append(Triangles())
     return peers, notes

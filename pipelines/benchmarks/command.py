@@ -27,6 +27,10 @@ class Effort:
     memory_scale: int = 18
 
 
+LIBRARIES = (
+    "rapidsgraph", "serial", "SciPy", "igraph", "NetworKit", "python-graphblas", "NetworkX",
+    "cuSPARSE", "cuGraph",
+)  # fmt: skip
 QUICK = Effort(
     rounds=2, target=0.0, most=20, whole=0.01, build=0.01, copy_bytes=1 << 22, memory_scale=8
 )
@@ -47,6 +51,13 @@ def options(description, arguments, graphs, extend=None):
         "--patience", type=float, default=0.0, metavar="SECONDS",
         help="how long in all to repeat runs that other processes disturbed (default: none)",
     )  # fmt: skip
+    parser.add_argument(
+        "--libraries", type=some_of(LIBRARIES), metavar="NAMES",
+        help="who takes part, such as rapidsgraph,SciPy (default: whoever is installed)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fetch", action="store_true", help="get graphs that are missing from SNAP, if it has them"
+    )
     if extend:
         extend(parser)
     found = parser.parse_args(arguments)
@@ -65,17 +76,24 @@ def options(description, arguments, graphs, extend=None):
 def only(names):
     """An `extend` that adds --only, some of these names."""
 
+    def extend(parser):
+        parser.add_argument(
+            "--only", type=some_of(names), default=names, metavar="TASKS",
+            help=f"some of {','.join(names)}",
+        )  # fmt: skip
+
+    return extend
+
+
+def some_of(names):
+    """The type of an option that takes some of these names, with commas between them."""
+
     def some(text):
         if unknown := set(text.split(",")) - set(names):
             raise argparse.ArgumentTypeError(f"{min(unknown)!r} is none of {', '.join(names)}")
         return text.split(",")
 
-    def extend(parser):
-        parser.add_argument(
-            "--only", type=some, default=names, metavar="TASKS", help=f"some of {','.join(names)}"
-        )
-
-    return extend
+    return some
 
 
 def attempted(row, work):
@@ -98,6 +116,7 @@ class Session:
 
     def __init__(self, benchmark, found, **settings):
         self.path, self.notes = found.output, []
+        self.libraries, self.fetch = found.libraries, found.fetch
         self.xp, allocator = np, None
         if found.on_gpu:
             from pipelines.benchmarks import gpu
@@ -119,7 +138,7 @@ class Session:
         """Workloads by name; those that are missing become notes."""
         for name in names:
             try:
-                yield load(name, self.xp, self.data)
+                yield load(name, self.xp, self.data, fetch=self.fetch)
             except Missing as missing:
                 self.notes.append(str(missing))
 
@@ -132,6 +151,15 @@ class Session:
         contenders, notes = on_cpu()
         self.notes += notes
         return contenders
+
+    def wanted(self, contenders):
+        """Those of the libraries that --libraries names; without it, all."""
+        return [one for one in contenders if not self.libraries or one.library in self.libraries]
+
+    def measure_copies(self, effort):
+        """How fast this machine copies, for the floors and the first record."""
+        rate = timing.copy_rate(self.clock, effort.copy_bytes)
+        self.start["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
 
     @property
     def records(self):

@@ -3,11 +3,13 @@
 Means: `prepare(workload)` makes what the library ranks, `iterate(state, k)` runs exactly k
   iterations, `solve(state)` runs until the ranks stand still; both return ranks by vertex.
   A library without a count of iterations has `counts = False` and only solves.
-Requires: SciPy, igraph and NetworKit where they are wanted; whatever is missing is named.
+Requires: SciPy, igraph, NetworKit, python-graphblas and NetworkX where they are wanted; whatever is
+  missing is named.
 All follow the same definition: damping 0.85, sinks spread evenly, ranks that sum to 1.
 """
 
 import importlib
+import operator
 
 import numpy as np
 
@@ -22,12 +24,14 @@ TOLERANCE = {"double": 1e-10, "single": 1e-6}
 DISTANCE = {"double": 1e-8, "single": 1e-4}
 MOST_ITERATIONS = 1000
 INSTALL = "pip install '.[benchmark]'"
+MOST_LINKED = 1_000_000  # arcs; NetworkX's graph is made of dicts
 
 
 class Contender:
     """What all of them share."""
 
     library, note, counts, most = "", "", True, 1000
+    most_arcs, made_of = None, ""  # larger graphs are left out, for they are made of these
 
     def __init__(self, implementation, precision="double"):
         self.implementation, self.precision = implementation, precision
@@ -43,6 +47,14 @@ class Contender:
         """What records say of it."""
         names = ("library", "implementation", "precision", "note")
         return {name: getattr(self, name) for name in names}
+
+    def reason_against(self, workload):
+        """Why the graph is left out, or None."""
+        arcs = workload.arcs[0].size
+        if self.most_arcs and arcs > self.most_arcs:
+            most = f"more than {self.most_arcs:,}; it is built from Python {self.made_of}"
+            return f"the graph has {arcs:,} arcs, {most}"
+        return None
 
     def state(self, workload):
         """What iterate and solve take."""
@@ -81,11 +93,14 @@ class Ours(Contender):
 
 
 class Matrix(Contender):
-    """Iterations over a CSR matrix: SciPy's on a CPU, cuSPARSE through CuPy on a GPU."""
+    """Iterations over a CSR matrix: SciPy's on a CPU, cuSPARSE through CuPy on a GPU.
 
-    def __init__(self, library, sparse, precision):
+    `product(matrix, values)` is the library's; the operator of CuPy may take another library's.
+    """
+
+    def __init__(self, library, sparse, precision, product=operator.matmul):
         super().__init__("CSR loop", precision)
-        self.library, self.sparse = library, sparse
+        self.library, self.sparse, self.product = library, sparse, product
         self.note = "product, sinks, teleport, change"
 
     def prepare(self, workload):
@@ -97,6 +112,7 @@ class Matrix(Contender):
         matrix = self.sparse.csr_matrix(
             (shares, (destinations, sources)), shape=(vertices, vertices)
         )
+        matrix.sum_duplicates()  # there are none, which cuSPARSE's product wants to know
         return matrix, xp.flatnonzero(degrees == 0), xp
 
     def iterate(self, state, iterations):
@@ -110,7 +126,7 @@ class Matrix(Contender):
         vertices = matrix.shape[0]
         ranks = xp.full(vertices, 1 / vertices, self.value_type)
         for _ in range(iterations):
-            new_ranks = matrix @ ranks
+            new_ranks = self.product(matrix, ranks)
             new_ranks *= DAMPING
             new_ranks += (DAMPING * ranks[sinks].sum() + (1 - DAMPING)) / vertices
             change = xp.abs(new_ranks - ranks).sum()
@@ -123,15 +139,15 @@ class Matrix(Contender):
 class Product(Matrix):
     """The bare product of that matrix and a vector, which alone makes no PageRank."""
 
-    def __init__(self, library, sparse, precision):
-        super().__init__(library, sparse, precision)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.implementation, self.note = "CSR product", "the product alone; checked with the loop"
 
     def iterate(self, state, iterations):
         matrix, _, xp = state
         ranks = xp.full(matrix.shape[0], 1 / matrix.shape[0], self.value_type)
         for _ in range(iterations):
-            ranks = matrix @ ranks
+            ranks = self.product(matrix, ranks)
         return ranks
 
 
@@ -175,6 +191,23 @@ class Igraph(Contender):
         return np.asarray(graph.pagerank(damping=DAMPING, implementation="prpack"))
 
 
+class NetworkX(Contender):
+    library, counts, most_arcs, made_of = "NetworkX", False, MOST_LINKED, "dicts"
+
+    def __init__(self, networkx):
+        super().__init__("pagerank")
+        self.networkx = networkx
+        self.note = "makes a SciPy matrix in each call; raises where iterations are used up"
+
+    def prepare(self, workload):
+        return networkx_graph(self.networkx, *workload.arcs, workload.vertices)
+
+    def solve(self, graph):
+        least = TOLERANCE["double"] / max(graph.number_of_nodes(), 1)  # it takes that of a vertex
+        ranks = self.networkx.pagerank(graph, DAMPING, max_iter=MOST_ITERATIONS, tol=least)
+        return np.fromiter(ranks.values(), np.float64, len(ranks))
+
+
 def networkit_graph(networkit, sources, destinations, vertices, weights=None, directed=True):
     """From arrays, its fastest way; it takes 64-bit ids and crashes on others."""
     ends = sources.astype(np.int64), destinations.astype(np.int64)
@@ -194,6 +227,18 @@ def igraph_graph(sources, destinations, vertices, weights=None, directed=True):
     return graph
 
 
+def networkx_graph(networkx, sources, destinations, vertices, weights=None, directed=True):
+    """With the vertices in the order of their ids."""
+    graph = networkx.DiGraph() if directed else networkx.Graph()
+    graph.add_nodes_from(range(vertices))
+    ends = sources.tolist(), destinations.tolist()
+    if weights is None:
+        graph.add_edges_from(zip(*ends))
+    else:
+        graph.add_weighted_edges_from(zip(*ends, weights.tolist()))
+    return graph
+
+
 def found(name, notes, why):
     """A module, or None and a note that names what is missing."""
     try:
@@ -201,6 +246,17 @@ def found(name, notes, why):
     except Exception as error:  # a broken installation raises whatever it likes
         notes.append(f"{name} is left out: it cannot be imported ({error}); {why}")
         return None
+
+
+def taking(contenders, workload, notes):
+    """Those that take the graph; notes say who does not, and why."""
+    taken = []
+    for one in contenders:
+        if why := one.reason_against(workload):
+            notes.append(f"{workload.name}: {one.library} is left out, {why}")
+        else:
+            taken.append(one)
+    return taken
 
 
 def ours(methods=METHODS, on_gpu=False):
@@ -223,4 +279,10 @@ def cpu_peers():
         peers.append(NetworKit(networkit))
     if igraph := found("igraph", notes, INSTALL):
         peers.append(Igraph(igraph))
+    if found("graphblas", notes, INSTALL):
+        from pipelines.benchmarks.semirings import Ranks
+
+        peers += [Ranks(precision) for precision in PRECISIONS]
+    if networkx := found("networkx", notes, INSTALL):
+        peers.append(NetworkX(networkx))
     return peers, notes

@@ -269,10 +269,12 @@ def gpu_peers():
     """(contenders, notes on what is missing)."""
     notes, peers = [], []
     if sparse := found("cupyx.scipy.sparse", notes, "it is part of CuPy"):
-        kinds = (Matrix, Product)
-        peers += [kind("cuSPARSE", sparse, precision) for precision in PRECISIONS for kind in kinds]
+        cusparse = found("cupyx.cusparse", notes, "it is part of CuPy")
+        if cusparse is not None:
+            pairs = [(kind, precision) for precision in PRECISIONS for kind in (Matrix, Product)]
+            peers += [kind("cuSPARSE", sparse, of, cusparse.spmv) for kind, of in pairs]
         for peer in peers:
-            peer.note += "; through CuPy"
+            peer.note += "; SpMV through CuPy"
     if pylibcugraph := found("pylibcugraph", notes, RAPIDS):
         peers += [
             CuGraph(pylibcugraph, renumber=renumber, weighted=weighted)

@@ -18,15 +18,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import command, timing
+from pipelines.benchmarks import command, floors, timing
 from pipelines.benchmarks.contenders import (
     DISTANCE,
     MOST_ITERATIONS,
-    PRECISIONS,
     Ours,
     cpu_peers,
     ours,
+    taking,
 )
+from pipelines.benchmarks.timing import on_host
 from pipelines.benchmarks.workloads import SEED, load
 
 CPU_GRAPHS = ("rmat18", "NY", "grid1000", "ego-Facebook", "cit-DBLP", "cnr-2000")
@@ -54,7 +55,7 @@ def problem(contender, answer, truth, xp):
     return None
 
 
-def measure(workload, contenders, effort, clock, rate=None, step=lambda text: None):
+def measure(workload, contenders, effort, clock, step=lambda text: None):
     """Records of one graph: every contender is checked, then those that passed take turns."""
     truth = reference(workload)
     found, jobs = {}, {}
@@ -70,8 +71,8 @@ def measure(workload, contenders, effort, clock, rate=None, step=lambda text: No
     for contender, row in found.items():
         if contender in times:
             row["iteration_ms"] = timing.summary(times[contender])
-        if row["check"] == "ok" and isinstance(contender, Ours) and rate:
-            row["floor_ms"] = floor_ms(workload, contender.precision, rate)
+        if row["check"] == "ok" and isinstance(contender, Ours):
+            row |= timing.floor(clock, floors.pagerank(workload, contender.precision))
     add_ratios(found, times)
     return list(found.values())
 
@@ -143,30 +144,6 @@ def add_ratios(found, times):
             row["ratio"] = timing.paired_ratio(solves[:1], solves[1:])
 
 
-def floor_ms(workload, precision, rate):
-    """What any method must move, at copy speed: an id an arc, three values a vertex."""
-    value = np.dtype(PRECISIONS[precision]).itemsize
-    nbytes = 4 * workload.arcs[0].size + 3 * value * workload.vertices
-    return float(f"{nbytes / rate * 1e3:.4g}")
-
-
-def transfers(workload, clock):
-    """Times of moving the columns to the device and ranks back; nothing on a CPU."""
-    if workload.xp is np:
-        return {}
-    columns = [on_host(values) for values in (workload.source, workload.destination)]
-    ranks = workload.xp.ones(workload.vertices, np.float32)
-    up = clock.repeated(lambda: [workload.xp.asarray(values) for values in columns], 5, 1)
-    down = clock.repeated(lambda: on_host(ranks), 5, 1)
-    return {"upload_ms": timing.summary(up), "download_ms": timing.summary(down)}
-
-
-def on_host(values):
-    """A NumPy array of an array or Series of either device."""
-    values = getattr(values, "values", values)
-    return values.get() if hasattr(values, "get") else np.asarray(values)
-
-
 def once(contender, workload):
     """Whatever is timed, once."""
     state = contender.state(workload)
@@ -180,21 +157,23 @@ def main(arguments=None):
     found = command.options("Time PageRank, beside other libraries.", arguments, graphs)
     session = command.Session("pagerank", found, seed=SEED)
     clock, xp = session.clock, session.xp
-    contenders = ours(on_gpu=found.on_gpu) + session.peers(cpu_peers, "gpu_peers")
+    everyone = ours(on_gpu=found.on_gpu) + session.peers(cpu_peers, "gpu_peers")
+    contenders = session.wanted(everyone)
     with command.progress("PageRank", len(found.names) * (len(contenders) + 1) + 1) as step:
         step("warming up")
         tiny = load("rmat6", xp)
         command.warm_up((tiny, replace(tiny, directed=False)), contenders, once)
-        rate = timing.copy_rate(clock, found.effort.copy_bytes)
-        session.start["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
+        session.measure_copies(found.effort)
         for workload in session.graphs(found.names):
+            chosen = taking(contenders, workload, session.notes)
             try:
-                rows = measure(workload, contenders, found.effort, clock, rate, step)
+                rows = measure(workload, chosen, found.effort, clock, step)
             except rg.GraphError as error:  # also a reference that verify rejects
                 session.notes.append(f"{workload.name}: nothing was measured: {error}")
                 continue
-            facts = {"table": "graph"} | workload.facts() | transfers(workload, clock)
-            session.rows += [facts, *rows]
+            columns, ranks = (workload.source, workload.destination), np.float32
+            moved = timing.transfers(clock, columns, (workload.vertices, ranks))
+            session.rows += [{"table": "graph"} | workload.facts() | moved, *rows]
             session.save()
     return session.finish()
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
@@ -41,15 +41,14 @@ class Command:
         Whether --graphs picks them.
     default : bool
         Whether it runs unasked.
-    options : tuple of str
-        More of the short set.
+    options : {device: more of the short set}
     """
 
     tasks: dict
     short: dict
     by_graph: bool = True
     default: bool = True
-    options: tuple = ()
+    options: dict = field(default_factory=dict)
 
     def contenders(self, module, on_gpu):
         """Names of libraries that can run here, and what is said of others."""
@@ -71,7 +70,7 @@ class Command:
 COMMANDS = {
     "pagerank": Command(
         {"pagerank": None},
-        {"cpu": ("rmat18", "NY", "cnr-2000"), "gpu": ("rmat22", "grid1400", "cnr-2000")},
+        {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400", "cnr-2000")},
     ),
     "traversal": Command(
         {"bfs": "bfs", "sssp": "sssp", "components": "components"},
@@ -79,7 +78,7 @@ COMMANDS = {
     ),
     "scan": Command(
         {"similarity": "similarity", "scan": "scan", "queries": "queries", "gpuscan": "papers"},
-        {"cpu": ("rmat16u", "grid1000", "cnr-2000"), "gpu": ("rmat22u", "grid1400", "cnr-2000")},
+        {"cpu": ("rmat16u", "grid1000"), "gpu": ("rmat22u", "grid1400", "cnr-2000")},
     ),
     "build": Command({"build": None}, {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400")}),
     "kim": Command({"kim": None}, {"cpu": (), "gpu": ()}, by_graph=False),
@@ -94,7 +93,12 @@ COMMANDS = {
         },
         {"cpu": (), "gpu": ()},
     ),
-    "scaling": Command({"scaling": None}, {"cpu": (), "gpu": ()}, by_graph=False),
+    "scaling": Command(
+        {"scaling": None},
+        {"cpu": (), "gpu": ()},
+        by_graph=False,
+        options={"cpu": ("--budget", "60"), "gpu": ("--budget", "60")},
+    ),
     "cluster": Command({"dask": None}, {"cpu": (), "gpu": ()}, by_graph=False, default=False),
 }
 TASKS = {task: name for name, command in COMMANDS.items() for task in command.tasks}
@@ -109,7 +113,7 @@ class Group:
     graphs: tuple = ()
     libraries: tuple = ()
 
-    def words(self, device, output, quick=False, data=None):
+    def words(self, device, output, quick=False, data=None, full=False):
         """Its command line."""
         command, module = COMMANDS[self.command], FOLDER / f"{self.command}.py"
         words = [sys.executable, str(module), "--device", device, "--output", str(output)]
@@ -122,7 +126,9 @@ class Group:
             words += ["--libraries", ",".join(self.libraries)]
         if data is not None:
             words += ["--data", str(data)]
-        return [*words, "--quick"] if quick else words
+        if quick:
+            return [*words, "--quick"]
+        return words if full else [*words, *command.options.get(device, ())]
 
 
 def groups(names, device, full=False, quick=False):
@@ -150,6 +156,8 @@ def groups(names, device, full=False, quick=False):
         short = () if full or quick else COMMANDS[command].short[device]
         graphs = (graph,) if graph else short
         libraries = ("rapidsgraph", library) if library else ()
+        if library and tasks == ["gpuscan"]:
+            libraries += ("serial",)
         found.append(Group(command, tuple(dict.fromkeys(tasks)), graphs, libraries))
     return sorted(found, key=lambda group: list(COMMANDS).index(group.command))
 
@@ -157,11 +165,10 @@ def groups(names, device, full=False, quick=False):
 WITH_LIBRARIES = ("pagerank", "traversal", "scan", "build")
 
 
-def run(group, device, path, seconds, quick=False, data=None):
-    """Run a group, its records into `path`: None, or what became of it."""
+def run(words, path, seconds):
+    """Run a command line whose records go into `path`: None, or what became of it."""
     log = path.with_suffix(".log")
     with log.open("w") as said:
-        words = group.words(device, path, quick, data)
         process = subprocess.Popen(words, stdout=said, stderr=None if LIVE else said)
         try:
             status = process.wait(timeout=max(seconds, 1))
@@ -258,8 +265,8 @@ def main(arguments=None):
             print(f"{number + 1} of {len(found.groups)}: {what}", file=sys.stderr, flush=True)
             draft = Path(temporary) / f"{number}.jsonl"
             start = time.monotonic()
-            seconds = min(left, 10**6)
-            wrong = run(group, found.device, draft, seconds, found.quick, found.data)
+            words = group.words(found.device, draft, found.quick, found.data, found.full)
+            wrong = run(words, draft, min(left, 10**6))
             print(f"   {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
             if wrong:
                 problems.append(f"{what}: {wrong}")

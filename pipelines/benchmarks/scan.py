@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import rapidsgraph as rg
-from pipelines.benchmarks import command, gpuscan, timing
+from pipelines.benchmarks import command, floors, gpuscan, timing
 from pipelines.benchmarks.cases import EPSILON, MU, Case, same
 from pipelines.benchmarks.clusterers import Ours, cpu_peers, ours, racers
 from pipelines.benchmarks.workloads import FILES, SEED, load
@@ -53,6 +53,8 @@ def measure(case, contenders, effort, clock, table, step=lambda text: None):
     times |= timing.rounds(jobs, effort.rounds, effort.build, clock)
     for one, taken in times.items():
         found[one]["run_ms"] = timing.summary(taken)
+        if isinstance(one, Ours):
+            found[one] |= timing.floor(clock, floors.CLUSTERINGS[one.task](case))
     return found, times
 
 
@@ -73,11 +75,11 @@ def similarities(case, contenders, effort, clock, step=lambda text: None):
     return list(found.values())
 
 
-def clusterings(case, effort, clock, notes, step=lambda text: None):
+def clusterings(case, session, effort, step=lambda text: None):
     """Records of SCAN with similarities and without, with how many times as fast as serial."""
-    rows, (_, facts, how) = [], case.clustering
+    rows, clock, (_, facts, how) = [], session.clock, case.clustering
     for contenders in racers():
-        taking = chosen(contenders, case, notes)
+        taking = chosen(session.wanted(contenders), case, session.notes)
         found, times = measure(case, taking, effort, clock, "scan", step)
         by_library = {one.library: taken for one, taken in times.items()}
         for one, taken in times.items():
@@ -129,7 +131,7 @@ def queries(case, epsilons, mus, effort, clock):
 
 
 def papers(session, quick, effort, step=lambda text: None):
-    """GPUSCAN's tables 1 to 4, and a sentence on each: records of the session."""
+    """GPUSCAN's tables 1 to 5, and a sentence on each: records of the session."""
     rows = []
     for entry in gpuscan.entries(quick):
         failed = {}
@@ -140,9 +142,10 @@ def papers(session, quick, effort, step=lambda text: None):
         rows += found
         session.rows += found
         session.save()
-    missing = ", ".join(gpuscan.MISSING)
-    session.notes.append(f"GPUSCAN's tables 3 and 4: {missing} are left out, there are no files")
-    where = f"{timing.cores()} cores of a CPU" if session.xp is timing.np else "a GPU"
+    on_cpu = session.xp is timing.np
+    if on_cpu:
+        session.notes.append("GPUSCAN's table 5: left out, on a CPU nothing is transferred")
+    where = f"{timing.cores()} cores of a CPU" if on_cpu else "a GPU"
     session.rows += gpuscan.claims(rows, where)
 
 
@@ -151,10 +154,18 @@ def of_paper(entry, session, effort, step):
     if workload is None:
         return []
     case = Case(workload)
-    rows = clusterings(case, effort, session.clock, session.notes, step)
+    rows = clusterings(case, session, effort, step)
     for row in rows:
         row |= {"table": "papers"} | entry.about(row["gives"], case)
+    if entry.size is None and (moved := transfers(workload, session.clock)):
+        rows.append(gpuscan.transfer_record(entry.graph, moved, rows))
     return rows
+
+
+def transfers(workload, clock):
+    """Columns to the device, clusters and roles back; nothing on a CPU."""
+    columns = workload.source, workload.destination
+    return timing.transfers(clock, columns, (workload.vertices, "int32", "int8"))
 
 
 def is_ours(one, method):
@@ -177,7 +188,7 @@ def records_of(task, case, contenders, pairs, effort, session, step):
     if task == "queries":
         return [queries(case, *pairs, effort, session.clock)]
     if task == "scan":
-        return clusterings(case, effort, session.clock, session.notes, step)
+        return clusterings(case, session, effort, step)
     taking = chosen(contenders, case, session.notes)
     return similarities(case, taking, effort, session.clock, step)
 
@@ -190,8 +201,7 @@ def main(arguments=None):
     clock, pause = session.clock, found.effort.build
     effort = dataclasses.replace(found.effort, build=pause / 3)
     pairs = (FEW_EPSILONS, FEW_MUS) if found.quick else (EPSILONS, MUS)
-    contenders = [one for one in ours() if one.task in ("similarity", "counts")]
-    contenders += session.peers(cpu_peers, "gpu_counters")
+    contenders = session.wanted(ours() + session.peers(cpu_peers, "gpu_counters"))
     steps = len(found.names) * 20 + len(gpuscan.entries(found.quick)) * 8 + 1
     names = found.names if set(found.only) - {"papers"} else ()
     with command.progress("SCAN", steps) as step:
@@ -201,9 +211,11 @@ def main(arguments=None):
         command.warm_up(tiny, everyone, lambda one, case: one.start(case)())
         for case in tiny:
             queries(case, FEW_EPSILONS, FEW_MUS, command.QUICK, clock)
+        session.measure_copies(effort)
         for workload in session.graphs(names):
             case = Case(workload)
-            session.rows.append({"table": "graph"} | workload.facts() | {"edges": case.edges})
+            facts = workload.facts() | {"edges": case.edges} | transfers(workload, clock)
+            session.rows.append({"table": "graph"} | facts)
             for task in (one for one in TASKS[:-1] if one in found.only):
                 step(f"{case.name}: {task}")
                 failed = {}

@@ -3,13 +3,22 @@
 Means: `prepare(workload)` makes the library's graph, once for all searchers of one library and
   `form`; `run(graph, workload)` is what is timed; `by_vertex(answer, workload)` turns that,
   untimed, into distances (float64, infinity where unreached) or labels of components.
-Requires: SciPy, igraph and NetworKit where they are wanted; whatever is missing is named.
+Requires: SciPy, igraph, NetworKit, python-graphblas and NetworkX where they are wanted; whatever is
+  missing is named.
 """
 
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks.contenders import INSTALL, Contender, found, igraph_graph, networkit_graph
+from pipelines.benchmarks.contenders import (
+    INSTALL,
+    MOST_LINKED,
+    Contender,
+    found,
+    igraph_graph,
+    networkit_graph,
+    networkx_graph,
+)
 
 TASKS = ("bfs", "sssp", "components")
 # How far from ours a peer's distance may be, as a share of it. BFS counts: there it is the same.
@@ -20,7 +29,7 @@ MOST_LISTED = 8_000_000  # arcs; igraph's graph is made of Python lists
 class Searcher(Contender):
     """One way in which one library does one task; `predecessors` is None for components."""
 
-    form, most_arcs, symmetric_only = "", None, False
+    form, made_of, symmetric_only = "", "lists", False
 
     def __init__(self, task, implementation, predecessors=None, note="", precision="double"):
         super().__init__(implementation, precision)
@@ -32,6 +41,12 @@ class Searcher(Contender):
 
     def about(self):
         return super().about() | {"predecessors": self.predecessors}
+
+    def reason_against(self, workload):
+        why = super().reason_against(workload)
+        if why is None and self.symmetric_only and not workload.symmetric:
+            why = "not every arc goes both ways"
+        return why
 
     @property
     def method(self):
@@ -165,6 +180,35 @@ class Igraph(Searcher):
         return super().by_vertex(answer, workload)
 
 
+class NetworkX(Searcher):
+    library, most_arcs, made_of = "NetworkX", MOST_LINKED, "dicts"
+
+    def __init__(self, networkx, *arguments):
+        super().__init__(*arguments)
+        self.networkx = networkx
+
+    def prepare(self, workload):
+        ends, weights = edges_once(workload)
+        size, directed = workload.vertices, workload.directed
+        return networkx_graph(self.networkx, *ends, size, weights, directed)
+
+    def run(self, graph, workload):
+        search = getattr(self.networkx, self.implementation)
+        if self.task == "components":
+            weak = self.networkx.weakly_connected_components
+            return list(weak(graph) if workload.directed else search(graph))
+        return search(graph, workload.start)
+
+    def by_vertex(self, answer, workload):
+        values = np.full(workload.vertices, np.inf)
+        if self.task == "components":
+            for label, members in enumerate(answer):
+                values[list(members)] = label
+            return values
+        values[list(answer)] = list(answer.values())
+        return super().by_vertex(values, workload)
+
+
 def edges_once(workload):
     """((sources, destinations), weights), each edge once where there is no direction."""
     (sources, destinations), weights = workload.arcs, workload.arc_weights
@@ -202,5 +246,15 @@ def cpu_peers():
             Igraph("bfs", "distances", False, alone),
             Igraph("sssp", "distances", False, f"gives no predecessors; {alone}"),
             Igraph("components", "connected_components", None, alone),
+        ]
+    if found("graphblas", notes, INSTALL):
+        from pipelines.benchmarks.semirings import searches
+
+        peers += searches()
+    if networkx := found("networkx", notes, INSTALL):
+        peers += [
+            NetworkX(networkx, "bfs", "single_source_shortest_path_length", False, alone),
+            NetworkX(networkx, "sssp", "single_source_dijkstra_path_length", False, alone),
+            NetworkX(networkx, "components", "connected_components", None, alone),
         ]
     return peers, notes

@@ -1,6 +1,7 @@
 """Records as Markdown: which columns a table has, and how a cell reads."""
 
 from pipelines.benchmarks.cluster_tables import CLUSTER, CLUSTER_HEADINGS
+from pipelines.benchmarks.gpuscan import TRANSFER_HEADINGS, TRANSFER_TABLES
 from pipelines.benchmarks.layer_tables import LAYERED, LAYERED_HEADINGS, with_commas
 from pipelines.benchmarks.pagerank_papers import PAPER_HEADINGS, PAPER_TABLES
 from pipelines.benchmarks.scaling_tables import SCALING, SCALING_HEADINGS
@@ -55,9 +56,9 @@ HEADINGS = {
     "check": "check",
     "note": "note",
 } | LAYERED_HEADINGS
-for more in (CLUSTER_HEADINGS, SCALING_HEADINGS, PAPER_HEADINGS):
+for more in (CLUSTER_HEADINGS, SCALING_HEADINGS, PAPER_HEADINGS, TRANSFER_HEADINGS):
     HEADINGS |= {name: text for name, text in more.items() if name not in HEADINGS}
-TITLED = LAYERED | CLUSTER | SCALING | PAPER_TABLES
+TITLED = LAYERED | CLUSTER | SCALING | PAPER_TABLES | TRANSFER_TABLES
 COLUMNS = {
     "pagerank": [
         "library", "implementation", "precision", "iteration_ms", "spread", "ratio", "floor_ms",
@@ -65,17 +66,20 @@ COLUMNS = {
     ],
     "bfs": [
         "library", "implementation", "predecessors", "run_ms", "spread", "ratio", "cost",
-        "level_us", "rounds", "build_ms", "first_ms", "frame_ms", "check", "note",
+        "floor_ms", "level_us", "rounds", "build_ms", "first_ms", "frame_ms", "check", "note",
     ],
     "sssp": [
         "library", "implementation", "precision", "predecessors", "run_ms", "spread", "ratio",
-        "cost", "rounds", "build_ms", "first_ms", "frame_ms", "check", "note",
+        "cost", "floor_ms", "rounds", "build_ms", "first_ms", "frame_ms", "check", "note",
     ],
     "components": [
-        "library", "implementation", "run_ms", "spread", "ratio", "build_ms", "first_ms",
-        "frame_ms", "check", "note",
+        "library", "implementation", "run_ms", "spread", "ratio", "floor_ms", "build_ms",
+        "first_ms", "frame_ms", "check", "note",
     ],
-    "build": ["case", "library", "implementation", "build_ms", "spread", "ratio", "check", "note"],
+    "build": [
+        "case", "library", "implementation", "build_ms", "spread", "ratio", "floor_ms", "check",
+        "note",
+    ],
     "memory": ["case", "library", "implementation", "bytes_per_row", "estimate_per_row", "note"],
 }  # fmt: skip
 TIMED = {  # whose spread a table shows
@@ -104,8 +108,9 @@ RACE = [
     "gives", "graph", "vertices", "edges", "degree", "clusters", "auto_ms", "gpuscan_ms",
     "serial_ms", "NetworKit_ms", "SciPy_ms", "cuGraph_ms", "gpuscan_ratio", "NetworKit_ratio",
     "SciPy_ratio", "cuGraph_ratio", "auto_speedup", "gpuscan_speedup", "paper_speedup",
-    "paper_cpu_ms", "paper_gpu_ms", "verified", "check",
+    "paper_cpu_ms", "paper_gpu_ms", "floor_ms", "verified", "check",
 ]  # fmt: skip
+GRAPHS = ["graph", "origin", "vertices", "rows", "edges", "upload_ms", "download_ms"]
 RACES = {"similarity": "Similarity of all edges", "scan": "SCAN beside the serial loop"}
 CLUSTERING = {*RACES, "queries", "papers", "claim"}  # kinds of records
 PAPER_TITLES = {
@@ -184,10 +189,10 @@ def graph_lines(facts):
     )
     if "start" in facts:
         text += f" Searches start at vertex {facts['start']:,}, the {facts['start_rule']}."
-    for key, what in (("upload_ms", "columns to the device"), ("download_ms", "ranks back")):
+    for key, what in (("upload_ms", "columns to the device"), ("download_ms", "a result back")):
         if key in facts:
             text += f" Transfer of {what}: {cell(facts, key)} ms."
-    return text
+    return text + (f" SHA-256 of the file: {facts['sha256']}." if facts.get("sha256") else "")
 
 
 def grid(rows, columns, timed=None):
@@ -242,7 +247,12 @@ def clusterings(graphs, kinds):
     """Similarities, SCAN beside the serial loop, queries, and GPUSCAN's tables with a sentence."""
     parts = []
     if graphs:
-        parts += ["## Graphs", grid(graphs, ["graph", "origin", "vertices", "rows", "edges"])]
+        parts += [
+            "## Graphs",
+            grid(
+                graphs, ["graph", "origin", "vertices", "rows", "edges", "upload_ms", "download_ms"]
+            ),
+        ]
     for kind, title in RACES.items():
         if kinds[kind]:
             parts += [f"## {title}", race(kinds[kind])]
@@ -253,7 +263,7 @@ def clusterings(graphs, kinds):
         if rows:
             parts += [f"## GPUSCAN's table {number}: {what}", race(rows)]
             parts += [claim["claim"] for claim in kinds["claim"] if claim["of_table"] == number]
-    return parts
+    return parts + [claim["claim"] for claim in kinds["claim"] if claim["of_table"] == 5]
 
 
 def race(rows):
@@ -294,7 +304,8 @@ def cell(row, name, timed=None):
 
 
 def spread(value):
-    return f"{number(value['low'])} to {number(value['high'])}" if value else ""
+    """Of a time that was repeated; papers give one alone."""
+    return f"{number(value['low'])} to {number(value['high'])}" if isinstance(value, dict) else ""
 
 
 def number(value):

@@ -21,11 +21,11 @@ class Clock:
     """Times work on the device of `xp`, NumPy or CuPy.
 
     A run that other processes disturbed is repeated, until the clock has waited for `patience`
-    seconds in all.
+    seconds in all. `rate` is what copy_rate found in this run, if it was asked.
     """
 
     def __init__(self, xp=np, patience=0.0):
-        self.xp, self.patience = xp, patience
+        self.xp, self.patience, self.rate = xp, patience, None
 
     def synchronize(self):
         if self.xp is not np:
@@ -60,6 +60,32 @@ class Clock:
         while not times or (len(times) < most and sum(times) < budget * 1e3):
             times.append(self.ms(work))
         return times
+
+
+def floor(clock, nbytes):
+    """What is recorded of moving `nbytes` at the copy rate; nothing where that was not measured."""
+    return {"floor_ms": float(f"{nbytes / clock.rate * 1e3:.4g}")} if clock.rate else {}
+
+
+def transfers(clock, columns, results):
+    """Records of moving columns to the device and results back; nothing on a CPU.
+
+    `results` are types of arrays with a value for each vertex, after their number.
+    """
+    if clock.xp is np:
+        return {}
+    columns = [on_host(values) for values in columns]
+    size, *kinds = results
+    made = [clock.xp.ones(size, kind) for kind in kinds]
+    up = clock.repeated(lambda: [clock.xp.asarray(values) for values in columns], 5, 1)
+    down = clock.repeated(lambda: [on_host(values) for values in made], 5, 1)
+    return {"upload_ms": summary(up), "download_ms": summary(down)}
+
+
+def on_host(values):
+    """A NumPy array of an array or Series of either device."""
+    values = getattr(values, "values", values)
+    return values.get() if hasattr(values, "get") else np.asarray(values)
 
 
 def busy_seconds():
@@ -122,7 +148,10 @@ def paired_ratio(times, against):
 
 
 def copy_rate(clock, nbytes):
-    """Bytes a second, read and written together, of copying an array of `nbytes`; the best seen."""
+    """Bytes a second, read and written together, of copying an array of `nbytes`; the best seen.
+
+    The clock keeps it.
+    """
     xp = clock.xp
     source = xp.ones(nbytes // 8)
     target = xp.empty_like(source)
@@ -138,7 +167,8 @@ def copy_rate(clock, nbytes):
                 list(pool.map(lambda part: np.copyto(target[part], source[part]), parts))
 
             times = [clock.ms(copy) for _ in range(8)]
-    return 2 * source.nbytes / min(times) * 1e3
+    clock.rate = 2 * source.nbytes / min(times) * 1e3
+    return clock.rate
 
 
 def cores():

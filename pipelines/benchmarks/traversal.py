@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import command, timing
+from pipelines.benchmarks import command, floors, timing
 from pipelines.benchmarks.searchers import CLOSE, TASKS, Ours, cpu_peers, ours
 from pipelines.benchmarks.workloads import SEED, load, with_weights
 
@@ -42,8 +42,9 @@ class Ready:
     def _made(self, searcher):
         key = searcher.library, searcher.form
         if key not in self.made:
-            _ = self.workload.frame, self.workload.arcs, self.workload.arc_weights
-            self.made[key] = self.clock.timed(lambda: searcher.prepare(self.workload))
+            known = self.workload  # what libraries may ask of it, untimed
+            _ = known.frame, known.arcs, known.arc_weights, known.symmetric
+            self.made[key] = self.clock.timed(lambda: searcher.prepare(known))
         return self.made[key]
 
 
@@ -119,6 +120,9 @@ def measure(workload, task, searchers, ready, effort, clock, step=lambda text: N
         row["run_ms"] = timing.summary(taken)
         if row.get("levels"):
             row["level_us"] = float(f"{row['run_ms']['median'] / row['levels'] * 1e3:.4g}")
+        if isinstance(searcher, Ours):
+            least = floors.SEARCHES[task](workload, truth, searcher.predecessors)
+            row |= timing.floor(clock, least)
     add_ratios(found, times)
     return list(found.values())
 
@@ -156,20 +160,24 @@ def add_ratios(found, times):
 
 def chosen(searchers, task, workload, notes):
     """Those of a task that take the graph; notes say who does not, and why."""
-    arcs, taken = workload.arcs[0].size, []
+    taken = []
     for searcher in searchers:
         if searcher.task != task:
             continue
-        who = f"{workload.name}: {searcher.library}"
-        if searcher.most_arcs and arcs > searcher.most_arcs:
-            most = f"{searcher.most_arcs:,}; it is built from Python lists"
-            notes.append(f"{who} is left out, the graph has {arcs:,} arcs, more than {most}")
-        elif searcher.symmetric_only and not workload.symmetric:
-            why = "not every arc goes both ways"
-            notes.append(f"{who}'s {searcher.implementation} {task} is left out, {why}")
-        else:
+        why = searcher.reason_against(workload)
+        if why is None:
             taken.append(searcher)
+            continue
+        is_too_large = searcher.most_arcs and workload.arcs[0].size > searcher.most_arcs
+        which = "" if is_too_large else f"'s {searcher.implementation} {task}"
+        notes.append(f"{workload.name}: {searcher.library}{which} is left out, {why}")
     return taken
+
+
+def transfers(workload, clock):
+    """Columns and weights to the device, distances and predecessors back."""
+    columns = workload.source, workload.destination, workload.weight
+    return timing.transfers(clock, columns, (workload.vertices, np.int32, np.int32))
 
 
 def main(arguments=None):
@@ -179,15 +187,17 @@ def main(arguments=None):
     session = command.Session("traversal", found, seed=SEED)
     clock, xp = session.clock, session.xp
     everyone = ours() + session.peers(cpu_peers, "gpu_searchers")
-    searchers = [one for one in everyone if one.task in found.only]
+    searchers = [one for one in session.wanted(everyone) if one.task in found.only]
     with command.progress("Traversal", len(found.names) * (len(searchers) + 3) + 1) as step:
         step("warming up")
         tiny = [with_weights(load(name, xp)) for name in ("rmat6", "rmat6u")]
         command.warm_up(tiny, searchers, lambda one, case: one.run(one.prepare(case), case))
+        session.measure_copies(found.effort)
         for plain in session.graphs(found.names):
             workload = with_weights(plain, found.data)
             ready = Ready(workload, clock)
-            session.rows.append({"table": "graph"} | workload.facts() | workload.start_facts())
+            facts = workload.facts() | workload.start_facts() | transfers(workload, clock)
+            session.rows.append({"table": "graph"} | facts)
             for task in found.only:
                 taking = chosen(searchers, task, workload, session.notes)
                 failed = {}

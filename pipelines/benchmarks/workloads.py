@@ -3,7 +3,7 @@
 Names are `rmat18` (R-MAT of that scale), `rmat18u` (the same without direction), `rmat18u-3` (with
 3 edges a vertex drawn instead of 16), `grid1000` (lattice of that side), `ssca18-7` (SSCA#2 of that
 scale, cliques of at most 7), `uniform21-128` (2^21 vertices, 128 times as many edges anywhere), or
-one of FILES.
+one of FILES, or of those that downloads.py can get.
 """
 
 import re
@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import rapidsgraph as rg
+from pipelines.benchmarks import downloads
+from pipelines.benchmarks.downloads import Missing
 from rapidsgraph import device, generate
 
 SEED = 1
@@ -40,10 +42,6 @@ FILES = {  # name: (file, is directed)
 WEIGHTED = ("NY",)  # files with a column `weight`
 
 
-class Missing(Exception):
-    """A graph that cannot be had here; the message says why."""
-
-
 @dataclass
 class Workload:
     """Rows of an edge list over vertices 0 to vertices - 1, as int32 arrays of `xp`."""
@@ -57,6 +55,7 @@ class Workload:
     directed: bool = True
     weight: object = None
     multi_edges: str = "first"
+    sha256: str | None = None  # of a file that was downloaded
 
     @property
     def rows(self):
@@ -110,7 +109,7 @@ class Workload:
 
     @property
     def is_road(self):
-        return self.name == "NY" or self.name.startswith("grid")
+        return self.name == "NY" or self.name.startswith(("grid", "roadNet"))
 
     @cached_property
     def start(self):
@@ -139,7 +138,7 @@ class Workload:
 
     def facts(self):
         """What is recorded of the graph."""
-        return {
+        found = {
             "graph": self.name,
             "origin": self.origin,
             "vertices": self.vertices,
@@ -147,10 +146,14 @@ class Workload:
             "arcs": int(self.arcs[0].size),
             "directed": self.directed,
         }
+        return found | ({"sha256": self.sha256} if self.sha256 else {})
 
 
-def load(name, xp=np, folder=None, edge_factor=16):
-    """A Workload; raises Missing where a file is not there, or nobody knows the name."""
+def load(name, xp=np, folder=None, edge_factor=16, fetch=False):
+    """A Workload; raises Missing where a file is not there, or nobody knows the name.
+
+    Where a file is not there and `fetch`, it is downloaded.
+    """
     if match := re.fullmatch(r"rmat(\d+)(u?)(?:-(\d+))?", name):
         scale, edge_factor = int(match[1]), int(match[3] or edge_factor)
         arrays = generate.rmat_arrays(xp, scale, edge_factor, seed=SEED)
@@ -174,15 +177,17 @@ def load(name, xp=np, folder=None, edge_factor=16):
         return Workload(
             name, f"uniform({vertices}, {rows}, seed={SEED})", xp, vertices, *arrays[:2]
         )
-    source, destination = map(xp.asarray, columns_of(name, folder, ["source", "destination"]))
-    file, directed = FILES[name]
+    path = path_of(name, folder, fetch)
+    source, destination = map(xp.asarray, columns_of(path, ["source", "destination"]))
+    directed = FILES[name][1] if name in FILES else downloads.SNAP[name].directed
     vertices = 1 + max(int(values.max()) for values in (source, destination))
     seen = xp.unique(xp.concatenate([source, destination]))
     if seen.size < vertices:  # ids that nobody has are left out
         source, destination = (
             xp.searchsorted(seen, values).astype(np.int32) for values in (source, destination)
         )
-    return Workload(name, file, xp, int(seen.size), source, destination, directed=directed)
+    sha256, ends = downloads.checksum(path), (source, destination)
+    return Workload(name, path.name, xp, int(seen.size), *ends, directed=directed, sha256=sha256)
 
 
 def with_weights(workload, folder=None):
@@ -192,7 +197,7 @@ def with_weights(workload, folder=None):
     """
     xp, ends = workload.xp, (workload.source, workload.destination)
     if workload.name in WEIGHTED:
-        weight = xp.asarray(*columns_of(workload.name, folder, ["weight"]))
+        weight = xp.asarray(*columns_of(path_of(workload.name, folder), ["weight"]))
     else:
         unit = generate.arrays.check_weights((0.0, 1.0))
         drawn = generate.arrays.weigh(xp, SEED, unit, True, *ends)
@@ -200,9 +205,9 @@ def with_weights(workload, folder=None):
     return replace(workload, weight=weight, multi_edges="min")
 
 
-def columns_of(name, folder, wanted):
-    """int32 arrays of a graph's file."""
-    if name not in FILES:
+def path_of(name, folder, fetch=False):
+    """A graph's file."""
+    if name not in FILES and name not in downloads.SNAP:
         known = ", ".join(
             [
                 "rmat<scale>",
@@ -211,15 +216,24 @@ def columns_of(name, folder, wanted):
                 "ssca<scale>-<clique>",
                 "uniform<scale>-<edges>",
                 *FILES,
+                *(other for other in downloads.SNAP if other not in FILES),
             ]
         )
         raise Missing(f"{name}: there is no such graph; there are {known}")
-    file = FILES[name][0]
+    file = FILES[name][0] if name in FILES else f"{name}.parquet"
     paths = [Path(folder or at) / file for at in FOLDERS]
     path = next((path for path in paths if path.exists()), None)
+    if path is None and fetch and name in downloads.SNAP:
+        return downloads.fetched(name)
     if path is None:
         where = "the folder given" if folder else "../shared/data"
-        raise Missing(f"{name}: skipped, {file} is not in {where}; name another with --data")
+        cure = " or get it with --fetch" if name in downloads.SNAP else ""
+        raise Missing(f"{name}: skipped, {file} is not in {where}; name another with --data{cure}")
+    return path
+
+
+def columns_of(path, wanted):
+    """int32 arrays of a Parquet file."""
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(path, columns=wanted)
