@@ -68,7 +68,7 @@ def test_tasks_of_a_command_share_a_process():
     assert "--only" not in found[0].words("gpu", "a")
     assert found[2].words("gpu", "a")[6:8] == ["--only", "papers"]
     [scaling] = run.groups(["scaling"], "cpu")
-    assert scaling.words("cpu", "a")[-2:] == ["--budget", "60"]
+    assert scaling.words("cpu", "a")[-2:] == ["--budget", "45"]
     assert "--budget" not in scaling.words("cpu", "a", full=True)
 
 

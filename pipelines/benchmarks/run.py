@@ -80,7 +80,7 @@ COMMANDS = {
         {"similarity": "similarity", "scan": "scan", "queries": "queries", "gpuscan": "papers"},
         {"cpu": ("rmat16u", "grid1000"), "gpu": ("rmat22u", "grid1400", "cnr-2000")},
     ),
-    "build": Command({"build": None}, {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400")}),
+    "build": Command({"build": None}, {"cpu": ("rmat18",), "gpu": ("rmat22", "grid1400")}),
     "kim": Command({"kim": None}, {"cpu": (), "gpu": ()}, by_graph=False),
     "reddy": Command({"reddy": None}, {"cpu": (), "gpu": ()}, by_graph=False),
     "layers": Command(
@@ -97,7 +97,7 @@ COMMANDS = {
         {"scaling": None},
         {"cpu": (), "gpu": ()},
         by_graph=False,
-        options={"cpu": ("--budget", "60"), "gpu": ("--budget", "60")},
+        options={"cpu": ("--budget", "45"), "gpu": ("--budget", "60")},
     ),
     "cluster": Command({"dask": None}, {"cpu": (), "gpu": ()}, by_graph=False, default=False),
 }
