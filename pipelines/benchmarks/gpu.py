@@ -28,6 +28,8 @@ RAPIDS = "it comes from NVIDIA's package index or PyPI, as pylibcugraph-cu12 or 
 
 def use_pool(notes):
     """Let RMM's pool serve CuPy and RAPIDS; "RMM pool" or, without RMM, "CuPy pool"."""
+    # Before CuPy loads CUDA's libraries of its own choice, which may be too old for cuGraph's.
+    found("pylibcugraph", [], RAPIDS)
     rmm = found("rmm", notes, "CuPy's own pool is used")
     if rmm is None:
         return "CuPy pool"

@@ -70,7 +70,7 @@ class Command:
 COMMANDS = {
     "pagerank": Command(
         {"pagerank": None},
-        {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400", "cnr-2000")},
+        {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400")},
     ),
     "traversal": Command(
         {"bfs": "bfs", "sssp": "sssp", "components": "components"},
@@ -78,10 +78,15 @@ COMMANDS = {
     ),
     "scan": Command(
         {"similarity": "similarity", "scan": "scan", "queries": "queries", "gpuscan": "papers"},
-        {"cpu": ("rmat16u", "grid1000"), "gpu": ("rmat22u", "grid1400", "cnr-2000")},
+        {"cpu": ("rmat16u", "grid1000"), "gpu": ("rmat22u", "grid1400")},
     ),
     "build": Command({"build": None}, {"cpu": ("rmat18",), "gpu": ("rmat22", "grid1400")}),
-    "kim": Command({"kim": None}, {"cpu": (), "gpu": ()}, by_graph=False),
+    "kim": Command(
+        {"kim": None},
+        {"cpu": (), "gpu": ()},
+        by_graph=False,
+        options={"gpu": ("--seconds", "25")},
+    ),
     "reddy": Command({"reddy": None}, {"cpu": (), "gpu": ()}, by_graph=False),
     "layers": Command(
         {
@@ -91,13 +96,14 @@ COMMANDS = {
             "streamed": "streamed",
             "layered-build": "build",
         },
-        {"cpu": (), "gpu": ()},
+        {"cpu": (), "gpu": ("grid1400",)},
+        options={"gpu": ("--stream-graphs", "uniform21-128")},
     ),
     "scaling": Command(
         {"scaling": None},
         {"cpu": (), "gpu": ()},
         by_graph=False,
-        options={"cpu": ("--budget", "45"), "gpu": ("--budget", "60")},
+        options={"cpu": ("--budget", "45"), "gpu": ("--budget", "40")},
     ),
     "cluster": Command({"dask": None}, {"cpu": (), "gpu": ()}, by_graph=False, default=False),
 }
