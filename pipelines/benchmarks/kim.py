@@ -254,7 +254,7 @@ def main(arguments=None):
     smaller = TINY if found.quick else 1 if found.full or found.on_gpu else EIGHTH
     about = {"seed": SEED, "precision": "single", "smaller": smaller}
     session = command.Session("kim", found, **about)
-    effort = replace(found.effort, rounds=min(found.effort.rounds, 5 if found.on_gpu else 3))
+    effort = replace(found.effort, rounds=min(found.effort.rounds, 3))
     contenders, began = systems(found.on_gpu), time.perf_counter()
     machine = session.start["machine"]
     where = f"{machine['gpu']}, {machine['cpu']}" if found.on_gpu else machine["cpu"]
