@@ -288,6 +288,9 @@ def test_cugraph_is_asked_and_its_jaccard_checked(cugraph, with_pairs):  # noqa:
 def test_entries_have_the_figures_of_the_paper():
     entries = {(entry.series, entry.size, entry.graph): entry for entry in gpuscan.entries()}
     assert len(entries) == 40 + 6
+    few = gpuscan.entries(every=3)
+    assert [one.size for one in few if one.series == "SSCA#2, degree"] == [10, 40, 70, 100]
+    assert len(few) == 4 * 4 + 6
     last = entries["SSCA#2, vertices", 524288, "ssca19-7"]
     assert last.tables == {"whole": 1, "alone": 2} and last.figures == {"whole": 87.6, "alone": 28}
     dense = entries["R-MAT, degree", 100, "rmat15u-50"]
@@ -353,7 +356,7 @@ def test_transfers_belong_to_real_graphs_on_a_gpu(monkeypatch):
     entries = gpuscan.entries(True)[:1]
     entries += [gpuscan.Entry("ca-GrQc", {"whole": 3, "alone": 4}, "real graphs", None,
                               dict(zip(PARTS, gpuscan.REAL["ca-GrQc"])))]  # fmt: skip
-    monkeypatch.setattr(gpuscan, "entries", lambda quick: entries)
+    monkeypatch.setattr(gpuscan, "entries", lambda *_: entries)
     tiny = load(TINY)
     monkeypatch.setattr(scan.command.Session, "graphs", lambda self, names: iter([tiny]))
     found = scan.main(["--device", "cpu", "--quick", "--only", "papers"])

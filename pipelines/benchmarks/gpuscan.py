@@ -114,19 +114,19 @@ class Entry:
         }
 
 
-def entries(quick=False):
-    """All graphs that can be had, as names of workloads."""
+def entries(quick=False, every=1):
+    """All graphs that can be had, as names of workloads; of series each `every`-th."""
     tables, made = {"whole": 1, "alone": 2}, []
 
     def add(series, size, name, figures):
         made.append(Entry(name, tables, series, size, dict(zip(PARTS, figures))))
 
-    for vertices in QUICK_VERTICES if quick else BY_VERTICES:
+    for vertices in QUICK_VERTICES if quick else list(BY_VERTICES)[::every]:
         rmat, ssca2, rmat_alone, ssca2_alone = BY_VERTICES[vertices]
         scale = vertices.bit_length() - 1
         add("R-MAT, vertices", vertices, f"rmat{scale}u-3", (rmat, rmat_alone))
         add("SSCA#2, vertices", vertices, f"ssca{scale}-7", (ssca2, ssca2_alone))
-    for degree in QUICK_DEGREES if quick else BY_DEGREE:
+    for degree in QUICK_DEGREES if quick else list(BY_DEGREE)[::every]:
         rmat, ssca2, rmat_alone, ssca2_alone = BY_DEGREE[degree]
         scale = QUICK_SCALE if quick else 15
         add("R-MAT, degree", degree, f"rmat{scale}u-{degree // 2}", (rmat, rmat_alone))

@@ -162,17 +162,25 @@ def of_a_side(row, contest):
 
 
 def claims(found):
-    """What the papers claim: {about: (sentence, whether it holds, or of which methods)}."""
+    """What the papers claim: {about: [(sentence, whether it holds, or of which methods), ...]}."""
     made = {}
     for row in found:
         if row["table"] == "WolfPath":
-            made[row["about"]] = row["claim"], row["holds"]
+            about = row["about"]
         elif row["table"] == "claim":
             about = row.get("about") or f"GPUSCAN's table {row['of_table']}"
-            made[about] = row["claim"], row["holds"]
         elif row["table"] in ("Kim says", "Reddy says"):
-            made[row["claim"].partition(" Here")[0]] = row["claim"], row["holds"]
+            about = row["claim"].partition(" Here")[0]
+        else:
+            continue
+        made.setdefault(about, []).append((row["claim"], row["holds"]))
     return made
+
+
+def in_short(said):
+    """Whether a claim holds, of its sentences from all runs."""
+    verdicts = list(dict.fromkeys(verdict(holds) for _, holds in said))
+    return verdicts[0] if len(verdicts) == 1 else "holds in part"
 
 
 def verdict(holds):
@@ -216,7 +224,7 @@ def summary(found):
     said = claims(found)
     if said:
         parts += ["## What the papers claim"]
-        parts += ["\n".join(f"- {sentence}" for sentence, _ in said.values())]
+        parts += ["\n".join(f"- {sentence}" for each in said.values() for sentence, _ in each)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -298,8 +306,8 @@ def section(found):
         parts.append(f"![{name}](pipelines/benchmarks/results/performance-{name}.png)")
     judged = {}
     for name, rows in by_machine(found).items():
-        for about, (_, holds) in claims(rows).items():
-            judged.setdefault(about, {})[name] = verdict(holds)
+        for about, said in claims(rows).items():
+            judged.setdefault(about, {})[name] = in_short(said)
     if judged:
         names = sorted({name for verdicts in judged.values() for name in verdicts})
         lines = [["claim of", *names]]

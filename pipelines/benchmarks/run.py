@@ -79,6 +79,7 @@ COMMANDS = {
     "scan": Command(
         {"similarity": "similarity", "scan": "scan", "queries": "queries", "gpuscan": "papers"},
         {"cpu": ("rmat16u", "grid1000"), "gpu": ("rmat22u", "grid1400")},
+        options={"cpu": ("--few",), "gpu": ("--few",)},
     ),
     "build": Command({"build": None}, {"cpu": ("rmat18",), "gpu": ("rmat22", "grid1400")}),
     "kim": Command(

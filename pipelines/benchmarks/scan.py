@@ -29,6 +29,7 @@ TASKS = ("similarity", "scan", "queries", "papers")
 CPU_GRAPHS = ("rmat16u", "grid1000", *FILES)
 GPU_GRAPHS = ("rmat22u", "grid1400", "NY", "cnr-2000", "ego-Facebook")
 QUICK_GRAPHS = ("rmat8u", "grid16")
+THIRD = 3
 EPSILONS = tuple(tenths / 10 for tenths in range(2, 10))
 MUS = tuple(range(2, 11))
 FEW_EPSILONS, FEW_MUS = (0.2, 0.5, 0.9), (2, 5)
@@ -130,10 +131,10 @@ def queries(case, epsilons, mus, effort, clock):
     return row
 
 
-def papers(session, quick, effort, step=lambda text: None):
+def papers(session, entries, effort, step=lambda text: None):
     """GPUSCAN's tables 1 to 5, and a sentence on each: records of the session."""
     rows = []
-    for entry in gpuscan.entries(quick):
+    for entry in entries:
         failed = {}
         work = partial(of_paper, entry, session, effort, step)
         found = command.attempted(failed, work) or []
@@ -193,16 +194,22 @@ def records_of(task, case, contenders, pairs, effort, session, step):
     return similarities(case, taking, effort, session.clock, step)
 
 
+def extend(parser):
+    command.only(TASKS)(parser)
+    parser.add_argument("--few", action="store_true", help="every third graph of GPUSCAN's series")
+
+
 def main(arguments=None):
     description = "Time structural similarity and SCAN, beside other libraries."
     graphs = CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS
-    found = command.options(description, arguments, graphs, command.only(TASKS))
+    found = command.options(description, arguments, graphs, extend)
+    entries = gpuscan.entries(found.quick, THIRD if found.few else 1)
     session = command.Session("scan", found, seed=SEED, epsilon=EPSILON, mu=MU)
     clock, pause = session.clock, found.effort.build
     effort = dataclasses.replace(found.effort, build=pause / 3)
     pairs = (FEW_EPSILONS, FEW_MUS) if found.quick else (EPSILONS, MUS)
     contenders = session.wanted(ours() + session.peers(cpu_peers, "gpu_counters"))
-    steps = len(found.names) * 20 + len(gpuscan.entries(found.quick)) * 8 + 1
+    steps = len(found.names) * 20 + len(entries) * 8 + 1
     names = found.names if set(found.only) - {"papers"} else ()
     with command.progress("SCAN", steps) as step:
         step("warming up")
@@ -228,7 +235,7 @@ def main(arguments=None):
             short = dataclasses.replace(
                 effort, rounds=min(3, effort.rounds), build=effort.build / 3
             )
-            papers(session, found.quick, short, step)
+            papers(session, entries, short, step)
     return session.finish()
 
 
