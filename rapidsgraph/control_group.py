@@ -24,7 +24,7 @@ def memory():
     for folder, names in _groups():
         with contextlib.suppress(OSError, ValueError):  # no group, or "max" in it
             limit, used = (int((folder / name).read_text()) for name in names[:2])
-            if limit < NO_LIMIT:
+            if 0 <= limit < NO_LIMIT:  # the first version also knows -1
                 limits.append((limit, max(limit - used + _given_back(folder, names[2]), 0)))
     if not limits:
         return None
@@ -40,11 +40,13 @@ def _groups():
     yield MOUNT, SECOND
     yield MOUNT / "memory", FIRST
     try:
-        lines = MEMBERSHIP.read_text().splitlines()
+        lines = MEMBERSHIP.read_text(errors="surrogateescape").splitlines()
     except OSError:
         return
     for line in lines:
-        _, controllers, path = line.split(":", 2)
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if not path:
+            continue
         if controllers == "":
             folder, names = MOUNT, SECOND
         elif "memory" in controllers.split(","):
@@ -58,7 +60,7 @@ def _groups():
 
 def _given_back(folder, name):
     """Bytes of file copies that the kernel drops first."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, IndexError):
         for line in (folder / "memory.stat").read_text().splitlines():
             if line.startswith(f"{name} "):
                 return int(line.split()[1])

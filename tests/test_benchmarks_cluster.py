@@ -19,8 +19,9 @@ class Quick(cluster.Run):
 
     def __init__(self, folder):
         found = type(
-            "Found", (), dict(output=None, on_gpu=False, patience=0, data=None, quick=True)
-        )
+            "Found", (), dict(output=None, on_gpu=False, patience=0, data=None, quick=True,
+                             libraries=None, fetch=False),
+        )  # fmt: skip
         super().__init__(cluster.Alone("cluster", found), "quick", folder, None)
 
     def frame(self, rows):

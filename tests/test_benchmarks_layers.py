@@ -504,7 +504,7 @@ def test_claims_are_judged_by_the_figures():
         "table 3": True,
         "table 5": True,
         "table 6": True,
-        "table 7": False,
+        "table 7": "in part",
         "figure 8": True,
         "figure 9": True,
         "figure 9, shared memory": True,
@@ -523,7 +523,8 @@ def test_claims_are_judged_by_the_figures():
     assert found["figure 9, shared memory"]["claim"].endswith(
         "g, in one launch: 2.4 ms with shared memory alone, 2.5 ms with neither: holds."
     )
-    assert "cuGraph 25 times as long: holds." in found["table 5"]["claim"]
+    text = "on the list of that root, cuGraph 25 times as long without one: holds."
+    assert text in found["table 5"]["claim"]
     assert "g: 1e+04 in 1 pass: holds." in found["table 6"]["claim"]
     assert (
         "in memory 100 to 100: holds; out of core 400 to 400: does not hold."

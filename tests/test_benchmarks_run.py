@@ -86,6 +86,7 @@ def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
         ("bfs/NY/SciPy/fast", "there is no benchmark 'bfs/NY/SciPy/fast'"),
         ("kim/NY", "'kim/NY' names a graph, and kim has graphs of its own"),
         ("layers/NY/SciPy", "names a library, and layers cannot leave any out"),
+        ("bfs/NY/Scipy", "'bfs/NY/Scipy' names no library; there are rapidsgraph, serial"),
     ],
 )
 def test_names_that_nobody_knows(name, message, capsys):
@@ -168,21 +169,63 @@ def test_a_command_that_fails_is_a_problem_and_the_next_one_runs(monkeypatch, tm
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_ctrl_c_ends_the_process_that_runs(monkeypatch, tmp_path):
-    stand_in(monkeypatch, "import time; time.sleep(60)")
+def test_ctrl_c_ends_the_process_that_runs_and_keeps_what_there_is(monkeypatch, tmp_path, capsys):
+    stand_in(monkeypatch, f"{WRITES}; import time; time.sleep(60)")
     started, honest = [], run.subprocess.Popen
 
     class Interrupted(honest):
         def wait(self, timeout=None):
             if not started:
                 started.append(self)
+                time.sleep(1)
                 raise KeyboardInterrupt
             return super().wait(timeout)
 
     monkeypatch.setattr(run.subprocess, "Popen", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run.main(["kim", "--device", "cpu"])
+    assert run.main(["kim", "reddy", "--device", "cpu", "--output", str(tmp_path)]) == 130
     assert started[0].returncode in (-signal.SIGINT, 1)
+    assert "problem: kim (kim): interrupted" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.glob("*.jsonl")] == ["kim-cpu-2core.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("bfs/nosuch", "failed: nothing was measured on nosuch"),
+        ("components/rmat6/igraph", "failed: igraph did nothing"),
+    ],
+)
+def test_what_was_named_and_is_not_there_is_a_failure(name, message, monkeypatch, capsys):
+    if "igraph" in name:  # as if it were not installed
+        monkeypatch.setattr(run.Group, "words", without_igraph)
+    assert run.main([name, "--device", "cpu", "--quick"]) == 1
+    said = capsys.readouterr().err
+    assert message in said and "left out: " in said
+
+
+def without_igraph(self, device, output, *_):
+    program = (
+        "import runpy, sys; sys.modules['igraph'] = None; sys.argv[0] = path = sys.argv.pop(1); "
+        "runpy.run_path(path, run_name='__main__')"
+    )
+    arguments = ["--device", device, "--output", str(output), "--quick", "--only", "components"]
+    arguments += ["--graphs", "rmat6", "--libraries", "rapidsgraph,igraph"]
+    return [sys.executable, "-c", program, str(run.FOLDER / "traversal.py"), *arguments]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--budget", "-5"], "--budget is -5; it must be a number of seconds above 0"),
+        (["--data", "/no/such/folder"], "there is no folder /no/such/folder"),
+        (["--output", __file__], "cannot be made a folder"),
+    ],
+)
+def test_options_that_cannot_be(options, message, capsys):
+    with pytest.raises(SystemExit) as end:
+        run.main(["kim", "--device", "cpu", *options])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
@@ -193,7 +236,7 @@ def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
         stand_in(monkeypatch, f"import sys; open(sys.argv[1], 'w').write({text!r})")
         assert run.main(["pagerank", "--device", "cpu"]) == status
         printed = capsys.readouterr()
-        [wrong] = [line for line in printed.err.splitlines() if "problem" in line]
+        [wrong] = [line for line in printed.err.splitlines() if "problem: " in line]
         who = "igraph PRPACK: wrong: 7 away" if not status else "rapidsgraph auto: wrong: 3 away"
         assert wrong == f"problem: pagerank NY {who}"
         assert ("| 0.5 | NetworKit | 1 | 2 |" in printed.out) is (status == 0)
@@ -236,6 +279,8 @@ def test_only_runs_that_compare_libraries_are_compared():
 
 def test_machines_have_names():
     assert performance.label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
+    assert performance.label({"gpu": "NVIDIA GeForce RTX 4090", "cores": 16}) == "gpu-4090"
+    assert performance.label({"gpu": "Tesla V100-SXM2-16GB", "cores": 16}) == "gpu-v100sxm216gb"
     assert performance.label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
     assert performance.label({"cores": 2}) == "cpu-2core"
 
@@ -243,17 +288,18 @@ def test_machines_have_names():
 def test_the_section_says_where_we_are_behind_and_what_claims_hold():
     slower = [ranked("rapidsgraph", "auto", 2, 1), ranked("SciPy", "CSR loop", 1, 0.5)]
     slower = [row | {"graph": "NY", "precision": "single"} for row in slower]
-    claim = {"table": "claim", "of_table": 2, "claim": "It says so."}
+    claim = {"table": "claim", "of_table": 2, "claim": "It says so. Here it is."}
     found = [*FOUND, *slower, claim | {"holds": {"auto": True, "gpuscan": False}}]
     text = performance.section(found)
     assert "### On 2 cores (Some CPU)" in text
-    assert "Of 2 comparisons in the records, ours is faster in 1." in text
+    assert "Of 2 comparisons in the records, of which the table has those on NY, ours" in text
+    assert "ours is faster in 1." in text
     assert "slower in PageRank, an iteration, single of NY (SciPy, 0.5)." in text
     assert "| 2 | SciPy | 1 | **0.5** |" in text
-    assert "| GPUSCAN's table 2 | holds by auto, does not hold by gpuscan |" in text
+    assert "| GPUSCAN's table 2: It says so. | holds by auto, does not hold by gpuscan |" in text
     all_hold = claim | {"holds": {"auto": True, "gpuscan": True}}
-    assert "| GPUSCAN's table 2 | holds in part |" in performance.section([*found, all_hold])
-    assert "| GPUSCAN's table 2 | holds |" in performance.section([*FOUND, *slower, all_hold])
+    assert "table 2: It says so. | holds in part |" in performance.section([*found, all_hold])
+    assert "table 2: It says so. | holds |" in performance.section([*FOUND, *slower, all_hold])
 
 
 def test_a_section_takes_the_place_of_the_last_one():
@@ -266,6 +312,15 @@ def test_a_section_takes_the_place_of_the_last_one():
 
 def test_readme_says_what_the_records_say():
     assert performance.main(["--check"]) == 0
+
+
+def test_every_table_is_made_of_its_records():
+    compared = 0
+    for path in records.RESULTS.glob("*.md"):
+        found = records.read(path.with_suffix(".jsonl"))
+        assert path.read_text() == tables.markdown(found, path.with_suffix(".jsonl").name), path
+        compared += 1
+    assert compared > 20 and compared == len(list(records.RESULTS.glob("*.jsonl")))
 
 
 def test_pictures_are_made_of_records_alone(tmp_path):

@@ -137,13 +137,13 @@ def test_of_gpus(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)
     cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
     monkeypatch.setattr(device, "import_cupy", lambda: cupy)
-    free = iter([None, 1001, 5000])
+    free = iter([None, 1001, 5 << 30])
     monkeypatch.setattr(local, "_free_bytes", lambda gpus: next(free))
     local._of_gpus(None, None)(protocol="ucx")
     local._of_gpus(1, 1000)(protocol=None)
     local._of_gpus(2, None)(protocol=None)
     assert [one["n_workers"] for one in calls] == [2, 1, 2]
-    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768, 2304]
+    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768, 5 << 29]
     assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768, None]
     assert [one["protocol"] for one in calls] == ["ucx", None, None]
     for one in calls:
@@ -157,6 +157,8 @@ def test_of_gpus(monkeypatch):
     monkeypatch.setattr(local, "_free_bytes", lambda gpus: 700)
     with pytest.raises(GraphError, match="memory_limit is 768 bytes a GPU.* 700 are free"):
         local._of_gpus(1, 1000)
+    with pytest.raises(GraphError, match="of a GPU 700 bytes are free"):
+        local._of_gpus(1, None)
 
 
 @pytest.mark.parametrize(

@@ -464,7 +464,9 @@ def test_another_store_at_the_path(client, copied):
     check_same("bfs", *opened(copied, client))
 
 
-@pytest.mark.parametrize("given_", [1, "tcp://localhost:1", object()], ids=["number", "address", "object"])
+@pytest.mark.parametrize(
+    "given_", [1, "tcp://localhost:1", object()], ids=["number", "address", "object"]
+)
 def test_what_is_no_client(saved, given_):
     with pytest.raises(rg.GraphError, match="it must be a distributed.Client"):
         LayeredEdgeList.open(saved, client=given_)

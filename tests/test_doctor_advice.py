@@ -10,8 +10,7 @@ import pytest
 from test_doctor import DRIVER, GPU, NO_TRACES
 
 from rapidsgraph import doctor
-from rapidsgraph.distributed import local
-from rapidsgraph.doctor.advice import CAPABILITIES, DRIVERS, POOL, advice
+from rapidsgraph.doctor.advice import CAPABILITIES, DRIVERS, advice
 
 GIB = 1 << 30
 NO_CUPY = "CuPy cannot be imported (No module named 'cupy')"
@@ -177,17 +176,14 @@ def test_a_missing_compiler():
     )
 
 
-def test_a_pool_that_does_not_fit():
-    """With less than half of a GPU free, the pool of `rg.cluster` cannot be made."""
-    assert POOL == local.POOL
+def test_a_gpu_of_which_others_hold_the_most():
     half = GPU | {"memory_free": 40 * GIB}
     less = GPU | {"memory_free": 10 * GIB}
     unknown = GPU | {"memory_free": None}
     sentence = advised(problem=None, gpus=[GPU, half, less, unknown])
     assert sentence == (
-        "GPU 2 has 10.0 of 80.0 GiB free, and a pool of half the memory, as rg.cluster() makes "
-        "it, does not fit. End the processes that nvidia-smi lists, choose another GPU by "
-        'CUDA_VISIBLE_DEVICES, or make a smaller pool: rg.cluster(memory_limit="9663MB")'
+        "GPU 2 has 10.0 of 80.0 GiB free, which graphs and pools must fit into. For more end the "
+        "processes that nvidia-smi lists, or choose another GPU by CUDA_VISIBLE_DEVICES"
     )
 
 

@@ -31,6 +31,7 @@ class Contender:
     """What all of them share."""
 
     library, note, counts, most = "", "", True, 1000
+    makes_ranks = True  # of each count of iterations
     most_arcs, made_of = None, ""  # larger graphs are left out, for they are made of these
 
     def __init__(self, implementation, precision="double"):
@@ -138,6 +139,8 @@ class Matrix(Contender):
 
 class Product(Matrix):
     """The bare product of that matrix and a vector, which alone makes no PageRank."""
+
+    makes_ranks = False
 
     def __init__(self, *arguments):
         super().__init__(*arguments)

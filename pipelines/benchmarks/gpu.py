@@ -72,6 +72,7 @@ class CuGraph(Contender):
     """pylibcugraph.pagerank; `most` is low, since ranks that stand still would end a run early."""
 
     library, most = "cuGraph", 10
+    makes_ranks = False  # its solutions are checked, not what few iterations give
 
     def __init__(self, pylibcugraph, precision="single", renumber=True, weighted=True):
         super().__init__("renumbered" if renumber else "not renumbered", precision)

@@ -23,6 +23,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 from pipelines.benchmarks import performance, records, tables
+from pipelines.benchmarks.command import LIBRARIES
+from pipelines.benchmarks.workloads import FILES, FOLDERS
 
 FOLDER = Path(__file__).parent
 BUDGET = {"cpu": 600.0, "gpu": 540.0}  # seconds of the short set
@@ -157,6 +159,8 @@ def groups(names, device, full=False, quick=False):
             raise ValueError(f"{name!r} names a graph, and {task} has graphs of its own")
         if library and command not in WITH_LIBRARIES:
             raise ValueError(f"{name!r} names a library, and {task} cannot leave any out")
+        if library and library not in LIBRARIES:
+            raise ValueError(f"{name!r} names no library; there are {', '.join(LIBRARIES)}")
         wanted.setdefault((command, graph, library), []).append(task)
     found = []
     for (command, graph, library), tasks in wanted.items():
@@ -215,8 +219,17 @@ def listing(device):
         for task in command.tasks:
             about = f"  by {', '.join(libraries)}" if libraries else ""
             about += "" if command.default else "  (only if named)"
-            lines += [f"{task}/{graph}{about}" for graph in graphs] or [f"{task}{about}"]
+            lines += [f"{task}/{graph}{about}{is_missing(graph)}" for graph in graphs] or [
+                f"{task}{about}"
+            ]
     return lines + [f"missing: {note}" for note in dict.fromkeys(notes)]
+
+
+def is_missing(graph):
+    """What is said of a graph whose file is not here."""
+    if graph not in FILES or any((folder / FILES[graph][0]).exists() for folder in FOLDERS):
+        return ""
+    return "  (its file is not here: --data, or --fetch of the command)"
 
 
 def wrong_answers(rows):
@@ -226,6 +239,15 @@ def wrong_answers(rows):
             about = [row.get(key) for key in ("table", "graph", "library", "implementation")]
             line = f"{' '.join(str(one) for one in about if one)}: {row['check']}"
             yield line, row.get("library", "rapidsgraph") == "rapidsgraph"
+
+
+def missing_of(rows, group):
+    """What was asked for by its name, and has no record."""
+    graph = group.graphs[0] if len(group.graphs) == 1 else None
+    if graph and all(row.get("graph") != graph or row["table"] == "graph" for row in rows):
+        yield f"failed: nothing was measured on {graph}"
+    elif group.libraries and all(row.get("library") != group.libraries[1] for row in rows):
+        yield f"failed: {group.libraries[1]} did nothing"
 
 
 def arguments_of(given):
@@ -246,6 +268,15 @@ def arguments_of(given):
     if found.device == "gpu" and problem:
         parser.error(f"--device gpu: {problem}")
     found.device = "cpu" if found.device == "cpu" or problem else "gpu"
+    if found.budget is not None and not found.budget > 0:
+        parser.error(f"--budget is {found.budget:g}; it must be a number of seconds above 0")
+    if found.data is not None and not found.data.is_dir():
+        parser.error(f"--data: there is no folder {found.data}")
+    if found.output is not None:
+        try:
+            found.output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--output: {found.output} cannot be made a folder: {error}")
     try:
         found.groups = groups(found.names, found.device, found.full, found.quick)
     except ValueError as error:
@@ -262,7 +293,7 @@ def main(arguments=None):
     began, problems, made = time.monotonic(), [], {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = found.output or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
+        interrupted = False
         for number, group in enumerate(found.groups):
             what = f"{group.command} ({', '.join(group.tasks)})"
             left = budget - (time.monotonic() - began)
@@ -270,18 +301,23 @@ def main(arguments=None):
                 problems.append(f"{what}: left out, the time was up")
                 continue
             print(f"{number + 1} of {len(found.groups)}: {what}", file=sys.stderr, flush=True)
-            draft = Path(temporary) / f"{number}.jsonl"
-            start = time.monotonic()
+            draft, start = Path(temporary) / f"{number}.jsonl", time.monotonic()
             words = group.words(found.device, draft, found.quick, found.data, found.full)
-            wrong = run(words, draft, min(left, 10**6))
+            try:
+                wrong = run(words, draft, min(left, 10**6))
+            except KeyboardInterrupt:
+                wrong, interrupted = "interrupted", True
             print(f"   {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
             if wrong:
                 problems.append(f"{what}: {wrong}")
             if draft.exists():
-                made.setdefault(group.command, []).extend(records.read(draft))
-        for command, rows in made.items():
-            label = performance.label(rows[0]["machine"])
-            records.write(folder / f"{command}-{label}.jsonl", rows)
+                rows = records.read(draft)
+                problems += [f"{what}: {text}" for text in missing_of(rows, group) if not wrong]
+                made.setdefault(group.command, []).extend(rows)
+                label = performance.label(rows[0]["machine"])
+                records.write(folder / f"{group.command}-{label}.jsonl", made[group.command])
+            if interrupted:
+                break
         everything = [row for rows in made.values() for row in rows]
         if found.tables:
             for command, rows in made.items():
@@ -290,9 +326,15 @@ def main(arguments=None):
         if found.output:
             performance.draw(everything, folder)
     wrong = list(wrong_answers(everything))
+    if found.quick:
+        print("--quick: the graphs are tiny, and these are no figures to go by", file=sys.stderr)
+    for note in dict.fromkeys(row["note"] for row in everything if row["table"] == "note"):
+        print(f"left out: {note}", file=sys.stderr)
     for line in [*problems, *(line for line, _ in wrong)]:
         print(f"problem: {line}", file=sys.stderr)
     print(f"{time.monotonic() - began:.0f} s in all", file=sys.stderr)
+    if interrupted:
+        return 130
     failed = any(is_ours for _, is_ours in wrong) or any("failed" in line for line in problems)
     return 1 if failed else 0
 

@@ -21,6 +21,7 @@ from ..inputs import check_count, checked_bytes
 CORES = 8  # of a process: more processes have more to tell each other
 POOL = 0.5  # of a GPU's free memory that its pool starts with; it grows
 LEAST = 300 * 10**6  # bytes of a worker's process
+LEAST_ON_GPU = 2**30  # bytes: CUDA itself takes half of that
 CONNECTING = 30  # seconds for a client
 SETTINGS = {  # of Dask, as long as a cluster is open
     # Dask looks so long after a death whether the worker is back, and else gives it up: it may look
@@ -187,6 +188,11 @@ def _of_gpus(workers, limit):
     if limit == 0:
         raise GraphError("memory_limit must be 256 bytes or more on a GPU")
     free = _free_bytes(workers)
+    if limit is None and free is not None and free < LEAST_ON_GPU:
+        raise GraphError(
+            f"of a GPU {free:,} bytes are free, which is too little for a worker; end what holds "
+            "the rest (nvidia-smi lists it)"
+        )
     if limit is not None and free is not None and limit > free:
         raise GraphError(
             f"memory_limit is {limit:,} bytes a GPU, and of one of them {free:,} are free; give "

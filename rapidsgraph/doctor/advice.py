@@ -5,7 +5,6 @@ from .containers import how_to_start
 GIB = 1 << 30
 DRIVERS = {12: 535, 13: 580}  # CUDA: the driver that RAPIDS needs for it
 CAPABILITIES = {12: 7.0, 13: 7.5}
-POOL = 0.5  # of a GPU's memory, with which the pool of a worker of rg.cluster() starts
 LEAST = 0.5 * GIB  # what CUDA itself takes of a GPU, and then some
 EXTRA_OF = {"dask": "dask", "distributed": "dask", "matplotlib": "plot"}
 
@@ -146,13 +145,11 @@ def _full(found):
 
 
 def _room(found):
-    """GPUs whose pools would not fit beside what other processes hold."""
-    for place, gpu in _with_less(found, lambda total: POOL * total):
-        rest = int(0.9 * gpu["memory_free"] / 1e6)
+    """GPUs of which other processes hold more than half."""
+    for place, gpu in _with_less(found, lambda total: total / 2):
         yield (
-            f"{_used(place, gpu)}, and a pool of half the memory, as rg.cluster() makes it, does "
-            "not fit. End the processes that nvidia-smi lists, choose another GPU by "
-            f'CUDA_VISIBLE_DEVICES, or make a smaller pool: rg.cluster(memory_limit="{rest}MB")'
+            f"{_used(place, gpu)}, which graphs and pools must fit into. For more end the "
+            "processes that nvidia-smi lists, or choose another GPU by CUDA_VISIBLE_DEVICES"
         )
 
 
