@@ -277,3 +277,28 @@ def test_more_workers_than_gpus():
     message = "workers is 1000; it can be up to"
     with pytest.raises(GraphError, match=message), local.cluster("gpu", workers=1000):
         raise AssertionError("a cluster started")
+
+
+def test_what_is_free_on_gpus(monkeypatch):
+    """Of the first ones, in the order in which they may be seen; None where nobody says."""
+    asked, nvml = [], types.ModuleType("pynvml")
+    nvml.nvmlDeviceGetMemoryInfo = lambda handle: types.SimpleNamespace(free=100 - handle)
+    module, utils = types.ModuleType("dask_cuda"), types.ModuleType("dask_cuda.utils")
+    utils.cuda_visible_devices = lambda first: "7,5,3"
+    utils.nvml_device_index = lambda place, visible: int(visible.split(",")[place])
+    utils.get_gpu_handle = lambda index: asked.append(index) or index
+    module.utils = utils
+    for name, value in (("pynvml", nvml), ("dask_cuda", module), ("dask_cuda.utils", utils)):
+        monkeypatch.setitem(sys.modules, name, value)
+    assert local._free_bytes(2) == 93
+    assert asked == [7, 5]
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert local._free_bytes(2) is None
+
+
+@pytest.mark.gpu
+def test_a_gpu_has_some_memory_free():
+    pytest.importorskip("dask_cuda")
+    import cupy
+
+    assert 0 < local._free_bytes(1) <= cupy.cuda.runtime.memGetInfo()[1]

@@ -224,16 +224,16 @@ def _free_bytes(gpus):
 
     NVML says so; CUDA would have this process hold a context on each of them.
     """
-    import pynvml
-    from dask_cuda import utils
-
-    visible = utils.cuda_visible_devices(0)
     try:
+        import pynvml
+        from dask_cuda import utils
+
+        visible = utils.cuda_visible_devices(0)
         handles = [
             utils.get_gpu_handle(utils.nvml_device_index(place, visible)) for place in range(gpus)
         ]
         return min(pynvml.nvmlDeviceGetMemoryInfo(handle).free for handle in handles)
-    except pynvml.NVMLError:  # of GPUs that share the machine's memory
+    except Exception:  # GPUs that share the machine's memory, and other releases of these two
         return None
 
 
