@@ -165,8 +165,8 @@ def test_networkx_takes_small_graphs_alone(monkeypatch):
     assert contenders.taking(peers, workload, notes) == peers[1:]
     arcs = workload.arcs[0].size
     assert notes == [
-        f"rmat6: NetworkX is left out, the graph has {arcs} arcs, more than 10; it is built from "
-        "Python dicts"
+        f"rmat6: NetworkX's pagerank is left out, the graph has {arcs} arcs, more than 10; it is "
+        "built from Python dicts"
     ]
     found = pagerank.main(["--device", "cpu", "--quick", "--graphs", "rmat6"])
     assert "NetworkX" not in {row.get("library") for row in found}

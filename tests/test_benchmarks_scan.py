@@ -219,7 +219,7 @@ def test_graphs_that_would_take_long_are_named(monkeypatch):
     case, notes = Case(load(TINY)), []
     serial = Serial("whole")
     serial.most_steps = {"cpu": 10}
-    assert scan.chosen([serial, Serial("alone")], case, notes)[0].task == "alone"
+    assert scan.taking([serial, Serial("alone")], case, notes)[0].task == "alone"
     assert notes == [
         f"{TINY}: serial's algorithm 1 is left out, the sum of its squared degrees is "
         f"{case.steps:,}, more than 10"

@@ -256,7 +256,8 @@ def taking(contenders, workload, notes):
     taken = []
     for one in contenders:
         if why := one.reason_against(workload):
-            notes.append(f"{workload.name}: {one.library} is left out, {why}")
+            who = f"{workload.name}: {one.library}'s {one.implementation}"
+            notes.append(f"{who} is left out, {why}")
         else:
             taken.append(one)
     return taken

@@ -23,6 +23,7 @@ import rapidsgraph as rg
 from pipelines.benchmarks import command, floors, gpuscan, timing
 from pipelines.benchmarks.cases import EPSILON, MU, Case, same
 from pipelines.benchmarks.clusterers import Ours, cpu_peers, ours, racers
+from pipelines.benchmarks.contenders import taking
 from pipelines.benchmarks.workloads import FILES, SEED, load
 
 TASKS = ("similarity", "scan", "queries", "papers")
@@ -80,8 +81,8 @@ def clusterings(case, session, effort, step=lambda text: None):
     """Records of SCAN with similarities and without, with how many times as fast as serial."""
     rows, clock, (_, facts, how) = [], session.clock, case.clustering
     for contenders in racers():
-        taking = chosen(session.wanted(contenders), case, session.notes)
-        found, times = measure(case, taking, effort, clock, "scan", step)
+        chosen = taking(session.wanted(contenders), case, session.notes)
+        found, times = measure(case, chosen, effort, clock, "scan", step)
         by_library = {one.library: taken for one, taken in times.items()}
         for one, taken in times.items():
             found[one] |= facts | {"verified": how}
@@ -173,25 +174,14 @@ def is_ours(one, method):
     return isinstance(one, Ours) and one.implementation == method
 
 
-def chosen(contenders, case, notes):
-    """Those that take the graph; notes say who does not, and why."""
-    taken = []
-    for one in contenders:
-        if why := one.reason_against(case):
-            notes.append(f"{case.name}: {one.library}'s {one.implementation} is left out, {why}")
-        else:
-            taken.append(one)
-    return taken
-
-
 def records_of(task, case, contenders, pairs, effort, session, step):
     """Records of one task on one graph."""
     if task == "queries":
         return [queries(case, *pairs, effort, session.clock)]
     if task == "scan":
         return clusterings(case, session, effort, step)
-    taking = chosen(contenders, case, session.notes)
-    return similarities(case, taking, effort, session.clock, step)
+    chosen = taking(contenders, case, session.notes)
+    return similarities(case, chosen, effort, session.clock, step)
 
 
 def extend(parser):
