@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pipelines.benchmarks import performance, records, run, tables
+from pipelines.benchmarks import comparisons, performance, records, run, selection, tables
 
 START = {
     "table": "run", "benchmark": "pagerank", "date": "2026-01-01 00:00 UTC", "commit": "abc",
@@ -47,8 +47,8 @@ FOUND = [
 
 
 def test_a_name_is_a_task_a_graph_and_a_library():
-    [group] = run.groups(["bfs/rmat18/SciPy"], "cpu")
-    assert group == run.Group("traversal", ("bfs",), ("rmat18",), ("rapidsgraph", "SciPy"))
+    [group] = selection.groups(["bfs/rmat18/SciPy"], "cpu")
+    assert group == selection.Group("traversal", ("bfs",), ("rmat18",), ("rapidsgraph", "SciPy"))
     words = group.words("cpu", "out.jsonl", data="graphs")
     assert words[0] == sys.executable and words[1].endswith("benchmarks/traversal.py")
     assert words[2:] == [
@@ -58,25 +58,27 @@ def test_a_name_is_a_task_a_graph_and_a_library():
 
 
 def test_tasks_of_a_command_share_a_process():
-    found = run.groups(["similarity/NY", "bfs", "sssp", "components/*", "gpuscan"], "gpu")
-    short = run.COMMANDS["traversal"].short["gpu"]
+    found = selection.groups(["similarity/NY", "bfs", "sssp", "components/*", "gpuscan"], "gpu")
+    short = selection.COMMANDS["traversal"].short["gpu"]
     assert [(one.command, one.tasks, one.graphs) for one in found] == [
         ("traversal", ("bfs", "sssp", "components"), short),
         ("scan", ("similarity",), ("NY",)),
-        ("scan", ("gpuscan",), run.COMMANDS["scan"].short["gpu"]),
+        ("scan", ("gpuscan",), selection.COMMANDS["scan"].short["gpu"]),
     ]
     assert "--only" not in found[0].words("gpu", "a")
     assert found[2].words("gpu", "a")[6:8] == ["--only", "papers"]
-    [scaling] = run.groups(["scaling"], "cpu")
+    [scaling] = selection.groups(["scaling"], "cpu")
     assert scaling.words("cpu", "a")[-2:] == ["--budget", "45"]
     assert "--budget" not in scaling.words("cpu", "a", full=True)
 
 
 def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
-    found = run.groups([], "cpu")
-    assert [one.command for one in found] == [name for name in run.COMMANDS if name != "cluster"]
-    assert all(one.graphs == () for one in run.groups([], "cpu", full=True))
-    assert run.groups(["dask"], "cpu")[0].command == "cluster"
+    found = selection.groups([], "cpu")
+    assert [one.command for one in found] == [
+        name for name in selection.COMMANDS if name != "cluster"
+    ]
+    assert all(one.graphs == () for one in selection.groups([], "cpu", full=True))
+    assert selection.groups(["dask"], "cpu")[0].command == "cluster"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
 )
 def test_names_that_nobody_knows(name, message, capsys):
     with pytest.raises(ValueError, match=message):
-        run.groups([name], "cpu")
+        selection.groups([name], "cpu")
     with pytest.raises(SystemExit) as end:
         run.main([name, "--device", "cpu"])
     assert end.value.code == 2
@@ -99,8 +101,8 @@ def test_names_that_nobody_knows(name, message, capsys):
 
 
 def test_every_command_and_its_tasks_are_there():
-    for name, command in run.COMMANDS.items():
-        text = (run.FOLDER / f"{name}.py").read_text()
+    for name, command in selection.COMMANDS.items():
+        text = (selection.FOLDER / f"{name}.py").read_text()
         assert "def main(arguments=None)" in text
         for given in command.tasks.values():
             assert given is None or f'"{given}"' in text or name == "traversal"
@@ -121,7 +123,9 @@ def test_listing_names_graphs_libraries_and_who_is_missing(monkeypatch, capsys):
 def stand_in(monkeypatch, program):
     """Have every group run this program, which finds the path for its records in sys.argv[1]."""
     monkeypatch.setattr(
-        run.Group, "words", lambda self, device, output, *_: [sys.executable, "-c", program, output]
+        selection.Group,
+        "words",
+        lambda self, device, output, *_: [sys.executable, "-c", program, output],
     )
 
 
@@ -133,7 +137,7 @@ WRITES = (
 def test_what_a_time_limit_cuts_off_keeps_its_records(monkeypatch, tmp_path, capsys):
     stand_in(monkeypatch, f"{WRITES}; import time; time.sleep(60)")
     began = time.monotonic()
-    [group] = run.groups(["kim"], "cpu")
+    [group] = selection.groups(["kim"], "cpu")
     assert (
         run.run(group.words("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1.5)
         == "cut off after 2 s"
@@ -152,7 +156,7 @@ def test_a_process_that_does_not_listen_is_ended(monkeypatch, tmp_path):
     deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
     stand_in(monkeypatch, deaf)
     began = time.monotonic()
-    [group] = run.groups(["kim"], "cpu")
+    [group] = selection.groups(["kim"], "cpu")
     assert (
         run.run(group.words("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1)
         == "cut off after 1 s"
@@ -197,7 +201,7 @@ def test_ctrl_c_ends_the_process_that_runs_and_keeps_what_there_is(monkeypatch, 
 )
 def test_what_was_named_and_is_not_there_is_a_failure(name, message, monkeypatch, capsys):
     if "igraph" in name:  # as if it were not installed
-        monkeypatch.setattr(run.Group, "words", without_igraph)
+        monkeypatch.setattr(selection.Group, "words", without_igraph)
     assert run.main([name, "--device", "cpu", "--quick"]) == 1
     said = capsys.readouterr().err
     assert message in said and "left out: " in said
@@ -210,7 +214,7 @@ def without_igraph(self, device, output, *_):
     )
     arguments = ["--device", device, "--output", str(output), "--quick", "--only", "components"]
     arguments += ["--graphs", "rmat6", "--libraries", "rapidsgraph,igraph"]
-    return [sys.executable, "-c", program, str(run.FOLDER / "traversal.py"), *arguments]
+    return [sys.executable, "-c", program, str(selection.FOLDER / "traversal.py"), *arguments]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +265,7 @@ def test_a_real_run(tmp_path, capsys):
 
 
 def test_a_comparison_is_with_the_fastest_that_does_as_much_and_is_right():
-    [made] = performance.comparisons(FOUND)
+    [made] = comparisons.comparisons(FOUND)
     assert (made["task"], made["graph"], made["edges"]) == (
         "PageRank, an iteration, double", "NY", 730100,
     )  # fmt: skip
@@ -273,8 +277,8 @@ def test_a_comparison_is_with_the_fastest_that_does_as_much_and_is_right():
 
 
 def test_only_runs_that_compare_libraries_are_compared():
-    assert performance.comparisons([START | {"benchmark": "layers"}, *FOUND[1:]]) == []
-    assert performance.comparisons([*FOUND[:2], FOUND[4]]) == []  # without ours
+    assert comparisons.comparisons([START | {"benchmark": "layers"}, *FOUND[1:]]) == []
+    assert comparisons.comparisons([*FOUND[:2], FOUND[4]]) == []  # without ours
 
 
 def test_machines_have_names():
