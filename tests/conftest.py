@@ -5,6 +5,7 @@ import signal
 
 import hypothesis
 import naive
+import numba
 import numpy as np
 import pandas
 import pyarrow
@@ -18,6 +19,15 @@ hypothesis.settings.load_profile("repeatable")
 
 gpu = pytest.mark.gpu
 deselected = pytest.StashKey[int]()
+
+
+@pytest.fixture
+def one_thread():
+    """Threads wait for each other at every iteration, which takes long where cores are busy."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
 
 
 def pytest_configure():

@@ -6,7 +6,6 @@ import sys
 import types
 from functools import partial
 
-import numba
 import numpy as np
 import pytest
 
@@ -23,13 +22,7 @@ ROW = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads wait for each other at every iteration, which takes long where cores are busy."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Fake(Contender):

@@ -28,13 +28,7 @@ from pipelines.benchmarks.workloads import FILES, load
 CLOCK = timing.Clock()
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads wait for each other at every iteration, which takes long where cores are busy."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def write_graph(folder, name, source, destination):
