@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from test_benchmarks import TIME, one_thread  # noqa: F401
+from test_benchmarks import TIME
 
 import rapidsgraph as rg
 from pipelines.benchmarks import (
@@ -25,6 +25,8 @@ from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Missing, load, with_weights
 from rapidsgraph import device, streaming
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, notes=[], peers=lambda *names: [])
 TINY = "uniform6-8"

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from test_benchmarks import cugraph, fake_clock, one_thread  # noqa: F401
+from test_benchmarks import cugraph, fake_clock  # noqa: F401
 
 from pipelines.benchmarks import (
     build,
@@ -31,6 +31,8 @@ from pipelines.benchmarks.cases import Case
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Missing, Workload, load, with_weights
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 with_graphblas = pytest.mark.skipif(not find_spec("graphblas"), reason="needs python-graphblas")
 with_networkx = pytest.mark.skipif(not find_spec("networkx"), reason="needs networkx")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_benchmarks import TIME, cugraph, one_thread  # noqa: F401
+from test_benchmarks import TIME, cugraph  # noqa: F401
 
 import rapidsgraph as rg
 from pipelines.benchmarks import cases, clusterers, gpu, gpuscan, records, sanitizer, scan, tables
@@ -18,6 +18,8 @@ from pipelines.benchmarks.clusterers import PARTS, Clusterer, OurCounts, OurScan
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import load
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 TINY = "rmat6u"
 MODULES = {"NetworKit": "networkit", "SciPy": "scipy", "python-graphblas": "graphblas"}

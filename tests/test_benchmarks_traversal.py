@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_benchmarks import TIME, cugraph, one_thread  # noqa: F401
+from test_benchmarks import TIME, cugraph  # noqa: F401
 
 import rapidsgraph as rg
 from pipelines.benchmarks import gpu, records, tables, traversal
@@ -13,6 +13,8 @@ from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.searchers import TASKS, Ours, Searcher, cpu_peers, depths, ours
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Workload, load, with_weights
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Fake(Searcher):
