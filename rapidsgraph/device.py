@@ -152,6 +152,7 @@ def free_memory(xp):
 
     What an RMM or CuPy pool holds without using counts as free; RMM does not say how much of
     its pool is in use, so all of it counts, and a full pool is found out only by its own error.
+    A limit of RMM's counts, but the maximum of its pool, which it does not say either.
     """
     if xp is np:
         import psutil
@@ -160,10 +161,15 @@ def free_memory(xp):
         return free if limits is None else min(free, limits[1])
     free = xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
     rmm = sys.modules.get("rmm")
-    if rmm is not None:
-        resource = rmm.mr.get_current_device_resource()
-        free += resource.pool_size() if hasattr(resource, "pool_size") else 0
-    return free
+    if rmm is None:
+        return free
+    resource, limits = rmm.mr.get_current_device_resource(), []
+    while not hasattr(resource, "pool_size") and hasattr(resource, "get_upstream"):
+        if hasattr(resource, "get_allocation_limit"):
+            limits.append(resource.get_allocation_limit() - resource.get_allocated_bytes())
+        resource = resource.get_upstream()  # what counts or logs is wrapped around a pool
+    free += resource.pool_size() if hasattr(resource, "pool_size") else 0
+    return max(0, min([free, *limits]))
 
 
 # Kernels

@@ -288,7 +288,8 @@ def test_the_compiler_of_cuda(monkeypatch):
 def test_on_a_machine_with_a_gpu():
     found = json.loads(report("--json"))
     assert found["works"] == {"cpu": True, "gpu": True}
-    assert (found["problem"], found["advice"]) == (None, [])
+    advice = [line for line in found["advice"] if "GiB free" not in line]  # others may hold some
+    assert (found["problem"], advice) == (None, [])
     assert found["driver"]["problem"] is None
     assert found["driver"]["version"] is not None
     gpu = found["gpus"][0]

@@ -3,7 +3,9 @@
 import functools
 import gc
 import pickle
+import sys
 import tracemalloc
+import types
 
 import numpy as np
 import pandas
@@ -300,6 +302,71 @@ def test_free_memory_heeds_the_limit_of_a_container(monkeypatch):
     assert 10**6 < device.free_memory(np) < 1 << 60
     monkeypatch.setattr(control_group, "memory", lambda: None)
     assert 10**6 < device.free_memory(np) < 1 << 60
+
+
+class Resource:
+    """What RMM's memory resources say of themselves: a pool, or one around another."""
+
+    def __init__(self, pool=None, upstream=None, limit=None):
+        if pool is not None:
+            self.pool_size = lambda: pool
+        if upstream is not None:
+            self.get_upstream = lambda: upstream
+        if limit is not None:
+            self.get_allocation_limit = lambda: limit[0]
+            self.get_allocated_bytes = lambda: limit[1]
+
+
+@pytest.mark.parametrize(
+    ("resource", "expected"),
+    [
+        (None, 1030),
+        (Resource(), 1030),
+        (Resource(upstream=Resource()), 1030),
+        (Resource(pool=500, upstream=Resource()), 1530),
+        (Resource(upstream=Resource(upstream=Resource(pool=500, upstream=Resource()))), 1530),
+        (Resource(upstream=Resource(pool=500), limit=(900, 100)), 800),
+        (Resource(upstream=Resource(upstream=Resource(pool=500), limit=(90, 100))), 0),
+    ],
+)
+def test_free_memory_looks_through_what_is_around_a_pool(monkeypatch, resource, expected):
+    """1000 bytes are free on a GPU, and 30 in CuPy's pool."""
+    runtime = types.SimpleNamespace(memGetInfo=lambda: (1000, 5000))
+    pool = types.SimpleNamespace(free_bytes=lambda: 30)
+    cupy = types.SimpleNamespace(
+        cuda=types.SimpleNamespace(runtime=runtime), get_default_memory_pool=lambda: pool
+    )
+    mr = types.SimpleNamespace(get_current_device_resource=lambda: resource)
+    rmm = None if resource is None else types.SimpleNamespace(mr=mr)
+    monkeypatch.setitem(sys.modules, "rmm", rmm)
+    assert device.free_memory(cupy) == expected
+
+
+@pytest.mark.gpu
+def test_free_memory_with_rmm(monkeypatch):
+    """A pool counts, also below what RMM counts allocations with; a limit of RMM's is one."""
+    rmm = pytest.importorskip("rmm")
+    import cupy
+    from rmm import statistics
+
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (1000, 5000))
+    beside = 1000 + cupy.get_default_memory_pool().free_bytes()
+    before = rmm.mr.get_current_device_resource()
+    pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), 2**24, None)
+    try:
+        rmm.mr.set_current_device_resource(pool)
+        assert device.free_memory(cupy) == beside + 2**24
+        with statistics.statistics():
+            assert not hasattr(rmm.mr.get_current_device_resource(), "pool_size")
+            assert device.free_memory(cupy) == beside + 2**24
+        limited = rmm.mr.LimitingResourceAdaptor(pool, 2**20)
+        rmm.mr.set_current_device_resource(limited)
+        assert device.free_memory(cupy) == 2**20
+        taken = rmm.DeviceBuffer(size=2**16)
+        assert device.free_memory(cupy) == 2**20 - 2**16
+        del taken
+    finally:
+        rmm.mr.set_current_device_resource(before)
 
 
 @pytest.mark.gpu
