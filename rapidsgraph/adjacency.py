@@ -151,13 +151,11 @@ def _merge_parallel(lists, how):
 
 def _is_first(lists):
     """Whether an arc is the first of those from its row to its neighbor; there are arcs."""
-    xp, neighbors, offsets = device.array_module(lists.neighbors), lists.neighbors, lists.offsets
-    first = xp.empty(neighbors.size, bool)
-    first[0] = True
-    xp.not_equal(neighbors[1:], neighbors[:-1], out=first[1:])
-    starts = offsets[:-1]
-    first[starts[starts < offsets[1:]]] = True
-    return first
+    xp, neighbors = device.array_module(lists.neighbors), lists.neighbors
+    first = xp.empty(neighbors.size + 1, bool)  # the last offset is their number
+    xp.not_equal(neighbors[1:], neighbors[:-1], out=first[1:-1])
+    first[lists.offsets] = True
+    return first[:-1]
 
 
 def _kept_offsets(keep, offsets, xp):

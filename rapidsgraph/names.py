@@ -187,8 +187,7 @@ def _integer_type(values):
 
 def _name_numbers(arrays, ranges, dtype, xp):
     filled = [values for values in arrays if values.size]
-    low = min((int(values.min()) for values in filled), default=0)
-    high = max((int(values.max()) for values in filled), default=-1)
+    low, high = _limits(filled, xp) if filled else (0, -1)
     rows = sum(values.size for values in arrays)
     if ranges:
         end = len(ranges[0])
@@ -218,6 +217,16 @@ def _name_numbers(arrays, ranges, dtype, xp):
         )
         ids.append(place)
     return xp.flatnonzero(present) + low, dtype, count, ids
+
+
+def _limits(arrays, xp):
+    """The smallest and the largest number of arrays of one type; they come in one transfer."""
+    ends = xp.empty((2, len(arrays)), arrays[0].dtype)
+    for place, values in enumerate(arrays):
+        values.min(out=ends[0, place, ...])
+        values.max(out=ends[1, place, ...])
+    lows, highs = ends.tolist()
+    return min(lows), max(highs)
 
 
 def _narrow(values, xp):

@@ -42,8 +42,7 @@ def sort_pairs(pairs, bound, *, with_order=False, minor_sorted=False):
 
 def _sort_on_gpu(pairs, bound, _):
     cupy = device.array_module(pairs[0])
-    keys = pairs.pop(0).astype(cupy.int64)
-    keys <<= 32
+    keys = cupy.left_shift(pairs.pop(0), 32, dtype=cupy.int64)
     keys |= pairs.pop()
     keys.sort()
     return _offsets_of_sorted(keys, bound, cupy), keys.view(cupy.int32)[::2].copy(), None
@@ -67,8 +66,7 @@ def _order_on_gpu(pairs, bound, minor_sorted):
 
 def _positions_by(key, bound, cupy):
     """The stable order by `key`, as uint32, and offsets by key."""
-    keys = key.astype(cupy.int64)
-    keys <<= 32
+    keys = cupy.left_shift(key, 32, dtype=cupy.int64)
     keys |= cupy.arange(key.size, dtype=cupy.uint32)
     keys.sort()
     return keys.view(cupy.uint32)[::2].copy(), _offsets_of_sorted(keys, bound, cupy)

@@ -87,9 +87,7 @@ def opened(frame):
 
 def column_names(frame):
     """Names of the columns of an opened frame."""
-    if isinstance(frame, Mapping):
-        return list(frame)
-    return list(getattr(frame, "column_names", None) or frame.columns)
+    return list(frame.column_names if library_of(frame) == "pyarrow" else frame)
 
 
 def missing_column(name, there, what, wanted=None):
