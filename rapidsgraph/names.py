@@ -223,8 +223,7 @@ def _limits(arrays, xp):
     """The smallest and the largest number of arrays of one type; they come in one transfer."""
     ends = xp.empty((2, len(arrays)), arrays[0].dtype)
     for place, values in enumerate(arrays):
-        values.min(out=ends[0, place, ...])
-        values.max(out=ends[1, place, ...])
+        ends[0, place], ends[1, place] = values.min(), values.max()
     lows, highs = ends.tolist()
     return min(lows), max(highs)
 
