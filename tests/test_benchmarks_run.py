@@ -306,6 +306,26 @@ def test_the_section_says_where_we_are_behind_and_what_claims_hold():
     assert "table 2: It says so. | holds |" in performance.section([*FOUND, *slower, all_hold])
 
 
+def test_the_section_says_what_dask_costs_and_how_graphs_grow():
+    row = {
+        "table": "cluster", "graph": "rmat9", "how": "2 processes", "algorithm": "bfs",
+        "edges": 5000, "run_ms": {"median": 30.0}, "by_memory": 1.5, "check": "ok",
+    }  # fmt: skip
+    others = [
+        {"how": "in this process, 2"}, {"graph": "rmat9, 4 of 8 shares"}, {"algorithm": "build"},
+        {"check": "wrong: all of it"},
+    ]  # fmt: skip
+    slope = {"table": "slope", "task": "bfs", "to_edges": 10**6, "time_slope": 0.754}
+    slopes = [slope | {"memory_slope": 0.99}, slope | {"task": "scan", "memory_slope": 1.04}]
+    text = performance.section([*FOUND, row, *(row | other for other in others), *slopes])
+    [line] = [line for line in text.splitlines() if "rmat9" in line]
+    assert line == "| cpu-2core | bfs | rmat9 | 5,000 | 2 processes | 30 | 1.5 |"
+    assert "up to 1,000,000 edges" in text
+    assert "power of (bfs 0.75, scan 0.75), peak memory with 0.99 to 1.04." in text
+    unknown = performance.section([*FOUND, slope | {"memory_slope": None}])
+    assert "power of (bfs 0.75).\n" in unknown and "With Dask" not in unknown
+
+
 def test_a_section_takes_the_place_of_the_last_one():
     text = f"before\n{performance.BEGIN}\nold\n{performance.END}\nafter\n"
     made = performance.inserted(text, "new \\1")

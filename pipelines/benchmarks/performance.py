@@ -63,6 +63,9 @@ def verdict(holds):
 CLAIMS = """The papers are Kim's and Reddy's on PageRank, WolfPath and GPUSCAN. *In part* is where
 it holds on some graphs or ways alone; blank, where it was not or cannot be measured. The full
 sentences, with our figures, are in the tables of the results."""
+DASK = """Beside the same call of a `Graph` in one memory, with as many threads or on one of the
+GPUs. A scheduler costs some milliseconds a step, and searches in parts push alone, where those in
+one memory pull as well: several workers are for what one memory does not hold."""
 HEADINGS = [
     "task", "graph", "edges", "ours, ms", "best of the others", "its, ms", "times ours",
     "floor, ms",
@@ -178,6 +181,12 @@ def section(found):
             text += " It is slower in " + ", ".join(map(of_behind, behind)) + "."
         parts.append(text)
         parts.append(f"![{name}](pipelines/benchmarks/results/performance-{name}.png)")
+    with_scheduler = with_dask(by_machine(found))
+    if with_scheduler:
+        parts += ["### With Dask", DASK, with_scheduler]
+    grown = [line for name, rows in by_machine(found).items() for line in growth_of(name, rows)]
+    if grown:
+        parts += ["### Growing graphs", *grown]
     judged = {}
     for name, rows in by_machine(found).items():
         for about, said in claims(rows).items():
@@ -189,6 +198,40 @@ def section(found):
                   for about in sorted(judged)]  # fmt: skip
         parts += ["### The papers' claims, on this hardware", CLAIMS, tables.table(lines)]
     return "\n\n".join([*parts, END])
+
+
+def with_dask(machines):
+    """Calls on Dask frames beside those of one memory, as a table of Markdown; None of none."""
+    lines = [["machine", "call", "graph", "edges", "workers", "a call, ms", "times one memory"]]
+    for name, rows in machines.items():
+        for row in rows:
+            if row["table"] != "cluster" or row["algorithm"] == "build" or row["check"] != "ok":
+                continue
+            if "in this process" in row["how"] or "shares" in row["graph"]:
+                continue  # where the time goes, and what weak scaling starts from
+            lines.append(
+                [
+                    name, row["algorithm"], row["graph"], f"{row['edges']:,}", row["how"],
+                    tables.number(row["run_ms"]["median"]), tables.number(row["by_memory"]),
+                ]
+            )  # fmt: skip
+    return tables.table(lines) if len(lines) > 1 else None
+
+
+def growth_of(name, rows):
+    """A paragraph on how time and memory grow with the edges, and its picture."""
+    slopes = [row for row in rows if row["table"] == "slope"]
+    if not slopes:
+        return
+    each = [f"{row['task']} {row['time_slope']:.2f}" for row in slopes]
+    memory = [row["memory_slope"] for row in slopes if row["memory_slope"] is not None]
+    peak = f", peak memory with {min(memory):.2f} to {max(memory):.2f}" if memory else ""
+    most = max(row["to_edges"] for row in slopes)
+    yield (
+        f"{name}, R-MAT graphs of up to {most:,} edges: over the larger half of them time grows "
+        f"with the edges to the power of ({', '.join(each)}){peak}."
+    )
+    yield f"![{name}](pipelines/benchmarks/results/scaling-{name}.png)"
 
 
 def of_behind(row):
