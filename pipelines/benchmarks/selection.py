@@ -87,7 +87,7 @@ COMMANDS = {
         {"scaling": None},
         {"cpu": (), "gpu": ()},
         by_graph=False,
-        options={"cpu": ("--budget", "45"), "gpu": ("--budget", "40")},
+        options={"cpu": ("--budget", "45"), "gpu": ("--budget", "30")},
     ),
     "cluster": Command({"dask": None}, {"cpu": (), "gpu": ()}, by_graph=False, default=False),
 }
