@@ -1,12 +1,14 @@
 # `make demo` and `make test` need Python 3.11 or newer, and nothing installed beforehand.
 #
 #   make test ARGS="-k pagerank"     more arguments for pytest
+#   make test JOBS=0                 in one process, as a debugger wants it
 #   make demo PYTHON=python3.12      another Python than python3
 #   make gpu-test CUDA=cu12          another CUDA than 13
 
 PYTHON ?= python3
 CUDA ?= cu13
 ARGS ?=
+JOBS ?= 2
 VENV := .venv
 
 .DEFAULT_GOAL := help
@@ -20,7 +22,7 @@ demo: $(VENV)/.installed-run  ## install and take a tour; needs no GPU and no da
 	@$(VENV)/bin/rapidsgraph demo
 
 test: $(VENV)/.installed-test  ## the tests that need no GPU (ARGS="-k pagerank" for some of them)
-	@$(VENV)/bin/python -m pytest -q $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(ARGS)
 
 gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 	@$(VENV)/bin/python -m pytest -q --gpu $(ARGS)

@@ -52,6 +52,18 @@ def pytest_collection_modifyitems(config, items):
         items[:] = without
 
 
+def pytest_sessionfinish(session):
+    """With several processes each has seen all tests; the one that reports has seen none."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["deselected"] = session.config.stash.get(deselected, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    if hasattr(node, "workeroutput"):  # not of a process that died
+        node.config.stash[deselected] = node.workeroutput["deselected"]
+
+
 def pytest_terminal_summary(terminalreporter, config):
     count = config.stash.get(deselected, 0)
     if count:
