@@ -2,12 +2,13 @@
 
 import json
 import signal
+import subprocess
 import sys
 import time
 
 import pytest
 
-from pipelines.benchmarks import comparisons, performance, records, run, selection, tables
+from pipelines.benchmarks import command, comparisons, performance, records, run, selection, tables
 
 START = {
     "table": "run", "benchmark": "pagerank", "date": "2026-01-01 00:00 UTC", "commit": "abc",
@@ -101,10 +102,10 @@ def test_names_that_nobody_knows(name, message, capsys):
 
 
 def test_every_command_and_its_tasks_are_there():
-    for name, command in selection.COMMANDS.items():
+    for name, each in selection.COMMANDS.items():
         text = (selection.FOLDER / f"{name}.py").read_text()
         assert "def main(arguments=None)" in text
-        for given in command.tasks.values():
+        for given in each.tasks.values():
             assert given is None or f'"{given}"' in text or name == "traversal"
 
 
@@ -237,13 +238,29 @@ def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
     ours = [START, GRAPH, ranked("rapidsgraph", "auto", 0.5, 1.0, check="wrong: 3 away")]
     for found, status in ((theirs, 0), (ours, 1)):
         text = "".join(json.dumps(row) + "\n" for row in found)
-        stand_in(monkeypatch, f"import sys; open(sys.argv[1], 'w').write({text!r})")
+        ends = f"sys.exit({command.status(found)})"
+        stand_in(monkeypatch, f"import sys; open(sys.argv[1], 'w').write({text!r}); {ends}")
         assert run.main(["pagerank", "--device", "cpu"]) == status
         printed = capsys.readouterr()
         [wrong] = [line for line in printed.err.splitlines() if "problem: " in line]
         who = "igraph PRPACK: wrong: 7 away" if not status else "rapidsgraph auto: wrong: 3 away"
         assert wrong == f"problem: pagerank NY {who}"
         assert ("| 0.5 | NetworKit | 1 | 2 |" in printed.out) is (status == 0)
+
+
+@pytest.mark.parametrize(
+    ("breaks", "status"), [("", 0), ("del rg.connected_components; ", command.WRONG)]
+)
+def test_a_command_says_by_its_exit_status_that_an_answer_is_wrong(breaks, status):
+    arguments = ["traversal.py", "--device", "cpu", "--quick", "--only", "components"]
+    arguments += ["--graphs", "rmat6", "--libraries", "rapidsgraph"]
+    program = (
+        f"import runpy, sys; import rapidsgraph as rg; {breaks}sys.argv = {arguments!r}; "
+        f"runpy.run_path({str(selection.FOLDER / 'traversal.py')!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert ("failed: AttributeError" in done.stdout) is bool(breaks)
 
 
 def test_a_real_run(tmp_path, capsys):

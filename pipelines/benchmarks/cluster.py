@@ -294,4 +294,4 @@ class Alone(command.Session):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command.status(main()))

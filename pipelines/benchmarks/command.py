@@ -27,6 +27,7 @@ class Effort:
     memory_scale: int = 18
 
 
+WRONG = 3  # the exit status where an answer of ours is wrong or failed, and all else went well
 LIBRARIES = (
     "rapidsgraph", "serial", "SciPy", "igraph", "NetworKit", "python-graphblas", "NetworkX",
     "cuSPARSE", "cuGraph",
@@ -195,3 +196,22 @@ def progress(description, total):
     with reporter(None, description, total) as report:
         done = iter(range(total * 1000))
         yield lambda text: report(next(done), text)
+
+
+def wrong_answers(rows):
+    """(line, whether it is ours) of each record whose answer was wrong, or that failed.
+
+    Where what others are compared with fails, which is ours, a note is all that there is.
+    """
+    for row in rows:
+        if row.get("table") == "note" and ": failed: " in row["note"]:
+            yield row["note"], True
+        elif row.get("check", "ok") != "ok":
+            about = [row.get(key) for key in ("table", "graph", "library", "implementation")]
+            line = f"{' '.join(str(one) for one in about if one)}: {row['check']}"
+            yield line, row.get("library", "rapidsgraph") == "rapidsgraph"
+
+
+def status(rows):
+    """The exit status of a command with these records: WRONG where an answer of ours is."""
+    return WRONG if any(is_ours for _, is_ours in wrong_answers(rows)) else 0

@@ -294,4 +294,4 @@ def once(name, session, contenders):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command.status(main()))

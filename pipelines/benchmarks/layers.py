@@ -146,4 +146,4 @@ def warm_up(session, tasks):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command.status(main()))

@@ -22,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 from pipelines.benchmarks import performance, records, tables
+from pipelines.benchmarks.command import WRONG, wrong_answers
 from pipelines.benchmarks.selection import COMMANDS, groups
 from pipelines.benchmarks.workloads import FILES, FOLDERS
 
@@ -42,7 +43,7 @@ def run(words, path, seconds):
         except KeyboardInterrupt:
             stop(process)
             raise
-    if status:
+    if status not in (0, WRONG):  # what is wrong is in the records
         last = log.read_text().strip().splitlines()[-1:] or ["it said nothing"]
         return f"failed with exit status {status}: {last[0]}"
     log.unlink()
@@ -83,15 +84,6 @@ def is_missing(graph):
     if graph not in FILES or any((folder / FILES[graph][0]).exists() for folder in FOLDERS):
         return ""
     return "  (its file is not here: --data, or --fetch of the command)"
-
-
-def wrong_answers(rows):
-    """(line, whether it is ours) of each record whose answer was wrong, or that failed."""
-    for row in rows:
-        if row.get("check", "ok") != "ok":
-            about = [row.get(key) for key in ("table", "graph", "library", "implementation")]
-            line = f"{' '.join(str(one) for one in about if one)}: {row['check']}"
-            yield line, row.get("library", "rapidsgraph") == "rapidsgraph"
 
 
 def missing_of(rows, group):
