@@ -129,13 +129,13 @@ def choose(device):
 
     Raises
     ------
-    ValueError
+    GraphError
         Another word.
     NoGPU
         `"gpu"` where none works; the message says what is missing.
     """
     if device not in ("auto", "cpu", "gpu"):
-        raise ValueError(f"device is {device!r}; it can be 'auto', 'cpu' or 'gpu'")
+        raise GraphError(f"device is {device!r}; it can be 'auto', 'cpu' or 'gpu'")
     if device == "cpu":
         return "cpu"
     problem = frame_library_problem()
@@ -152,7 +152,7 @@ def free_memory(xp):
 
     What an RMM or CuPy pool holds without using counts as free; RMM does not say how much of
     its pool is in use, so all of it counts, and a full pool is found out only by its own error.
-    A limit of RMM's counts, but the maximum of its pool, which it does not say either.
+    A limit of RMM's around its pool counts; the pool's own maximum it does not say either.
     """
     if xp is np:
         import psutil

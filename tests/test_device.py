@@ -36,7 +36,9 @@ def test_the_gpu_is_chosen_where_one_works(monkeypatch):
 
 @pytest.mark.parametrize("word", ["cuda", "GPU", None, 0])
 def test_other_devices(word):
-    with pytest.raises(ValueError, match=f"device is {word!r}; it can be 'auto', 'cpu' or 'gpu'"):
+    with pytest.raises(
+        rg.GraphError, match=f"device is {word!r}; it can be 'auto', 'cpu' or 'gpu'"
+    ):
         device.choose(word)
 
 

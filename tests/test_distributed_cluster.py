@@ -245,6 +245,28 @@ def test_ctrl_c_ends_all_processes(tmp_path):
     assert not alive
 
 
+def test_ctrl_c_while_workers_start(tmp_path):
+    """Processes that Ctrl-C reaches while they import Dask say nothing, and end."""
+    running = script(tmp_path, wait=True)
+    assert running.stdout.readline() == "the script runs\n"
+    starting, ends = psutil.Process(running.pid), time.monotonic() + 60
+    while not (processes := started_by(starting)) and time.monotonic() < ends:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.killpg(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGINT
+    assert err.count("Traceback") == 1 and err.rstrip().endswith("KeyboardInterrupt")
+    _, alive = psutil.wait_procs(processes, timeout=20)
+    assert not alive
+
+
+def started_by(process):
+    """Processes of workers, which multiprocessing spawns."""
+    children = process.children(recursive=True)
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
 @pytest.mark.gpu
 def test_gpu_workers_share_the_pool():
     pytest.importorskip("dask_cuda")

@@ -238,6 +238,42 @@ def test_arrow_types_that_name_nothing(column, kind):
 # Polars, DuckDB, arrays
 
 
+def test_a_dictionary_with_values_that_no_row_has():
+    values = pyarrow.array(["a", "b", None])
+    source = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 0], pyarrow.int8()), values)
+    table = pyarrow.table({"source": source, "destination": ["b", "c", "c"]})
+    assert rg.Graph(table).vertices["vertex"].to_pylist() == ["a", "b", "c"]
+    source = pyarrow.DictionaryArray.from_arrays([1, 1, 2], values)
+    with pytest.raises(rg.GraphError, match="column 'source' has no value in row 2"):
+        rg.Graph(table.set_column(0, "source", source))
+
+
+def test_what_derives_from_a_frame_of_pandas():
+    class Frame(pandas.DataFrame):
+        pass
+
+    edges = Frame({"source": [0, 1], "destination": [1, 2], "geometry": [object(), object()]})
+    assert isinstance(rg.Graph(edges).vertices, pandas.DataFrame)
+    edges.columns = ["source", "destination", "source"]
+    with pytest.raises(rg.GraphError, match="2 columns are called 'source'"):
+        rg.Graph(edges)
+
+
+@pytest.mark.parametrize("values", [np.array([(1, 2)], "i4,i4"), np.array([b"ab"], "V2")])
+def test_arrays_of_several_or_no_types(values):
+    with pytest.raises(rg.GraphError, match="column 'source' holds .*; it must hold integers or"):
+        rg.Graph({"source": values, "destination": [1]})
+
+
+def test_polars_types_that_arrow_does_not_have():
+    polars = pytest.importorskip("polars")
+    edges = polars.DataFrame({"source": [0], "destination": [1]})
+    edges = edges.with_columns(wide=polars.lit(1, dtype=polars.Int128))
+    with pytest.raises(rg.GraphError, match="Arrow cannot take this frame .*; select the columns"):
+        rg.Graph(edges)
+    assert rg.Graph(edges.select("source", "destination")).num_edges == 1
+
+
 def test_polars_text_types():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"source": ["b", "ß"], "destination": ["ß", "𝄞"]})

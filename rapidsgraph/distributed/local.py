@@ -8,6 +8,7 @@ Reference: LocalCluster of Dask, LocalCUDACluster of Dask-CUDA 26.10.
 
 import importlib
 import logging
+import multiprocessing
 import os
 import signal
 import threading
@@ -105,13 +106,14 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
         )
     make = _of_gpus(workers, limit) if on_gpu else _of_processes(workers, limit)
     from dask import config
-    from distributed import Client
+    from distributed import Client, SpecCluster
 
     with ExitStack() as stack:
         before, names = dict(os.environ), set()
         stack.callback(_put_back, before, names)
         stack.enter_context(config.set(SETTINGS))
         stack.enter_context(_workers_without_main())
+        there, running = set(SpecCluster._instances), multiprocessing.active_children()
         try:
             local = make(
                 protocol=protocol,
@@ -121,6 +123,9 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
             )
         except Exception as error:  # whatever a worker stumbled over, at the end of a chain
             raise GraphError(f"the cluster did not start: {_cause(error)}") from error
+        except KeyboardInterrupt:
+            _abandon(there, running)
+            raise
         finally:
             names |= _changed(before)
         stack.callback(_close, local)
@@ -243,6 +248,20 @@ def _close(local):
         local.close()
 
 
+def _abandon(before, running):
+    """End what an interrupted start leaves; Dask would close it at exit, and fail at one so young.
+
+    `before` and `running` are the clusters and processes that were there.
+    """
+    from distributed import SpecCluster
+
+    for local in set(SpecCluster._instances) - before:
+        SpecCluster._instances.discard(local)
+    for process in set(multiprocessing.active_children()) - set(running):
+        if process.name.startswith(WORKER):
+            process.terminate()
+
+
 def _cause(error):
     while error.__cause__ is not None:
         error = error.__cause__
@@ -297,6 +316,10 @@ def _workers_without_main():
 def _without_main(name):
     data = _with_main(name)
     if name.startswith(WORKER):
+        in_main = threading.current_thread() is threading.main_thread()
+        if not in_main and hasattr(signal, "pthread_sigmask"):  # not on Windows
+            # The process takes this over, and Ctrl-C finds it before `dask_setup` can be called.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for entry in ("init_main_from_name", "init_main_from_path"):
             data.pop(entry, None)
     return data

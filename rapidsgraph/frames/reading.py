@@ -10,6 +10,7 @@ import numpy as np
 from .. import device
 from ..errors import GraphError
 
+LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")
 ALIASES = {
     "source": ("src", "from", "u", "source_id", "start", "tail", "node1", "citing"),
     "destination": ("dst", "target", "to", "v", "destination_id", "end", "head", "node2", "cited"),
@@ -59,8 +60,9 @@ def kind_of(frame):
 
 
 def library_of(values):
-    """The name of the package that a frame's, Series' or array's type belongs to."""
-    return type(values).__module__.split(".")[0].lstrip("_")
+    """The name of the package that a frame's, Series' or array's type, or its base, belongs to."""
+    names = [base.__module__.split(".")[0].lstrip("_") for base in type(values).__mro__]
+    return next((name for name in names if name in LIBRARIES), names[0])
 
 
 def is_dask(frame):
@@ -81,7 +83,13 @@ def opened(frame):
         import pyarrow
 
         if not isinstance(frame, pyarrow.Table):  # one sent through its own stream can break
-            frame = pyarrow.table(frame)
+            try:
+                frame = pyarrow.table(frame)
+            except pyarrow.ArrowException as error:
+                raise GraphError(
+                    f"Arrow cannot take this frame ({error}); select the columns of the edges, and "
+                    "cast those of types that Arrow does not have"
+                ) from error
     return kind, frame
 
 
@@ -165,6 +173,8 @@ def column(frame, name, what, wanted=None):
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
+        if values.dtype.kind == "V":
+            raise GraphError(f"column {name!r} holds {values.dtype}; it must hold {fit}")
         if values.dtype.kind not in "iuf":
             values = _from_pandas(importlib.import_module("pandas").Series(values), name, fit)
         elif not values.dtype.isnative:
@@ -279,6 +289,8 @@ def _from_arrow(chunked, name, fit):
     if pyarrow.types.is_dictionary(chunked.type):
         import pandas
 
+        if chunked.dictionary.null_count:  # values that rows may have, or not
+            return _from_arrow(chunked.dictionary_decode(), name, fit)
         values = _from_arrow(chunked.dictionary, name, fit)
         values = pandas.Series(values).take(chunked.indices.to_numpy(zero_copy_only=False))
         return _from_pandas(values.reset_index(drop=True), name, fit)
