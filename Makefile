@@ -22,7 +22,7 @@ demo: $(VENV)/.installed-run  ## install and take a tour; needs no GPU and no da
 	@$(VENV)/bin/rapidsgraph demo
 
 test: $(VENV)/.installed-test  ## the tests that need no GPU (ARGS="-k pagerank" for some of them)
-	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile --max-worker-restart 0 $(ARGS)
 
 gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 	@$(VENV)/bin/python -m pytest -q --gpu $(ARGS)

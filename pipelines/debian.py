@@ -162,7 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
     write(rows, release, options.output)
 
     vertices = {row[0] for row in rows} | {row[1] for row in rows}
-    print(f"{options.output}: {len(rows)} edges, {len(vertices)} vertices", file=sys.stderr)
+    print(f"{options.output}: {len(rows)} rows, {len(vertices)} vertices", file=sys.stderr)
     print(f"from the archive of {release.get('Date', 'an unknown date')}", file=sys.stderr)
 
 

@@ -17,6 +17,7 @@ as long as file, root and options are the same.
 import re
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -93,6 +94,9 @@ def reach(
     ) as job:  # fmt: skip
         places = (stores or job.folder / "stores").expanduser()
         places.mkdir(parents=True, exist_ok=True)
+        if len(roots) > 1:  # of one the build says so itself, before it does much
+            with job.step("roots"):
+                _check_there(roots, files, source, destination)
         tables = []
         for name in roots:
             place = places / _folder(name)
@@ -144,6 +148,32 @@ def _named(roots, files, source, destination):
         return list(dict.fromkeys(map(int, roots)))
     except ValueError:
         raise rg.GraphError(f"--root {', '.join(roots)}: vertices are named by integers") from None
+
+
+def _check_there(roots, files, source, destination):
+    """Raise GraphError where a root is in no row, before lists are made of the others."""
+    import pyarrow
+    from pyarrow import compute, dataset, types
+
+    missing = list(roots)
+    for path, of_columns in files.types.items():
+        for column in (source, destination):
+            kind, wanted = of_columns[column], []
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            kind = kind if types.is_integer(kind) or types.is_null(kind) else pyarrow.string()
+            for root in missing:
+                with suppress(pyarrow.ArrowException, OverflowError):  # beyond what it can hold
+                    wanted.append(pyarrow.scalar(root, kind))
+            if types.is_null(kind) or not wanted:
+                continue
+            wanted = pyarrow.array(wanted, kind)
+            for batch in dataset.dataset(path).to_batches(columns=[column]):
+                names = batch.column(0).cast(kind)
+                seen = set(names.filter(compute.is_in(names, wanted)).unique().to_pylist())
+                missing = [root for root in missing if root not in seen]
+                if not missing:
+                    return
+    raise rg.GraphError(f"--root: vertex {missing[0]!r} is not in the graph")
 
 
 def _in_options(error, weight):

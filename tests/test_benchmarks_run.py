@@ -267,6 +267,7 @@ def test_a_real_run(tmp_path, capsys):
     arguments = ["components/rmat8", "reddy", "--quick", "--device", "cpu"]
     assert run.main([*arguments, "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
+    assert printed.out.startswith("--quick: the graphs are tiny, and these are no figures to go by")
     assert "1 of 2: traversal (components)" in printed.err
     [path] = tmp_path.glob("traversal-cpu-*core.jsonl")
     found = records.read(path)
@@ -304,6 +305,9 @@ def test_machines_have_names():
     assert performance.label({"gpu": "Tesla V100-SXM2-16GB", "cores": 16}) == "gpu-v100sxm216gb"
     assert performance.label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
     assert performance.label({"cores": 2}) == "cpu-2core"
+    without = {"gpu": "none (no driver)", "cores": 4, "cpu": "Some CPU"}
+    assert performance.heading(without) == "On 4 cores (Some CPU)"
+    assert performance.heading({"gpu": "NVIDIA H100"}) == "On one NVIDIA H100"
 
 
 def test_the_section_says_where_we_are_behind_and_what_claims_hold():
@@ -341,6 +345,24 @@ def test_the_section_says_what_dask_costs_and_how_graphs_grow():
     assert "power of (bfs 0.75, scan 0.75), peak memory with 0.99 to 1.04." in text
     unknown = performance.section([*FOUND, slope | {"memory_slope": None}])
     assert "power of (bfs 0.75).\n" in unknown and "With Dask" not in unknown
+
+
+def test_without_records_nothing_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr(performance, "recorded", list)
+    monkeypatch.setattr(performance, "README", tmp_path / "README.md")
+    with pytest.raises(SystemExit, match="holds no records, and README is left as it is"):
+        performance.main([])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line, why", [('{"table": "ru', "no record, Unter"), ("[1]", "no record, but")]
+)
+def test_broken_records_name_their_file_and_line(tmp_path, line, why):
+    path = tmp_path / "some.jsonl"
+    path.write_text(json.dumps(START) + "\n\n" + line + "\n")
+    with pytest.raises(ValueError, match=f"some.jsonl, line 3: {why}"):
+        records.read(path)
 
 
 def test_a_section_takes_the_place_of_the_last_one():

@@ -628,12 +628,37 @@ def test_names_of_roots(tmp_path):
     assert "--root" in refused(reach.app, *arguments)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()),
+     pa.int8(), pa.uint64(), pa.dictionary(pa.int32(), pa.int16())],
+)  # fmt: skip
+def test_roots_are_looked_for_in_all_files_before_lists_are_made(tmp_path, kind):
+    words = pa.types.is_string(getattr(kind, "value_type", kind)) or "string" in str(kind)
+    names = ["1", "2", "3"] if words else [1, 2, 3]
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    nobody = pa.table({"source": pa.nulls(1), "destination": pa.nulls(1)})
+    pq.write_table(nobody, tmp_path / "nobody.parquet")
+    for a, b in ((0, 1), (2, 0)):
+        ends = [pa.array([names[end]]).cast(plain) for end in (a, b)]
+        ends = [end if plain == kind else end.dictionary_encode() for end in ends]
+        table = pa.table(ends, names=["source", "destination"])
+        pq.write_table(table, tmp_path / f"{a}.parquet")
+    files = log_files.opened(tmp_path, source="source", destination="destination")
+    reach._check_there(names, files, "source", "destination")
+    for absent in ("4", "") if words else (4, -1, 300, 2**70):
+        with pytest.raises(rg.GraphError, match=f"vertex {absent!r} is not in the graph"):
+            reach._check_there([*names, absent], files, "source", "destination")
+
+
 # Errors and folders
 
 
 def test_values_that_are_wrong_are_called_as_options_call_them(edges, tmp_path, started):
     output = ["-o", tmp_path / "out", "--device", "cpu"]
     said = refused(reach.app, edges, *output, "--root", "nowhere")
+    assert said == "error: --root: vertex 'nowhere' is not in the graph"
+    said = refused(reach.app, edges, *output, "--root", "a", "--root", "nowhere")
     assert said == "error: --root: vertex 'nowhere' is not in the graph"
     pd.read_parquet(edges).assign(km=-0.5).to_parquet(edges)
     for app, more in ((rank.app, []), (reach.app, ["--root", "a"])):

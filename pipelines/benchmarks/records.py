@@ -150,7 +150,18 @@ def replace(path, text):
 
 
 def read(path):
-    return [json.loads(line) for line in Path(path).read_text().splitlines() if line.strip()]
+    """The records of a file; ValueError names the line that holds none."""
+    found = []
+    for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}, line {number}: no record, {error}") from error
+        if not isinstance(found[-1], dict):
+            raise ValueError(f"{path}, line {number}: no record, but {found[-1]!r}")
+    return found
 
 
 def main(arguments=None):

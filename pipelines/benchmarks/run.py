@@ -167,12 +167,12 @@ def main(arguments=None):
         if found.tables:
             for command, rows in made.items():
                 print(tables.markdown(rows, command))
+        if found.quick:
+            print("--quick: the graphs are tiny, and these are no figures to go by\n")
         print(performance.summary(everything))
         if found.output:
             performance.draw(everything, folder)
     wrong = list(wrong_answers(everything))
-    if found.quick:
-        print("--quick: the graphs are tiny, and these are no figures to go by", file=sys.stderr)
     for note in dict.fromkeys(row["note"] for row in everything if row["table"] == "note"):
         print(f"left out: {note}", file=sys.stderr)
     for line in [*problems, *(line for line, _ in wrong)]:
