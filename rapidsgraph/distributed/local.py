@@ -257,6 +257,8 @@ def _abandon(before, running):
 
     for local in set(SpecCluster._instances) - before:
         SpecCluster._instances.discard(local)
+        # What it still has to say is that its processes, which end below, did not start.
+        local.loop.asyncio_loop.set_exception_handler(lambda *_: None)
     for process in set(multiprocessing.active_children()) - set(running):
         if process.name.startswith(WORKER):
             process.terminate()

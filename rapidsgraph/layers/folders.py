@@ -43,11 +43,25 @@ def replacing_folder(folder, check):
 @contextlib.contextmanager
 def temporary_folder(final):
     """A hidden folder beside `final`, locked; what has its name at the end is removed."""
-    temporary, handle = _made(final)
+    temporary = handle = None
     try:
+        while handle is None:
+            temporary = _beside(final)  # before it is there, so that Ctrl-C leaves none
+            try:
+                os.mkdir(temporary)
+            except OSError:
+                temporary = None  # it is another's, or nobody's
+                raise
+            try:
+                handle = _locked(temporary)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # who removes leftovers was there first
+            except OSError:  # no locks on this file system, so nobody removes leftovers
+                break
         yield temporary
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
         if handle is not None:
             os.close(handle)
 
@@ -65,18 +79,6 @@ def remove_leftovers(final):
 
 def _beside(final):
     return final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
-
-
-def _made(final):
-    while True:
-        temporary = _beside(final)
-        os.mkdir(temporary)
-        try:
-            return temporary, _locked(temporary)
-        except (BlockingIOError, FileNotFoundError):
-            continue  # who removes leftovers was there first
-        except OSError:  # no locks on this file system, so nobody removes leftovers
-            return temporary, None
 
 
 def _locked(folder):
