@@ -341,7 +341,13 @@ def test_the_section_says_what_dask_costs_and_how_graphs_grow():
     text = performance.section([*FOUND, row, *(row | other for other in others), *slopes])
     [line] = [line for line in text.splitlines() if "rmat9" in line]
     assert line == "| cpu-2core | bfs | rmat9 | 5,000 | 2 processes | 30 | 1.5 |"
-    assert "up to 1,000,000 edges" in text
+    assert "up to 1,000,000 edges" in text and "instead of one" not in text
+    scaled = {"table": "scaling", "scaling": "strong", "algorithm": "bfs", "speedup": 0.5}
+    faster = scaled | {"algorithm": "pagerank", "speedup": 1.26}
+    others = [scaled | {"algorithm": "build", "speedup": 9}, scaled | {"scaling": "weak"}]
+    text = performance.section([*FOUND, row, scaled, faster, *others])
+    assert "instead of one, 1 of 2 calls are faster: 0.5 to 1.3 times as fast" in text
+    text = performance.section([*FOUND, row, *slopes])
     assert "power of (bfs 0.75, scan 0.75), peak memory with 0.99 to 1.04." in text
     unknown = performance.section([*FOUND, slope | {"memory_slope": None}])
     assert "power of (bfs 0.75).\n" in unknown and "With Dask" not in unknown

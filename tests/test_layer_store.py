@@ -603,3 +603,20 @@ def test_opening_while_another_process_replaces(tmp_path, saved):
         finally:
             process.kill()
     assert seen == {layered.root, other.root}
+
+
+@pytest.mark.parametrize(("module", "name"), [(os, "mkdir"), (folders, "_locked")])
+def test_ctrl_c_while_a_folder_is_made(tmp_path, monkeypatch, module, name):
+    """The moment after it is there, and the one before it is locked, leave nothing either."""
+    original, made = getattr(module, name), []
+
+    def interrupted(path, *arguments):
+        original(path, *arguments)
+        made.extend(tmp_path.iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, name, interrupted)
+    with pytest.raises(KeyboardInterrupt), folders.temporary_folder(tmp_path / "layers"):
+        raise AssertionError("the folder was made")
+    monkeypatch.undo()
+    assert len(made) == 1 and list(tmp_path.iterdir()) == []
