@@ -142,12 +142,14 @@ class There:
         self._check_open()
         self.workers = tuple(sorted(client.nthreads())) or (None,)
 
-    def submit(self, function, *arguments, name, at=None):
+    def submit(self, function, *arguments, name, at=None, actor=False):
+        """As of Here; what an actor is stays where it is, and others call its methods."""
         self._check_open()
         worker = None if at is None else self.workers[at % len(self.workers)]
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         key = f"{name}-{uuid.uuid4().hex}"
-        return _noted(self.client.submit(_run, function, *arguments, key=key, **where))
+        task = self.client.submit(on_worker, function, *arguments, key=key, actor=actor, **where)
+        return _noted(task)
 
     def frames(self, collection):
         return [_noted(future) for future in self.client.compute(collection.to_delayed())]
@@ -208,8 +210,8 @@ class There:
         return from_delayed(list(tasks), meta=meta, divisions=divisions, verify_meta=False)
 
 
-def _run(function, *arguments):
-    """A task on a worker: kernels take as many threads as the worker has."""
+def on_worker(function, *arguments):
+    """A call on a worker: kernels take as many threads as the worker has."""
     import numba
     from distributed.worker import Worker
 

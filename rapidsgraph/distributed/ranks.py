@@ -1,33 +1,33 @@
 """PageRank of a graph in several parts.
 
 Means: what `rg.pagerank` gives. A part sums what its vertices get, from the contributions of all
-  vertices; an iteration is a task a part, and what it makes is sent to all other parts.
+  vertices; what an iteration makes of a part goes to all others.
 Requires: adjacency by destination, the weight that leaves every vertex.
-Reference: as algorithms/pagerank.py; the layout is its method auto's, of the rows of a part.
+Reference: as algorithms/pagerank.py; what a worker does is in rank_parts.py.
 
-Nothing is asked between iterations: each task adds up the masses and changes that all parts report
-with their contributions. The client looks at the change while later iterations are on their way,
-and forgets those behind the one that is the last.
+A part that is alone iterates many times in one task. On several workers the parts exchange what
+they made among themselves (together.py); where one of them is lost, and where there is no client,
+an iteration is a task a part.
 """
 
 import math
-from dataclasses import dataclass
+import time
+import uuid
 
 import numpy as np
 
-from .. import device
-from ..algorithms import row_order
 from ..algorithms.layered import check_limit
-from ..algorithms.pagerank import PARTS, PRECISIONS, check_parameters, sink_shares, vertex_shares
+from ..algorithms.pagerank import PRECISIONS, check_parameters
 from ..errors import GraphError, NotConverged
 from ..frames import in_one_piece
 from ..progress import reporter
-from .engine import tree
-from .partitioned import as_partitioned, label
+from . import rank_parts
+from .engine import engine_of, tree
+from .partitioned import as_partitioned
 from .parts import add
+from .together import Lost, Together, here
 
-TOGETHER = 4  # iterations whose changes the client asks for at once
-AHEAD = 2  # times as many are submitted before they are looked at
+FEW, LASTING = 4, 0.25  # iterations at once at first; seconds from which on they are not doubled
 
 
 def pagerank(
@@ -56,66 +56,147 @@ def pagerank(
     ranges, vertices = graph.ranges, graph.num_vertices
     if not vertices:
         empty = np.empty(0, value_type)
-        return graph.result([engine.submit(_empty, graph.named, empty, name="label")])
+        return graph.result([engine.submit(rank_parts.no_ranks, graph.named, empty, name="label")])
     leaving = graph.kept("leaving", lambda: _leaving(graph))
     surfing = [
-        engine.submit(_shares, graph.named, kind, in_one_piece(given), name="shares")
+        engine.submit(rank_parts.shares, graph.named, kind, in_one_piece(given), name="shares")
         for kind, given in (
             ("personalization", personalization), ("dangling", dangling), ("start", start)
         )
     ]  # fmt: skip
     layouts = graph.kept(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))
     runs = [
-        engine.submit(_prepare, layout, damping, *surfing, first, name="prepare-ranks", at=at)
+        engine.submit(
+            rank_parts.prepare, layout, damping, *surfing, first, name="prepare-ranks", at=at
+        )
         for at, (layout, (first, _)) in enumerate(zip(layouts, ranges))
     ]
-    pieces = [engine.submit(_start, run, name="start-ranks", at=at) for at, run in enumerate(runs)]
     with reporter(progress, "PageRank", max_iterations) as report:
         pieces, iterations, residual = _iterate(
-            engine, runs, pieces, tolerance, max_iterations, report
+            engine, runs, graph.bounds, tolerance, max_iterations, report
         )
     if tolerance and not residual < tolerance:
         raise NotConverged(iterations, residual, tolerance)
     return graph.result(
         [
-            engine.submit(_ranks, graph.named, run, piece, *bounds, name="label", at=at)
+            engine.submit(
+                rank_parts.ranks_of, graph.named, run, piece, *bounds, name="label", at=at
+            )
             for at, (run, piece, bounds) in enumerate(zip(runs, pieces, ranges))
         ]
     )
 
 
-def _iterate(engine, runs, pieces, tolerance, max_iterations, report):
-    """(pieces of the last iteration, how many there were, the last change)."""
-    waiting, submitted, iterations, residual = [], 0, 0, math.inf
-    while iterations < max_iterations:
-        while submitted < max_iterations and len(waiting) < AHEAD:
-            batch = []
-            for _ in range(min(TOGETHER, max_iterations - submitted)):
-                pieces = [
-                    engine.submit(_step, run, *pieces, name="rank", at=at)
-                    for at, run in enumerate(runs)
-                ]
-                batch.append(pieces)
-            submitted += len(batch)
-            waiting.append((batch, engine.submit(_changes, batch, name="changes", at=0)))
-        batch, changes = waiting.pop(0)
-        for done, residual in zip(batch, *engine.results([changes])):
-            iterations += 1
-            report(iterations, f"change {residual:.1e}")
+def _iterate(engine, runs, bounds, tolerance, max_iterations, report):
+    """(tasks of the last pieces, how many iterations there were, the last change)."""
+    if len(runs) > 1 and engine.client is not None:
+        reported = 0
+
+        def go_on(done, text):
+            nonlocal reported
+            if done > reported:
+                reported = done
+                report(done, text)
+
+        try:
+            return _by_members(engine, runs, bounds, tolerance, max_iterations, go_on)
+        except Lost:
+            report = go_on
+    return _by_tasks(engine, runs, bounds, tolerance, max_iterations, report)
+
+
+def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
+    pieces = [
+        engine.submit(rank_parts.start, run, name="start-ranks", at=at)
+        for at, run in enumerate(runs)
+    ]
+    done, residual, batches = 0, math.inf, _Batches(max_iterations)
+    while count := batches.next(done):
+        at_once = count if len(runs) == 1 else 1
+        made = []
+        for _ in range(0, count, at_once):
+            options = bounds, at_once, tolerance
+            pieces = [
+                engine.submit(rank_parts.step, run, at, *options, *pieces, name="rank", at=at)
+                for at, run in enumerate(runs)
+            ]
+            made.append(pieces)
+        [changes] = engine.results([engine.submit(rank_parts.changes, made, name="changes", at=0)])
+        for pieces, (done, residual) in zip(made, changes):
+            report(done, f"change {residual:.1e}")
             if residual < tolerance:
-                return done, iterations, residual
-    return done, iterations, residual
+                return pieces, done, residual
+    return pieces, done, residual
+
+
+def _by_members(engine, runs, bounds, tolerance, max_iterations, report):
+    """As _by_tasks, of parts that exchange pieces by themselves; Lost where one of them is."""
+    names = [uuid.uuid4().hex for _ in runs]
+    arguments = [(name, run, bounds) for name, run in zip(names, runs)]
+    together = Together(engine, rank_parts.RankMember, arguments, name="rank-member")
+    done, residual, batches = 0, math.inf, _Batches(max_iterations)
+    while not residual < tolerance and (count := batches.next(done)):
+        for residual in together.call("iterate", count, tolerance)[0]:
+            done += 1
+            report(done, f"change {residual:.1e}")
+    again = _Again([run.key for run in runs], bounds, done)
+    pieces = [
+        engine.submit(_piece_of, name, number, again, name="ranks-of-member", at=number)
+        for number, name in enumerate(names)
+    ]
+    engine.results([engine.submit(rank_parts.changes, [pieces], name="changes", at=0)])
+    return pieces, done, residual
+
+
+class _Batches:
+    """How many iterations at once: few, then more as long as they are done soon."""
+
+    def __init__(self, most):
+        self._most, self._count, self._began = most, FEW, None
+
+    def next(self, done):
+        now = time.monotonic()
+        if self._began is not None and now - self._began < LASTING:
+            self._count *= 2
+        self._began = now
+        return min(self._count, self._most - done)
+
+
+class _Again:
+    """What it takes to make pieces once more; keys are of the parts' runs."""
+
+    def __init__(self, keys, bounds, iterations):
+        self.keys, self.bounds, self.iterations = keys, bounds, iterations
+
+    def piece(self, number):
+        from distributed import Future
+
+        engine = engine_of()
+        runs = [Future(key, engine.client) for key in self.keys]
+        pieces, *_ = _by_tasks(
+            engine, runs, self.bounds, 0.0, self.iterations, lambda done, text: None
+        )
+        return engine.results([pieces[number]])[0]
+
+
+def _piece_of(name, number, again):
+    """The last piece of a member that is here; where it is gone, all is done once more by tasks."""
+    member = here(name)
+    return again.piece(number) if member is None else member.piece()
 
 
 def _leaving(graph):
     """A task of the weight that leaves each vertex, checked: float64, shape (vertices,)."""
     engine = graph.engine
     sums = [
-        engine.submit(_leaving_part, part, name="out-weights", at=at)
+        engine.submit(rank_parts.leaving_part, part, name="out-weights", at=at)
         for at, part in enumerate(graph.parts("incoming"))
     ]
     return engine.submit(
-        _checked, tree(engine, add, sums, "out-weights"), graph.weighted, name="out-weights"
+        rank_parts.checked,
+        tree(engine, add, sums, "out-weights"),
+        graph.weighted,
+        name="out-weights",
     )
 
 
@@ -123,169 +204,14 @@ def _layouts(graph, leaving, value_type):
     """A task a part: its rows as `rank.iterate` takes them."""
     engine, incoming = graph.engine, graph.parts("incoming")
     orders = [
-        engine.submit(_order, part, leaving, name="row-order", at=at)
+        engine.submit(rank_parts.order, part, leaving, name="row-order", at=at)
         for at, part in enumerate(incoming)
     ]
-    slots = engine.submit(_slots, graph.bounds, *orders, name="slots")
+    slots = engine.submit(rank_parts.slots, graph.bounds, *orders, name="slots")
     return [
         engine.submit(
-            _lay_out, part, order, slots, leaving, graph.weighted, value_type,
+            rank_parts.lay_out, part, order, slots, leaving, graph.weighted, value_type,
             name="lay-out", at=at,
         )
         for at, (part, order) in enumerate(zip(incoming, orders))
     ]  # fmt: skip
-
-
-# Tasks
-
-
-@dataclass
-class _Run:
-    """What a part needs for an iteration. restart, share: a value a row, or one for all."""
-
-    rows: row_order.RowOrder
-    first: int
-    damping: float
-    restart: object
-    share: object
-    start: object
-
-
-@dataclass
-class _Piece:
-    """What an iteration makes of a part.
-
-    Attributes
-    ----------
-    values : array of the value type
-        By slot: the contribution of a vertex with out-edges, the rank of any other.
-    mass : float
-        Rank of all vertices without out-edges.
-    change : float
-        Total absolute change of ranks.
-    """
-
-    values: object
-    mass: float
-    change: float
-
-
-def _leaving_part(part):
-    """The weight that leaves each vertex into a part, or how many arcs."""
-    xp, lists, weighted = part.xp, part.padded, part.weighted
-    sums = xp.zeros(part.vertices)
-    device.launch(
-        "build", "accumulate", part.num_arcs, lists.neighbors, lists.weights, weighted, sums,
-        size=part.num_arcs,
-    )  # fmt: skip
-    return sums
-
-
-def _checked(leaving, weighted):
-    if weighted and not bool(device.array_module(leaving).isfinite(leaving).all()):
-        raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
-    return leaving
-
-
-def _shares(named, kind, given):
-    if kind == "dangling":
-        return sink_shares(named, given)
-    return vertex_shares(named, given, kind)
-
-
-def _order(part, leaving):
-    """The rows of a part by in-degree, among equals those with out-edges first: int32."""
-    degrees = part.xp.diff(part.lists.offsets)
-    has_out = leaving[part.first : part.stop] > 0
-    return row_order.descending(2 * degrees + has_out, part.xp)
-
-
-def _slots(bounds, *orders):
-    """Where each vertex's contribution is: rows of a part in their order, part after part."""
-    xp = device.array_module(orders[0])
-    slot_of = xp.empty(bounds[-1], xp.int32)
-    for order, first, stop in zip(orders, bounds, bounds[1:]):
-        slot_of[first + order] = xp.arange(first, stop, dtype=xp.int32)
-    return slot_of
-
-
-def _lay_out(part, order, slot_of, leaving, weighted, value_type):
-    xp, lists = part.xp, part.lists
-    own = leaving[part.first : part.stop]
-    weights, out_weights = xp.empty(0, value_type), own
-    if weighted:  # each arc's share of what leaves its source, which fits any precision
-        whole = xp.where(leaving > 0, leaving, 1.0)[lists.neighbors]
-        weights = (lists.weights / whole).astype(value_type)
-        out_weights = (own > 0).astype(np.float64)
-    return row_order.laid_out(
-        lists, weights, out_weights, value_type, order, idle=0, slots=slot_of[part.first + order],
-        slot_of=slot_of, hot=0,
-    )  # fmt: skip
-
-
-def _prepare(rows, damping, restart, share, start, first):
-    own = first + rows.order
-    restart, share, start = (
-        values if values.size == 1 else values[own]
-        for values in ((1 - damping) * restart, damping * share, start)
-    )
-    return _Run(rows, first, damping, restart, share, start)
-
-
-def _start(run):
-    xp, rows = device.array_module(run.rows.order), run.rows
-    inverse = rows.inverse_weights
-    ranks = xp.full(rows.order.size, 1, inverse.dtype) * run.start.astype(inverse.dtype)
-    is_sink = inverse == 0
-    mass = float(ranks[is_sink].sum(dtype=np.float64))
-    return _Piece(xp.where(is_sink, ranks, ranks * inverse), mass, math.inf)
-
-
-def _step(run, *pieces):
-    """One iteration of a part, from what all parts made in the one before."""
-    rows, xp = run.rows, device.array_module(run.rows.order)
-    count, places = rows.order.size, sum(piece.values.size for piece in pieces)
-    if not count:
-        return _Piece(pieces[0].values[:0], 0.0, 0.0)
-    inverse = rows.inverse_weights
-    contributions = xp.empty(2 * (places + 1), inverse.dtype)
-    xp.concatenate([piece.values for piece in pieces], out=contributions[:places])
-    contributions[places] = contributions[-1] = 0
-    own = slice(run.first, run.first + count)
-    ranks = contributions[own].copy()
-    mass = sum(piece.mass for piece in pieces)
-    state = xp.asarray([0.0, math.inf, mass, 0.0, 0.0])
-    units = rows.chunks + rows.whole_rows + count // row_order.WARP + 1
-    device.launch(
-        "rank", "iterate", 1, 0.0, run.damping, count, places, 0, rows.long_rows,
-        rows.whole_rows, rows.narrow_slices, rows.chunks, 0, rows.chunk_rows,
-        rows.chunk_offsets, rows.row_offsets, rows.slice_offsets, rows.neighbors,
-        rows.weights, rows.weights.size > 0, rows.slots, True, inverse, run.restart,
-        run.restart.size, run.share, run.share.size, contributions, ranks,
-        xp.zeros(max(rows.chunks, 1)), xp.zeros(max(rows.long_rows, 1), xp.int32),
-        xp.zeros(2 * PARTS if xp is np else 4 * device.most_blocks()),
-        xp.zeros(1, xp.uint64), state,
-        size=units * row_order.WARP, threads=1024, cooperative=True,
-    )  # fmt: skip
-    made = contributions[places + 1 :][own]
-    _, change, mass, *_ = (state.get() if xp is not np else state).tolist()
-    return _Piece(xp.where(inverse == 0, ranks, made), mass, change)
-
-
-def _changes(batch):
-    """The change of each iteration, of the pieces that it made."""
-    return [sum(piece.change for piece in pieces) for pieces in batch]
-
-
-def _ranks(named, run, piece, first, stop):
-    xp, rows = device.array_module(piece.values), run.rows
-    is_sink = rows.inverse_weights == 0
-    ranks = xp.empty_like(piece.values)
-    ranks[rows.order] = xp.where(
-        is_sink, piece.values, piece.values / xp.where(is_sink, 1, rows.inverse_weights)
-    )
-    return label(named, {"pagerank": ranks}, first, stop)
-
-
-def _empty(named, values):
-    return label(named, {"pagerank": named.xp.asarray(values)}, 0, 0)

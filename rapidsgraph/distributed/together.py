@@ -1,0 +1,165 @@
+"""Objects on workers, one a part of a graph, that go through rounds in step.
+
+Means: in a round each does its work and asks all others for what they made of theirs; so only the
+  first call and the last answer pass the scheduler, whose turns cost more than most rounds.
+Requires: a Dask client. Members are Dask's actors, which nobody can compute again: where one is
+  lost, `Lost` is raised, and what they did is done another way.
+Reference: the actors of Dask (distributed.actor); bulk-synchronous rounds: Valiant, "A bridging
+  model for parallel computation", CACM 33(8), 1990.
+
+A member's request waits at the other one until that has the answer, so a connection that breaks
+ends it. What a round made may be changed two rounds later: by then all others have taken it.
+"""
+
+import asyncio
+import weakref
+from collections import defaultdict
+from contextlib import suppress
+
+from . import engine as engines
+
+_here = weakref.WeakValueDictionary()  # members in this process
+
+
+class Lost(Exception):
+    """A member is gone, or gave up since another one is."""
+
+
+class Member:
+    """What a member of any kind can do. Its coroutines run on the event loop of its worker."""
+
+    def __init__(self, number, name):
+        from distributed import get_worker
+
+        _here[name] = self
+        self.number, self._worker = number, get_worker()
+        self._round, self._made, self._is_there = 0, {}, defaultdict(asyncio.Event)
+        self._stopped = False
+
+    async def meet(self, members):
+        """`members` are the (address, key) of all, this one among them, in the order of parts."""
+        self._others = [each for at, each in enumerate(members) if at != self.number]
+
+    async def give(self, round, other):
+        """What this member made in a round for another one, as soon as it has."""
+        if not self._stopped:
+            await self._is_there[round].wait()
+        if self._stopped:
+            raise Lost("it was told to stop")
+        return self.made_for(other, self._made[round])
+
+    def made_for(self, other, made):
+        """What of it is sent to member `other`."""
+        return made
+
+    async def stop(self):
+        """Let nobody wait for this member."""
+        self._stopped = True
+        for event in self._is_there.values():
+            event.set()
+
+    async def round(self, work, *arguments):
+        """What all made of a round, in the order of parts; this one makes work(*arguments)."""
+        if self._stopped:
+            raise Lost("it was told to stop")
+        self._round += 1
+        asked = [asyncio.ensure_future(self._ask(other, self._round)) for other in self._others]
+        try:
+            made = await asyncio.to_thread(engines.on_worker, work, *arguments)
+            self._made[self._round] = made
+            self._is_there[self._round].set()
+            found = await asyncio.gather(*asked)
+        except BaseException:
+            for each in asked:
+                each.cancel()
+            await self.stop()
+            raise
+        for memory in (self._made, self._is_there):
+            memory.pop(self._round - 1, None)
+        found.insert(self.number, made)
+        return found
+
+    async def _ask(self, other, round):
+        address, key = other
+        try:
+            answer = await self._worker.rpc(address).actor_execute(
+                actor=key, function="give", args=(round, self.number), kwargs={}
+            )
+        except (OSError, KeyError) as error:  # no connection, or no such member any more
+            raise Lost(f"{address} does not answer: {error}") from error
+        if answer["status"] != "OK":
+            raise Lost(f"{address} has failed")
+        return answer["result"]
+
+
+def here(name):
+    """The member of a name, if it is in this process."""
+    return _here.get(name)
+
+
+class Together:
+    """The members as the client sees them.
+
+    Parameters
+    ----------
+    engine : There
+    kind : type
+        A Member.
+    arguments : list
+        Of each member, as of a task; its number comes before them.
+    """
+
+    def __init__(self, engine, kind, arguments, name):
+        self._engine = engine
+        self.futures = [
+            engine.submit(kind, number, *own, name=name, at=number, actor=True)
+            for number, own in enumerate(arguments)
+        ]
+        with engine.client.as_current():
+            self._actors = engine.results(self.futures)
+        addresses = [(actor._address, actor.key) for actor in self._actors]
+        self.call("meet", addresses)
+
+    def call(self, method, *arguments):
+        """What a method gives, by member; raises what one of them raised, or Lost."""
+        try:
+            with self._engine.client.as_current():
+                calls = [getattr(actor, method)(*arguments) for actor in self._actors]
+            return self._engine.client.sync(self._answers, calls)
+        except BaseException as error:
+            self._stop()
+            if isinstance(error, (OSError, RuntimeError)):  # as Dask calls a lost actor
+                raise Lost(str(error)) from error
+            raise
+
+    async def _answers(self, calls):
+        waiting = [asyncio.ensure_future(_answer(call)) for call in calls]
+        try:
+            while True:
+                done, left = await asyncio.wait(
+                    waiting, timeout=engines.LOOK, return_when=asyncio.FIRST_EXCEPTION
+                )
+                for each in done:
+                    each.result()
+                if not left:
+                    return [each.result() for each in waiting]
+                if not self._are_all_there():
+                    raise Lost("a worker is gone")
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    def _are_all_there(self):
+        is_open = self._engine.client.status == "running"
+        return is_open and all(future.status == "finished" for future in self.futures)
+
+    def _stop(self):
+        with self._engine.client.as_current():
+            for actor, future in zip(self._actors, self.futures):
+                if future.status == "finished":
+                    with suppress(OSError, RuntimeError):
+                        actor.stop()
+
+
+async def _answer(call):
+    return await call

@@ -1,0 +1,245 @@
+"""Members on workers: rounds in step, memory in common, and what happens where one is lost."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import pytest
+
+import rapidsgraph as rg
+
+distributed = pytest.importorskip("distributed")
+dataframe = pytest.importorskip("dask.dataframe")
+
+from rapidsgraph.distributed import common, engine, rank_parts, together  # noqa: E402
+
+on_linux = pytest.mark.skipif(common.machine() is None, reason="memory in common is of Linux")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Of three workers in this process."""
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+class Counting(together.Member):
+    """Adds up what all count."""
+
+    def __init__(self, number, name, step):
+        super().__init__(number, name)
+        self._count, self._step = number, step
+
+    async def go_on(self, rounds):
+        for _ in range(rounds):
+            counts = await self.round(self._work)
+            self._count = sum(counts) + self.number
+        return self._count, counts
+
+    def _work(self):
+        return self._step(self.number, self._count)
+
+    def made_for(self, other, made):
+        return made + 100 * other if made < 0 else made
+
+
+def start_three(client, step, names="abc"):
+    own = [(name, step) for name in names]
+    return together.Together(engine.There(client), Counting, own, name="count")
+
+
+def test_rounds(client):
+    """Each takes what all made in the same round, in their order, however long one takes."""
+    members = start_three(client, late_second)
+    counts, expected = [0, 1, 2], None
+    for _ in range(7):
+        expected = list(counts)
+        counts = [sum(counts) + number for number in range(3)]
+    found = members.call("go_on", 4)
+    assert len(found) == 3
+    found = members.call("go_on", 3)
+    assert found == [(count, expected) for count in counts]
+
+
+def late_second(number, count):
+    import time
+
+    time.sleep(0.01 * (number == 1))
+    return count
+
+
+def test_others_may_get_something_else(client):
+    members = start_three(client, negative)
+    assert [seen for _, seen in members.call("go_on", 1)] == [
+        [-1, -2, -3], [99, -2, 97], [199, 198, -3]
+    ]  # fmt: skip
+
+
+def negative(number, count):
+    return -1 - number
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError])
+def test_one_fails(client, error):
+    """The others do not wait for it."""
+    members = start_three(client, {ValueError: wrong, OSError: broken}[error])
+    expected = (ValueError, together.Lost) if error is ValueError else together.Lost
+    with pytest.raises(expected, match="of the second|failed|stop"):
+        members.call("go_on", 2)
+    with pytest.raises(together.Lost):
+        members.call("go_on", 1)
+
+
+def wrong(number, count):
+    if number == 1:
+        raise ValueError("of the second")
+    return count
+
+
+def broken(number, count):
+    if number == 1:
+        raise OSError("of the second")
+    return count
+
+
+def test_members_are_here_as_long_as_someone_has_them(client):
+    members = start_three(client, negative, names="pqr")
+    assert together.here("q").number == 1 and together.here("z") is None
+    del members
+    for _ in range(100):
+        if together.here("q") is None:
+            break
+        import gc
+        import time
+
+        gc.collect()
+        time.sleep(0.05)
+    assert together.here("q") is None
+
+
+# Memory in common
+
+LOOK = """
+import sys
+import numpy as np
+from rapidsgraph.distributed import common
+
+array = common.reach({address}, (2, 5), np.float32)
+if array is None:
+    sys.exit(3)
+assert array[1, 2] == 7 and array.dtype == np.float32
+array[0, 4] = 5
+"""
+
+
+def look(address):
+    return subprocess.run([sys.executable, "-c", LOOK.format(address=address)]).returncode
+
+
+@on_linux
+def test_memory_in_common():
+    array, address = common.make((2, 5), np.float32)
+    assert array.shape == (2, 5) and not array.any()
+    array[1, 2] = 7
+    assert look(address) == 0 and array[0, 4] == 5
+    process, file, token = address
+    assert common.reach((process, file, bytes(16)), (2, 5), np.float32) is None
+    assert common.reach((process, 10**6, token), (2, 5), np.float32) is None
+    assert common.reach((2**22 + 1, file, token), (2, 5), np.float32) is None  # no such process
+    held = common.reach(address, (2, 5), np.float32)
+    del array
+    assert look(address) == 3  # its maker has let it go
+    assert held[1, 2] == 7
+
+
+@on_linux
+def test_no_files_stay_open():
+    def count():
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+    for _ in range(20):
+        array, address = common.make((2, 5), np.float64)
+        assert common.reach(address, (2, 5), np.float64) is not None
+        del array
+    assert count() == before
+
+
+# PageRank
+
+RING, CHORDS = np.arange(500), np.random.default_rng(1).integers(0, 400, (2, 900))
+EDGES = pandas.DataFrame(
+    {
+        "source": np.concatenate([RING, CHORDS[0]]),
+        "destination": np.concatenate([RING * 7 % 501, CHORDS[1]]),
+    }
+)
+
+
+def ranks_in_parts(**options):
+    spread = dataframe.from_pandas(EDGES, npartitions=3, sort=False)
+    return rg.pagerank(spread, tolerance=0, max_iterations=30, **options).compute()["pagerank"]
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
+def test_ways_to_exchange(client, monkeypatch, way, precision):
+    """What members have in common, what they send each other, and tasks: the same bits."""
+    expected = rg.pagerank(EDGES, tolerance=0, max_iterations=30, precision=precision)["pagerank"]
+    sent, made_for = [], rank_parts.RankMember.made_for
+
+    def watched(self, other, made):
+        made = made_for(self, other, made)
+        sent.append(getattr(made, "values", None) is not None)
+        return made
+
+    monkeypatch.setattr(rank_parts.RankMember, "made_for", watched)
+    if way == "sent":
+        monkeypatch.setattr(common, "machine", lambda: None)
+    if way == "some sent":
+        machines = iter(["one", "other", "one"])
+        monkeypatch.setattr(common, "machine", lambda: next(machines))
+    if way == "unreachable":
+        monkeypatch.setattr(common, "reach", lambda *_: None)
+    if way == "tasks":
+        monkeypatch.setattr(together.Together, "call", lost)
+    found = ranks_in_parts(precision=precision)
+    close = 1e-12 if precision == "double" else 1e-6
+    np.testing.assert_allclose(found, expected, rtol=0, atol=close)
+    of_all = 31 * 6  # pieces in 30 iterations and before the first
+    monkeypatch.undo()
+    if common.machine() is not None or way not in ("in common", "some sent"):
+        many = {"in common": 0, "tasks": 0, "some sent": 4 / 6 * of_all}.get(way, of_all)
+        assert sum(sent) == many
+    assert (found == ranks_in_parts(precision=precision)).all()
+
+
+def lost(self, *_):
+    raise together.Lost("of the test")
+
+
+def test_members_do_it_without_tasks(client, monkeypatch):
+    submit, names = engine.There.submit, []
+
+    def watched(self, *arguments, **options):
+        names.append(options["name"])
+        return submit(self, *arguments, **options)
+
+    monkeypatch.setattr(engine.There, "submit", watched)
+    ranks_in_parts()
+    assert names.count("rank-member") == 3 and "rank" not in names
+
+
+def test_results_are_made_again(client, monkeypatch):
+    """Where the member is gone when its piece is asked for."""
+    expected = ranks_in_parts()
+    monkeypatch.setattr(together, "_here", {})
+    monkeypatch.setattr("rapidsgraph.distributed.ranks.here", lambda name: None)
+    assert (ranks_in_parts() == expected).all()
