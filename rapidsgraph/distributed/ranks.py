@@ -13,6 +13,7 @@ an iteration is a task a part.
 import math
 import time
 import uuid
+from contextlib import suppress
 
 import numpy as np
 
@@ -89,20 +90,24 @@ def pagerank(
 
 def _iterate(engine, runs, bounds, tolerance, max_iterations, report):
     """(tasks of the last pieces, how many iterations there were, the last change)."""
+    given = engine, runs, bounds, tolerance, max_iterations, _forward(report)
     if len(runs) > 1 and engine.client is not None:
-        reported = 0
+        with suppress(Lost):
+            return _by_members(*given)
+    return _by_tasks(*given)
 
-        def go_on(done, text):
-            nonlocal reported
-            if done > reported:
-                reported = done
-                report(done, text)
 
-        try:
-            return _by_members(engine, runs, bounds, tolerance, max_iterations, go_on)
-        except Lost:
-            report = go_on
-    return _by_tasks(engine, runs, bounds, tolerance, max_iterations, report)
+def _forward(report):
+    """A report that leaves out what was reported before."""
+    most = 0
+
+    def forward(done, text):
+        nonlocal most
+        if done > most:
+            most = done
+            report(done, text)
+
+    return forward
 
 
 def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
