@@ -1,8 +1,12 @@
 """Members on workers: rounds in step, memory in common, and what happens where one is lost."""
 
+import gc
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pandas
@@ -15,6 +19,7 @@ dataframe = pytest.importorskip("dask.dataframe")
 
 from rapidsgraph.distributed import common, engine, rank_parts, together  # noqa: E402
 
+gpu = pytest.mark.gpu
 on_linux = pytest.mark.skipif(common.machine() is None, reason="memory in common is of Linux")
 
 
@@ -69,8 +74,6 @@ def test_rounds(client):
 
 
 def late_second(number, count):
-    import time
-
     time.sleep(0.01 * (number == 1))
     return count
 
@@ -116,9 +119,6 @@ def test_members_are_here_as_long_as_someone_has_them(client):
     for _ in range(100):
         if together.here("q") is None:
             break
-        import gc
-        import time
-
         gc.collect()
         time.sleep(0.05)
     assert together.here("q") is None
@@ -243,3 +243,62 @@ def test_results_are_made_again(client, monkeypatch):
     monkeypatch.setattr(together, "_here", {})
     monkeypatch.setattr("rapidsgraph.distributed.ranks.here", lambda name: None)
     assert (ranks_in_parts() == expected).all()
+
+
+# Two processes with a GPU of their own each, or with one together
+
+SENT = []
+
+
+def watch(machine):
+    """In a worker: count pieces that are sent, and say that this machine is `machine`."""
+    made_for, SENT[:] = rank_parts.RankMember.made_for, []
+
+    def watched(self, other, made):
+        made = made_for(self, other, made)
+        SENT.append(getattr(made, "values", None) is not None)
+        return made
+
+    rank_parts.RankMember.made_for = watched
+    if machine is None:
+        common.machine = lambda: None
+
+
+def share(number):
+    import cudf
+
+    return cudf.DataFrame(EDGES.iloc[number * 700 : (number + 1) * 700])
+
+
+@gpu
+@pytest.mark.parametrize("way", ["in common", "sent", "lost"])
+def test_gpus(way, monkeypatch):
+    """One reads what the other wrote; where it cannot, or one dies, the answer is the same."""
+    from rapidsgraph.distributed import ranks
+
+    iterations, tried = {"lost": 6000}.get(way, 30), []
+    by_tasks = ranks._by_tasks
+    monkeypatch.setattr(ranks, "_by_tasks", lambda *given: tried.append(1) or by_tasks(*given))
+    monkeypatch.setattr(ranks, "FEW", 3000)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        client.run(watch, None if way == "sent" else "as it is")
+        spread = dataframe.from_map(share, range(2), meta=share(0).iloc[:0])
+
+        def progress(done, total, text):
+            if done == 1 and way == "lost":
+                pid = min(client.run(os.getpid).values())
+                threading.Timer(0.3, os.kill, [pid, signal.SIGKILL]).start()
+
+        found = rg.pagerank(spread, tolerance=0, max_iterations=iterations, progress=progress)
+        expected = rg.pagerank(EDGES, tolerance=0, max_iterations=iterations)
+        found = found.compute().to_pandas()
+        np.testing.assert_allclose(found["pagerank"], expected["pagerank"], rtol=0, atol=1e-12)
+        assert len(tried) == (way == "lost")
+        if way != "lost":
+            sent = [sum(each) for each in client.run(sent_here).values()]
+            assert sent == ([31, 31] if way == "sent" else [0, 0])
+
+
+def sent_here():
+    return SENT

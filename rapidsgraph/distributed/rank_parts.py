@@ -7,7 +7,6 @@ Reference: as algorithms/pagerank.py; the layout is its method auto's, of the ro
 """
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,11 +59,11 @@ class Sweep:
 
     It has two buffers of the contributions of all vertices, which are read and written in turns;
     each ends with a 0 for what is missing in a row. Of its own ranks it keeps those without
-    out-edges.
+    out-edges. `others` are contributions that other members write, by part.
     """
 
-    def __init__(self, run, bounds, contributions=None):
-        self._run, self._bounds = run, bounds
+    def __init__(self, run, bounds, contributions=None, others=None):
+        self._run, self._bounds, self._others = run, bounds, others or {}
         rows, xp = run.rows, device.array_module(run.rows.order)
         self._own = slice(run.first, run.first + rows.order.size)
         if contributions is None:
@@ -87,10 +86,16 @@ class Sweep:
         return piece
 
     def take(self, pieces):
-        """Take what all parts made in the last iteration, in their order; None is there already."""
-        for piece, first, stop in zip(pieces, self._bounds, self._bounds[1:]):
-            if piece.values is not None and slice(first, stop) != self._own:
-                self._last[first:stop] = piece.values
+        """Take what all parts made in the last iteration, in their order.
+
+        Where a piece has no values they are in another's contributions, or in these already.
+        """
+        for at, (piece, first, stop) in enumerate(zip(pieces, self._bounds, self._bounds[1:])):
+            last, others = self._last[first:stop], self._others.get(at)
+            if others is not None and piece.values is None:
+                last.data.copy_from(others[self.iterations % 2, first:stop].data, last.nbytes)
+            elif piece.values is not None and slice(first, stop) != self._own:
+                last[:] = piece.values
 
     def go_on(self, mass, count=1, tolerance=0.0):
         """Up to `count` iterations, more than one where no other part has rows: a Piece.
@@ -125,20 +130,25 @@ class Sweep:
 
 
 class RankMember(Member):
-    """A part whose iterations go on without the scheduler.
+    """A part whose iterations go on without the scheduler, and within a machine without messages.
 
-    On a CPU those of one machine have the contributions of all vertices in common. So cores share
-    what of them is in their caches, and nothing is sent.
+    On a CPU members of one machine have the contributions of all vertices in common, so that cores
+    share what of them is in their caches. A GPU has its own, and copies what others wrote there.
     """
 
     def __init__(self, number, name, run, bounds):
         super().__init__(number, name)
         self._run, self._bounds, self._pieces = run, bounds, None
+        dtype = run.rows.inverse_weights.dtype
+        self._room = (2, bounds[-1] + 1), dtype, device.array_module(run.rows.inverse_weights)
+        self._contributions, self._reached = None, {}
 
     async def iterate(self, count, tolerance):
         """Up to `count` more iterations: what each changed in all parts together."""
         if self._pieces is None:
-            self._sweep = Sweep(self._run, self._bounds, await self._in_common())
+            machines = await self.round(common.machine)
+            addresses = await self.round(self._offer, machines)
+            self._rooms = await self.round(self._settle, machines, addresses)
             self._pieces = await self.round(self._begin)
         changes = []
         while len(changes) < count:
@@ -148,31 +158,46 @@ class RankMember(Member):
                 break
         return changes
 
-    async def _in_common(self):
-        """Room for contributions that others have, too; sets whose that is, by member."""
-        inverse = self._run.rows.inverse_weights
-        own = None if device.is_on_gpu(inverse) else common.machine()
-        machines = await self.round(lambda: own)
-        first = self.number if own is None else machines.index(own)
-        shape, made, address = (2, self._bounds[-1] + 1), None, None
-        if first == self.number and own is not None and machines.count(own) > 1:
-            with suppress(OSError):  # a system that has none
-                made, address = common.make(shape, inverse.dtype)
-        addresses = await self.round(lambda: address)
-        if addresses[first] is not None and made is None:
-            made = common.reach(addresses[first], shape, inverse.dtype)
-        self._owners = await self.round(lambda: self.number if made is None else first)
-        return made
+    def _offer(self, machines):
+        """Make room that others reach, if there are some: its address, or None."""
+        mine, on_cpu = machines[self.number], self._room[-1] is np
+        if mine is None or machines.count(mine) == 1:
+            return None
+        if on_cpu and machines.index(mine) != self.number:
+            return None  # the first one's is for all
+        try:
+            self._contributions, address = common.make(*self._room)
+        except common.UNAVAILABLE:
+            return None
+        return address
+
+    def _settle(self, machines, addresses):
+        """(whose room this one writes, those whose it reads)."""
+        mine = machines[self.number]
+        for other, (machine, address) in enumerate(zip(machines, addresses)):
+            if other != self.number and machine == mine and address is not None:
+                array = common.reach(address, *self._room)
+                if array is not None:
+                    self._reached[other] = array
+        if self._room[-1] is not np or not self._reached:
+            return self.number, {self.number, *self._reached}
+        [(owner, self._contributions)] = self._reached.items()
+        self._reached = {}
+        return owner, {owner}
 
     def _begin(self):
-        return self._sweep.begin(start(self._run))
+        self._sweep = Sweep(self._run, self._bounds, self._contributions, self._reached)
+        piece = self._sweep.begin(start(self._run))
+        if self._room[-1] is not np:  # others may read at once
+            self._room[-1].cuda.get_current_stream().synchronize()
+        return piece
 
     def _next(self, pieces):
         self._sweep.take(pieces)
         return self._sweep.go_on(sum(piece.mass for piece in pieces))
 
     def made_for(self, other, made):
-        if isinstance(made, Piece) and self._owners[other] == self._owners[self.number]:
+        if isinstance(made, Piece) and self._rooms[self.number][0] in self._rooms[other][1]:
             return replace(made, values=None)
         return made
 
