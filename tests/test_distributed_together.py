@@ -276,10 +276,10 @@ def test_gpus(way, monkeypatch):
     """One reads what the other wrote; where it cannot, or one dies, the answer is the same."""
     from rapidsgraph.distributed import ranks
 
-    iterations, tried = {"lost": 6000}.get(way, 30), []
+    iterations, tried = {"lost": 800}.get(way, 30), []
     by_tasks = ranks._by_tasks
     monkeypatch.setattr(ranks, "_by_tasks", lambda *given: tried.append(1) or by_tasks(*given))
-    monkeypatch.setattr(ranks, "FEW", 3000)
+    monkeypatch.setattr(ranks, "FEW", 400)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         client.run(watch, None if way == "sent" else "as it is")
@@ -288,7 +288,7 @@ def test_gpus(way, monkeypatch):
         def progress(done, total, text):
             if done == 1 and way == "lost":
                 pid = min(client.run(os.getpid).values())
-                threading.Timer(0.3, os.kill, [pid, signal.SIGKILL]).start()
+                threading.Timer(0.1, os.kill, [pid, signal.SIGKILL]).start()
 
         found = rg.pagerank(spread, tolerance=0, max_iterations=iterations, progress=progress)
         expected = rg.pagerank(EDGES, tolerance=0, max_iterations=iterations)
