@@ -175,7 +175,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
         distances = found.distances
     else:
         found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
-        distances = _as_weights(found.distances)
+        distances = as_weights(found.distances)
     return _result(graph, found, distances, predecessors)
 
 
@@ -186,10 +186,10 @@ def _layered_sssp(graph, source, cutoff, predecessors, memory_limit, progress):
         found = layered.paths(graph, cutoff, *more)
         return _result(graph, found, found.distances, predecessors)
     found = layered.search(graph, int(min(cutoff, NO_VERTEX)), *more)
-    return _result(graph, found, _as_weights(found.distances), predecessors)
+    return _result(graph, found, as_weights(found.distances), predecessors)
 
 
-def _as_weights(distances):
+def as_weights(distances):
     """Distances in edges as `sssp` gives them."""
     weights = distances.astype(np.float64)
     weights[distances < 0] = math.inf

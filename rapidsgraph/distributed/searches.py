@@ -24,10 +24,12 @@ from ..algorithms.found import NO_VERTEX
 from ..algorithms.layered import check_limit
 from ..algorithms.traversal import (
     Ties,
+    as_weights,
     check_columns,
     checked_cutoff,
     checked_depth_limit,
     extend,
+    paths,
     search,
     ties,
 )
@@ -48,18 +50,20 @@ def bfs(
     """As `rapidsgraph.bfs`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
     limit = checked_depth_limit(depth_limit)
     check_limit(graph, memory_limit)
+    shared = isinstance(graph, PartitionedGraph)
     graph = as_partitioned(graph)
-    return _search(graph, source, False, float(limit), predecessors, progress, "BFS")
+    return _search(graph, source, False, float(limit), predecessors, progress, "BFS", shared)
 
 
 def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """As `rapidsgraph.sssp`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
     most = checked_cutoff(cutoff)
     check_limit(graph, memory_limit)
-    if not isinstance(graph, PartitionedGraph) and "weight" in graph.columns:
+    shared = isinstance(graph, PartitionedGraph)
+    if not shared and "weight" in graph.columns:
         graph = PartitionedGraph(graph, weight="weight", multi_edges="min")
     graph = as_partitioned(graph)
-    return _search(graph, source, True, most, predecessors, progress, "SSSP")
+    return _search(graph, source, True, most, predecessors, progress, "SSSP", shared)
 
 
 def connected_components(graph):
@@ -78,35 +82,58 @@ def connected_components(graph):
     )
 
 
-def _search(graph, source, is_sssp, cutoff, predecessors, progress, title):
+def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, shared):
     engine, ranges = graph.engine, graph.ranges
     check_columns(graph, predecessors)
     ids = engine.submit(_sources, graph.named, in_one_piece(source), name="sources")
     engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
-    lists = graph.parts("outgoing")
     is_bfs = not is_sssp or not graph.weighted
-    if is_bfs:
-        lists = graph.kept(
-            "unit weights",
-            lambda: [
-                engine.submit(_with_units, part, name="unit-weights", at=at)
-                for at, part in enumerate(lists)
-            ],
-        )
-    waves = _relax(engine, lists, ids, cutoff, is_bfs, graph.device, progress, title)
-    distances = [
-        engine.submit(_own, wave, *bounds, name="distances", at=at)
-        for at, (wave, bounds) in enumerate(zip(waves, ranges))
-    ]
-    before = None
-    if predecessors:
-        before = _predecessors(engine, lists, distances, ids)
+    lists = graph.parts("outgoing")
+    # A graph that is kept gets the other lists, too, for this and later searches; as in one memory.
+    towards = graph.parts("incoming") if shared or not graph.directed else None
+    if graph.num_parts == 1:
+        options = not is_bfs, cutoff, predecessors
+        found = engine.submit(_alone, *lists, towards and towards[0], ids, *options, name="search")
+        distances, before = [engine.submit(_distances, found, name="distances")], None
+        if predecessors:
+            before = [engine.submit(_before, found, name="predecessors")]
+    else:
+        if is_bfs:
+            lists = _with_costs(graph, "outgoing")
+            towards = towards and _with_costs(graph, "incoming")
+        waves = _relax(engine, lists, ids, cutoff, is_bfs, graph.device, progress, title)
+        distances, before = _each(engine, _own, waves, ranges, "distances"), None
+        if predecessors:
+            before = _predecessors(engine, lists, towards, distances, ids, ranges)
     return graph.result(
         [
-            engine.submit(_found, graph.named, is_sssp, own, before, *bounds, name="label", at=at)
+            engine.submit(
+                _found, graph.named, is_sssp, own, before and before[at], *bounds,
+                name="label", at=at,
+            )
             for at, (own, bounds) in enumerate(zip(distances, ranges))
         ]
-    )
+    )  # fmt: skip
+
+
+def _with_costs(graph, direction):
+    """Parts of a direction with edges that cost 1."""
+
+    def make():
+        return [
+            graph.engine.submit(_with_units, part, name="unit-weights", at=at)
+            for at, part in enumerate(graph.parts(direction))
+        ]
+
+    return graph.kept(f"unit weights, {direction if graph.directed else 'both ways'}", make)
+
+
+def _each(engine, function, tasks, ranges, name):
+    """A task a part: function(what a task gives, first vertex, the one behind the last)."""
+    return [
+        engine.submit(function, task, *bounds, name=name, at=at)
+        for at, (task, bounds) in enumerate(zip(tasks, ranges))
+    ]
 
 
 def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
@@ -140,24 +167,42 @@ def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
             ]
 
 
-def _predecessors(engine, lists, distances, ids):
-    """A task of the smallest valid predecessor of every vertex: int32, shape (vertices,)."""
-    distances = engine.submit(join_slices, *distances, name="all-distances")
-    before = [
-        engine.submit(_candidates, part, distances, name="predecessors", at=at)
-        for at, part in enumerate(lists)
+def _predecessors(engine, lists, towards, distances, ids, ranges):
+    """A task a part of the smallest valid predecessors in its range: int32."""
+    whole = engine.submit(join_slices, *distances, name="all-distances")
+    if towards is None:
+        before = [
+            engine.submit(_pushed, part, whole, name="predecessors", at=at)
+            for at, part in enumerate(lists)
+        ]
+        own = _each(
+            engine, _slice, [tree(engine, lowest, before, "predecessors")] * len(ranges), ranges,
+            "predecessors",
+        )  # fmt: skip
+    else:
+        own = _each(
+            engine, _slice,
+            [
+                engine.submit(_pulled, part, whole, name="predecessors", at=at)
+                for at, part in enumerate(towards)
+            ],
+            ranges, "predecessors",
+        )  # fmt: skip
+    counts = [
+        engine.submit(_count_open, each, near, ids, first, name="facts", at=at)
+        for at, (each, near, (first, _)) in enumerate(zip(own, distances, ranges))
     ]
-    before = tree(engine, lowest, before, "predecessors")
-    open_ends = engine.submit(_open_ends, before, distances, ids, name="open-ends")
-    [count] = engine.results([engine.submit(_count, open_ends, name="facts")])
-    if not count:
-        return before
+    if not sum(engine.results(counts)):
+        return own
     # Only edges that add nothing lead there; they are few, and one worker looks at them.
+    before = engine.submit(join_slices, *own, name="all-predecessors")
+    open_ends = engine.submit(_open_ends, before, whole, ids, name="open-ends")
     arcs = [
-        engine.submit(_tied, part, distances, open_ends, name="ties", at=at)
+        engine.submit(_tied, part, whole, open_ends, name="ties", at=at)
         for at, part in enumerate(lists)
     ]
-    return engine.submit(_settle_ties, before, open_ends, distances, *arcs, name="ties")
+    settled = engine.submit(_settle_ties, before, open_ends, whole, *arcs, name="ties")
+    return _each(engine, _slice, [settled] * len(ranges), ranges, "predecessors")
 
 
 # Tasks
@@ -189,6 +234,38 @@ def _sources(named, source):
 
 def _size(values):
     return int(values.size)
+
+
+@dataclass
+class _Whole:
+    """A part that has all vertices, as a Graph is to searches."""
+
+    part: Part
+    incoming: Adjacency | None
+
+    def __getattr__(self, name):
+        return getattr(self.part, name)
+
+
+def _alone(part, towards, ids, weighted, cutoff, predecessors):
+    """What the search of one memory finds."""
+    a_vertex, _, an_arc = ALGORITHMS["sssp" if weighted else "bfs"]
+    needed = part.vertices * a_vertex + part.num_arcs * an_arc
+    check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
+    whole, pulls = _Whole(part, towards and towards.padded), towards is not None
+    if weighted:
+        return paths(whole, ids, cutoff, predecessors, pulls)
+    found = search(whole, ids, int(min(cutoff, NO_VERTEX)), predecessors, pulls)
+    found.distances = as_weights(found.distances)
+    return found
+
+
+def _distances(found):
+    return found.distances
+
+
+def _before(found):
+    return found.predecessors
 
 
 def _with_units(part):
@@ -264,7 +341,11 @@ def _facts(*news):
 
 
 def _own(wave, first, stop):
-    return wave.distances[first:stop]
+    return wave.distances[first:stop].copy()
+
+
+def _slice(values, first, stop):
+    return values[first:stop].copy()
 
 
 def join_slices(*slices):
@@ -280,13 +361,22 @@ def lowest(*arrays):
     return found
 
 
-def _candidates(part, distances):
+def _pushed(part, distances):
     """The smallest vertex of a part's range before each vertex, nearer to the sources."""
+    return _nearer(part, distances, "push_predecessors")
+
+
+def _pulled(part, distances):
+    """The same of all vertices before each one of a part's range, of lists by destination."""
+    return _nearer(part, distances, "pull_predecessors")
+
+
+def _nearer(part, distances, entry):
     lists, xp = part.padded, part.xp
     before = xp.full(part.vertices, NO_VERTEX, xp.int32)
     device.launch(
-        "paths", "push_predecessors", part.vertices, lists.offsets, lists.neighbors,
-        lists.weights, distances, before, size=32 * part.vertices,
+        "paths", entry, part.vertices, lists.offsets, lists.neighbors, lists.weights, distances,
+        before, size=32 * part.vertices,
     )  # fmt: skip
     return before
 
@@ -298,8 +388,9 @@ def _open_ends(before, distances, ids):
     return found
 
 
-def _count(flags):
-    return int(flags.sum())
+def _count_open(before, distances, ids, first):
+    own = ids[(ids >= first) & (ids < first + before.size)] - first
+    return int(_open_ends(before, distances, own).sum())
 
 
 def _tied(part, distances, open_ends):
@@ -324,8 +415,7 @@ def _found(named, is_sssp, distances, before, first, stop):
     if not is_sssp:
         columns["distance"] = xp.where(reached, distances, -1).astype(np.int32), reached
     if before is not None:
-        own = before[first:stop]
-        columns |= named.named(own, own < NO_VERTEX, "predecessor")
+        columns |= named.named(before, before < NO_VERTEX, "predecessor")
     return label(named, columns, first, stop)
 
 
