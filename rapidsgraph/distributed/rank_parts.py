@@ -288,6 +288,10 @@ def step(run, number, bounds, count, tolerance, *pieces):
     return replace(piece, values=sweep.values(), iterations=before.iterations + piece.iterations)
 
 
+def iterations(piece):
+    return piece.iterations
+
+
 def changes(made):
     """(iterations, change of ranks in all parts) of each list of pieces."""
     return [(pieces[0].iterations, sum(piece.change for piece in pieces)) for pieces in made]

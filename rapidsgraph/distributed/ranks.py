@@ -78,14 +78,11 @@ def pagerank(
         )
     if tolerance and not residual < tolerance:
         raise NotConverged(iterations, residual, tolerance)
-    return graph.result(
-        [
-            engine.submit(
-                rank_parts.ranks_of, graph.named, run, piece, *bounds, name="label", at=at
-            )
-            for at, (run, piece, bounds) in enumerate(zip(runs, pieces, ranges))
-        ]
-    )
+    labelled = [
+        engine.submit(rank_parts.ranks_of, graph.named, run, piece, *bounds, name="label", at=at)
+        for at, (run, piece, bounds) in enumerate(zip(runs, pieces, ranges))
+    ]
+    return graph.result(labelled)
 
 
 def _iterate(engine, runs, bounds, tolerance, max_iterations, report):
@@ -149,7 +146,12 @@ def _by_members(engine, runs, bounds, tolerance, max_iterations, report):
         engine.submit(_piece_of, name, number, again, name="ranks-of-member", at=number)
         for number, name in enumerate(names)
     ]
-    engine.results([engine.submit(rank_parts.changes, [pieces], name="changes", at=0)])
+    engine.results(  # members are there until these have been asked
+        [
+            engine.submit(rank_parts.iterations, piece, name="facts", at=at)
+            for at, piece in enumerate(pieces)
+        ]
+    )
     return pieces, done, residual
 
 
