@@ -6,9 +6,10 @@ them is in a file for each family; results are Dask frames. `layered.py` shares 
 out among workers, `local.py` starts a cluster of this machine.
 """
 
+from .components import connected_components
 from .partitioned import PartitionedGraph
 from .ranks import pagerank
-from .searches import bfs, connected_components, sssp
+from .searches import bfs, sssp
 from .similar import scan, structural_similarity
 
 __all__ = [

@@ -236,3 +236,11 @@ def tree(engine, combine, tasks, name):
             for place, group in enumerate(groups)
         ]
     return tasks[0]
+
+
+def each_part(engine, function, tasks, ranges, name):
+    """A task a part: function(what a task gives, first vertex, the one behind the last)."""
+    return [
+        engine.submit(function, task, *bounds, name=name, at=at)
+        for at, (task, bounds) in enumerate(zip(tasks, ranges))
+    ]

@@ -30,8 +30,8 @@ SETTINGS = {  # of Dask, as long as a cluster is open
     "distributed.deploy.lost-worker-timeout": "1 day",
     # What finds no worker for so long fails, where it would wait forever.
     "distributed.scheduler.no-workers-timeout": "60 s",
-    # Arrays of vertices come and go in each iteration. As Dask has it, each would be fresh pages of
-    # the system, whose faults took half as long again as the iteration.
+    # Arrays of vertices come and go in each round of a search. As Dask has it, each would be fresh
+    # pages of the system, whose faults take their time.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": str(2**28),
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": str(2**28),
 }

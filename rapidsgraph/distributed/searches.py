@@ -1,4 +1,4 @@
-"""BFS, SSSP and connected components of a graph in several parts.
+"""BFS and SSSP of a graph in several parts.
 
 Means: what the functions of the same names in rapidsgraph give.
 Requires: adjacency by source; arrays over all vertices on each worker.
@@ -8,8 +8,7 @@ Reference: chaotic relaxation: a part lowers distances along its own lists until
 
 BFS is the same with edges that cost 1, but within bounds: where there is much to expand a round
 takes one level, so that nothing is expanded twice; where there is little, more and more levels,
-since a round costs more than they do. A part's forest of trees is its word on components; forests
-are joined two by two.
+since a round costs more than they do. A part that is alone is searched as in one memory.
 """
 
 import math
@@ -18,12 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device
-from ..adjacency import Adjacency, from_pairs, rows_of
-from ..algorithms.components import numbered, roots
+from ..adjacency import Adjacency
 from ..algorithms.found import NO_VERTEX
 from ..algorithms.layered import check_limit
 from ..algorithms.traversal import (
-    Ties,
     as_weights,
     check_columns,
     checked_cutoff,
@@ -31,15 +28,15 @@ from ..algorithms.traversal import (
     extend,
     paths,
     search,
-    ties,
 )
 from ..frames import in_one_piece
 from ..memory import ALGORITHMS, check_fits
 from ..progress import reporter
 from ..vertex_values import source_ids
-from .engine import tree
+from .engine import each_part
 from .partitioned import PartitionedGraph, as_partitioned, label
 from .parts import Part
+from .predecessors import predecessors_of
 
 FEW, FEW_ON_GPU = 2**12, 2**18  # vertices that are not worth a round of their own
 
@@ -66,22 +63,6 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     return _search(graph, source, True, most, predecessors, progress, "SSSP", shared)
 
 
-def connected_components(graph):
-    """As `rapidsgraph.connected_components`, of a Dask frame or PartitionedGraph."""
-    graph = as_partitioned(graph)
-    graph.check_room("component")
-    engine = graph.engine
-    given = next(iter(graph.built.values()))
-    forests = [engine.submit(_forest, part, name="link", at=at) for at, part in enumerate(given)]
-    numbers = engine.submit(_numbers, tree(engine, join_forests, forests, "join"), name="number")
-    return graph.result(
-        [
-            engine.submit(_component, graph.named, numbers, *bounds, name="label", at=at)
-            for at, bounds in enumerate(graph.ranges)
-        ]
-    )
-
-
 def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, shared):
     engine, ranges = graph.engine, graph.ranges
     check_columns(graph, predecessors)
@@ -102,9 +83,9 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, share
             lists = _with_costs(graph, "outgoing")
             towards = towards and _with_costs(graph, "incoming")
         waves = _relax(engine, lists, ids, cutoff, is_bfs, graph.device, progress, title)
-        distances, before = _each(engine, _own, waves, ranges, "distances"), None
+        distances, before = each_part(engine, _own, waves, ranges, "distances"), None
         if predecessors:
-            before = _predecessors(engine, lists, towards, distances, ids, ranges)
+            before = predecessors_of(engine, lists, towards, distances, ids, ranges)
     return graph.result(
         [
             engine.submit(
@@ -126,14 +107,6 @@ def _with_costs(graph, direction):
         ]
 
     return graph.kept(f"unit weights, {direction if graph.directed else 'both ways'}", make)
-
-
-def _each(engine, function, tasks, ranges, name):
-    """A task a part: function(what a task gives, first vertex, the one behind the last)."""
-    return [
-        engine.submit(function, task, *bounds, name=name, at=at)
-        for at, (task, bounds) in enumerate(zip(tasks, ranges))
-    ]
 
 
 def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
@@ -165,44 +138,6 @@ def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
                 engine.submit(_go_on, part, wave, cutoff, bound, at, *news, name="relax", at=at)
                 for at, (part, wave) in enumerate(zip(lists, waves))
             ]
-
-
-def _predecessors(engine, lists, towards, distances, ids, ranges):
-    """A task a part of the smallest valid predecessors in its range: int32."""
-    whole = engine.submit(join_slices, *distances, name="all-distances")
-    if towards is None:
-        before = [
-            engine.submit(_pushed, part, whole, name="predecessors", at=at)
-            for at, part in enumerate(lists)
-        ]
-        own = _each(
-            engine, _slice, [tree(engine, lowest, before, "predecessors")] * len(ranges), ranges,
-            "predecessors",
-        )  # fmt: skip
-    else:
-        own = _each(
-            engine, _slice,
-            [
-                engine.submit(_pulled, part, whole, name="predecessors", at=at)
-                for at, part in enumerate(towards)
-            ],
-            ranges, "predecessors",
-        )  # fmt: skip
-    counts = [
-        engine.submit(_count_open, each, near, ids, first, name="facts", at=at)
-        for at, (each, near, (first, _)) in enumerate(zip(own, distances, ranges))
-    ]
-    if not sum(engine.results(counts)):
-        return own
-    # Only edges that add nothing lead there; they are few, and one worker looks at them.
-    before = engine.submit(join_slices, *own, name="all-predecessors")
-    open_ends = engine.submit(_open_ends, before, whole, ids, name="open-ends")
-    arcs = [
-        engine.submit(_tied, part, whole, open_ends, name="ties", at=at)
-        for at, part in enumerate(lists)
-    ]
-    settled = engine.submit(_settle_ties, before, open_ends, whole, *arcs, name="ties")
-    return _each(engine, _slice, [settled] * len(ranges), ranges, "predecessors")
 
 
 # Tasks
@@ -344,70 +279,6 @@ def _own(wave, first, stop):
     return wave.distances[first:stop].copy()
 
 
-def _slice(values, first, stop):
-    return values[first:stop].copy()
-
-
-def join_slices(*slices):
-    """Values of all ranges, one array."""
-    return device.array_module(slices[0]).concatenate(slices)
-
-
-def lowest(*arrays):
-    """The least value at each place."""
-    found = arrays[0].copy()
-    for other in arrays[1:]:
-        device.array_module(found).minimum(found, other, out=found)
-    return found
-
-
-def _pushed(part, distances):
-    """The smallest vertex of a part's range before each vertex, nearer to the sources."""
-    return _nearer(part, distances, "push_predecessors")
-
-
-def _pulled(part, distances):
-    """The same of all vertices before each one of a part's range, of lists by destination."""
-    return _nearer(part, distances, "pull_predecessors")
-
-
-def _nearer(part, distances, entry):
-    lists, xp = part.padded, part.xp
-    before = xp.full(part.vertices, NO_VERTEX, xp.int32)
-    device.launch(
-        "paths", entry, part.vertices, lists.offsets, lists.neighbors, lists.weights, distances,
-        before, size=32 * part.vertices,
-    )  # fmt: skip
-    return before
-
-
-def _open_ends(before, distances, ids):
-    """Whether a vertex was reached, is no source, and has no nearer predecessor."""
-    found = (before == NO_VERTEX) & (distances < math.inf)
-    found[ids] = False
-    return found
-
-
-def _count_open(before, distances, ids, first):
-    own = ids[(ids >= first) & (ids < first + before.size)] - first
-    return int(_open_ends(before, distances, own).sum())
-
-
-def _tied(part, distances, open_ends):
-    """(rows, neighbors) of the arcs that lead to open ends and add nothing."""
-    level = ties(part.padded, distances, open_ends, part.xp)
-    return rows_of(level.outgoing), level.outgoing.neighbors
-
-
-def _settle_ties(before, open_ends, distances, *arcs):
-    xp = device.array_module(before)
-    pairs = [xp.concatenate(each) for each in zip(*arcs)]
-    level = Ties(xp, from_pairs([*pairs, None], before.size, "keep"))
-    rooted = ~open_ends & (distances < math.inf)
-    near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
-    return xp.where(open_ends, near.predecessors, before)
-
-
 def _found(named, is_sssp, distances, before, first, stop):
     xp = device.array_module(distances)
     reached = distances < math.inf
@@ -417,29 +288,3 @@ def _found(named, is_sssp, distances, before, first, stop):
     if before is not None:
         columns |= named.named(before, before < NO_VERTEX, "predecessor")
     return label(named, columns, first, stop)
-
-
-def _forest(part):
-    """The root of every vertex's tree along a part's arcs: int32, shape (vertices,)."""
-    return roots(part)
-
-
-def join_forests(*forests):
-    """The forest of all their trees: int32 parents, shape (vertices,), all of them roots."""
-    parents = forests[0].copy()
-    xp, vertices = device.array_module(parents), parents.size
-    offsets = xp.arange(vertices + 1, dtype=xp.int64)
-    for other in forests[1:]:
-        device.launch(
-            "link", "link_one", vertices, 0, offsets, other, parents, size=vertices,
-        )  # fmt: skip
-        device.launch("link", "compress", vertices, parents, size=vertices)
-    return parents
-
-
-def _numbers(parents):
-    return numbered(parents, device.array_module(parents))
-
-
-def _component(named, numbers, first, stop):
-    return label(named, {"component": numbers[first:stop]}, first, stop)

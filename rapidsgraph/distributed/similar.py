@@ -29,10 +29,10 @@ from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import METHODS
 from ..errors import GraphError
 from ..inputs import check_choice
+from .components import join_forests
 from .engine import tree
 from .neighborhoods import counted, each_part, everywhere, is_within, joined
 from .partitioned import PartitionedGraph
-from .searches import join_forests
 
 
 def structural_similarity(graph, *, method="auto"):

@@ -1,0 +1,57 @@
+"""Connected components of a graph in several parts.
+
+Means: what `rg.connected_components` gives.
+Requires: lists of one direction.
+Reference: a part's forest of trees is its word on components (kernels/link.cu); forests are joined
+  two by two.
+"""
+
+from .. import device
+from ..algorithms.components import numbered, roots
+from .engine import tree
+from .partitioned import as_partitioned, label
+
+
+def connected_components(graph):
+    """As `rapidsgraph.connected_components`, of a Dask frame or PartitionedGraph."""
+    graph = as_partitioned(graph)
+    graph.check_room("component")
+    engine = graph.engine
+    given = next(iter(graph.built.values()))
+    forests = [engine.submit(_forest, part, name="link", at=at) for at, part in enumerate(given)]
+    numbers = engine.submit(_numbers, tree(engine, join_forests, forests, "join"), name="number")
+    return graph.result(
+        [
+            engine.submit(_component, graph.named, numbers, *bounds, name="label", at=at)
+            for at, bounds in enumerate(graph.ranges)
+        ]
+    )
+
+
+# Tasks
+
+
+def _forest(part):
+    """The root of every vertex's tree along a part's arcs: int32, shape (vertices,)."""
+    return roots(part)
+
+
+def join_forests(*forests):
+    """The forest of all their trees: int32 parents, shape (vertices,), all of them roots."""
+    parents = forests[0].copy()
+    xp, vertices = device.array_module(parents), parents.size
+    offsets = xp.arange(vertices + 1, dtype=xp.int64)
+    for other in forests[1:]:
+        device.launch(
+            "link", "link_one", vertices, 0, offsets, other, parents, size=vertices,
+        )  # fmt: skip
+        device.launch("link", "compress", vertices, parents, size=vertices)
+    return parents
+
+
+def _numbers(parents):
+    return numbered(parents, device.array_module(parents))
+
+
+def _component(named, numbers, first, stop):
+    return label(named, {"component": numbers[first:stop]}, first, stop)
