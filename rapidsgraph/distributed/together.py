@@ -72,6 +72,7 @@ class Member:
         except BaseException:
             for each in asked:
                 each.cancel()
+                each.add_done_callback(_looked_at)
             await self.stop()
             raise
         for memory in (self._made, self._is_there):
@@ -90,6 +91,12 @@ class Member:
         if answer["status"] != "OK":
             raise Lost(f"{address} has failed")
         return answer["result"]
+
+
+def _looked_at(task):
+    """What else went wrong needs no word on standard error."""
+    if not task.cancelled():
+        task.exception()
 
 
 def here(name):
