@@ -35,6 +35,14 @@ def edges(tmp_path):
     return path
 
 
+def test_as_a_module():
+    """`python -m rapidsgraph`, as Dask's users start theirs."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "rapidsgraph", "--version"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"rapidsgraph {rg.__version__}\n")
+
+
 def test_a_pipe_gets_whole_lines(tmp_path):
     names = [f"{'long name ' * 20}{place}" for place in range(3)]
     frame = pd.DataFrame({"source": names, "destination": names[1:] + names[:1]})

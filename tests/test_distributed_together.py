@@ -245,6 +245,30 @@ def test_results_are_made_again(client, monkeypatch):
     assert (ranks_in_parts() == expected).all()
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_members_go_where_a_call_fails(client, error):
+    """At once, without waiting for Python to look for garbage."""
+    spread = dataframe.from_pandas(EDGES, npartitions=3, sort=False)
+    graph, before = rg.Graph(spread), set(together._here)
+
+    def fail(done, total, text):
+        if done > 20:
+            raise error("now")
+
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(error, match="now"):
+            rg.pagerank(graph, tolerance=0, max_iterations=10**6, progress=fail)
+        for _ in range(100):
+            if set(together._here) <= before:
+                break
+            time.sleep(0.05)
+        assert set(together._here) <= before
+    finally:
+        gc.enable()
+
+
 # Two processes with a GPU of their own each, or with one together
 
 SENT = []

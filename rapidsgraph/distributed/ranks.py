@@ -135,23 +135,22 @@ def _by_members(engine, runs, bounds, tolerance, max_iterations, report):
     """As _by_tasks, of parts that exchange pieces by themselves; Lost where one of them is."""
     names = [uuid.uuid4().hex for _ in runs]
     arguments = [(name, run, bounds) for name, run in zip(names, runs)]
-    together = Together(engine, rank_parts.RankMember, arguments, name="rank-member")
     done, residual, batches = 0, math.inf, _Batches(max_iterations)
-    while not residual < tolerance and (count := batches.next(done)):
-        for residual in together.call("iterate", count, tolerance)[0]:
-            done += 1
-            report(done, f"change {residual:.1e}")
-    again = _Again([run.key for run in runs], bounds, done)
-    pieces = [
-        engine.submit(_piece_of, name, number, again, name="ranks-of-member", at=number)
-        for number, name in enumerate(names)
-    ]
-    engine.results(  # members are there until these have been asked
-        [
+    with Together(engine, rank_parts.RankMember, arguments, name="rank-member") as together:
+        while not residual < tolerance and (count := batches.next(done)):
+            for residual in together.call("iterate", count, tolerance)[0]:
+                done += 1
+                report(done, f"change {residual:.1e}")
+        again = _Again([run.key for run in runs], bounds, done)
+        pieces = [
+            engine.submit(_piece_of, name, number, again, name="ranks-of-member", at=number)
+            for number, name in enumerate(names)
+        ]
+        taken = [
             engine.submit(rank_parts.iterations, piece, name="facts", at=at)
             for at, piece in enumerate(pieces)
         ]
-    )
+        engine.results(taken)  # members are there until then
     return pieces, done, residual
 
 

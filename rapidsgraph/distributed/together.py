@@ -75,6 +75,8 @@ class Member:
                 each.add_done_callback(_looked_at)
             await self.stop()
             raise
+        finally:
+            asked = None  # or errors would hold the frame that holds them, and with it this member
         for memory in (self._made, self._is_there):
             memory.pop(self._round - 1, None)
         found.insert(self.number, made)
@@ -105,7 +107,7 @@ def here(name):
 
 
 class Together:
-    """The members as the client sees them.
+    """The members as the client sees them, as a context.
 
     Parameters
     ----------
@@ -117,15 +119,32 @@ class Together:
     """
 
     def __init__(self, engine, kind, arguments, name):
-        self._engine = engine
+        self._engine, self._actors = engine, []
         self.futures = [
             engine.submit(kind, number, *own, name=name, at=number, actor=True)
             for number, own in enumerate(arguments)
         ]
-        with engine.client.as_current():
-            self._actors = engine.results(self.futures)
-        addresses = [(actor._address, actor.key) for actor in self._actors]
-        self.call("meet", addresses)
+        try:
+            with engine.client.as_current():
+                self._actors = engine.results(self.futures)
+            self.call("meet", [(actor._address, actor.key) for actor in self._actors])
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self):
+        """Let go of the members, so that workers forget them."""
+        own = [vars(actor).get("_future") for actor in self._actors]  # Dask's, of each
+        for future in [*self.futures, *own]:
+            if future is not None:
+                future.release()
+        self.futures, self._actors = [], []
 
     def call(self, method, *arguments):
         """What a method gives, by member; raises what one of them raised, or Lost."""
