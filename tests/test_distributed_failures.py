@@ -4,11 +4,13 @@ Each test has a time limit of its own: what hangs fails.
 """
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pandas
@@ -175,6 +177,40 @@ def test_a_worker_dies_after_a_call(two, edges):
         kill(two)
         same(found, CALLS["pagerank"](edges))
         two.wait_for_workers(2)
+
+
+def test_a_worker_dies_while_one_has_a_part_of_a_result(two, edges):
+    """All others' parts are needed to make it again, though nobody has them any more."""
+    found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
+    part = found.partitions[0].persist()
+    distributed.wait(part)
+    del found
+    gc.collect()
+    kill(two, 2)
+    expected = CALLS["pagerank"](edges)["pagerank"]
+    found = part.compute()["pagerank"]
+    np.testing.assert_allclose(found, expected[: len(found)], rtol=0, atol=1e-12)
+
+
+def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
+    """The first is made, the second not yet."""
+    results, killed = engine.There.results, []
+
+    def watched(self, tasks):
+        tasks = list(tasks)
+        if not killed and tasks and tasks[0].key.startswith("rank-member"):
+            distributed.wait(tasks[0])
+            [[address]] = two.who_has(tasks[:1]).values()
+            killed.append(address)
+            os.kill(two.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+            while tasks[0].status == "finished":
+                time.sleep(0.05)
+        return results(self, tasks)
+
+    monkeypatch.setattr(engine.There, "results", watched)
+    found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
+    assert killed
+    same(found, CALLS["pagerank"](edges))
 
 
 def test_a_worker_dies_within_a_round(two, edges, monkeypatch):

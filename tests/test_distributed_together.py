@@ -1,5 +1,6 @@
 """Members on workers: rounds in step, memory in common, and what happens where one is lost."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -112,16 +113,28 @@ def broken(number, count):
     return count
 
 
-def test_members_are_here_as_long_as_someone_has_them(client):
-    members = start_three(client, negative, names="pqr")
-    assert together.here("q").number == 1 and together.here("z") is None
-    del members
+def gone(names):
+    """Whether members are let go of soon, without Python looking for garbage."""
     for _ in range(100):
-        if together.here("q") is None:
-            break
-        gc.collect()
+        if not any(together.here(name) for name in names):
+            return True
         time.sleep(0.05)
-    assert together.here("q") is None
+    return False
+
+
+@pytest.fixture
+def no_garbage_collection():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collection):
+    with start_three(client, negative, names="pqr") as members:
+        members.call("go_on", 2)
+        assert together.here("q").number == 1 and together.here("z") is None
+    assert gone("pqr")
 
 
 # Memory in common
@@ -245,28 +258,22 @@ def test_results_are_made_again(client, monkeypatch):
     assert (ranks_in_parts() == expected).all()
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_members_go_where_a_call_fails(client, error):
-    """At once, without waiting for Python to look for garbage."""
-    spread = dataframe.from_pandas(EDGES, npartitions=3, sort=False)
-    graph, before = rg.Graph(spread), set(together._here)
-
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
+def test_members_go_after_a_call(client, error, no_garbage_collection):
     def fail(done, total, text):
-        if done > 20:
+        if error and done > 20:
             raise error("now")
 
-    gc.collect()
-    gc.disable()
-    try:
-        with pytest.raises(error, match="now"):
-            rg.pagerank(graph, tolerance=0, max_iterations=10**6, progress=fail)
-        for _ in range(100):
-            if set(together._here) <= before:
-                break
-            time.sleep(0.05)
-        assert set(together._here) <= before
-    finally:
-        gc.enable()
+    graph = rg.Graph(dataframe.from_pandas(EDGES, npartitions=3, sort=False))
+    before, seen = set(together._here), set()
+
+    def progress(done, total, text):
+        seen.update(set(together._here) - before)
+        fail(done, total, text)
+
+    with pytest.raises(error, match="now") if error else contextlib.nullcontext():
+        found = rg.pagerank(graph, tolerance=0, max_iterations=60, progress=progress)  # noqa: F841
+    assert len(seen) == 3 and gone(seen)
 
 
 # Two processes with a GPU of their own each, or with one together

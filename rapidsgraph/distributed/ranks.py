@@ -142,8 +142,10 @@ def _by_members(engine, runs, bounds, tolerance, max_iterations, report):
                 done += 1
                 report(done, f"change {residual:.1e}")
         again = _Again([run.key for run in runs], bounds, done)
+        # Whoever has but one piece may need all runs again: so the scheduler remembers them.
+        known = [engine.submit(_known, run, name="known", at=at) for at, run in enumerate(runs)]
         pieces = [
-            engine.submit(_piece_of, name, number, again, name="ranks-of-member", at=number)
+            engine.submit(_piece_of, name, number, again, *known, name="ranks-of-member", at=number)
             for number, name in enumerate(names)
         ]
         taken = [
@@ -185,7 +187,11 @@ class _Again:
         return engine.results([pieces[number]])[0]
 
 
-def _piece_of(name, number, again):
+def _known(run):
+    """Nothing: a task that depends on a run, and is small."""
+
+
+def _piece_of(name, number, again, *known):
     """The last piece of a member that is here; where it is gone, all is done once more by tasks."""
     member = here(name)
     return again.piece(number) if member is None else member.piece()

@@ -18,6 +18,8 @@ from contextlib import suppress
 
 from . import engine as engines
 
+GONE = OSError, RuntimeError  # what Dask raises of a worker and of an actor that are no more
+
 _here = weakref.WeakValueDictionary()  # members in this process
 
 
@@ -128,8 +130,10 @@ class Together:
             with engine.client.as_current():
                 self._actors = engine.results(self.futures)
             self.call("meet", [(actor._address, actor.key) for actor in self._actors])
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, GONE):
+                raise Lost(str(error)) from error
             raise
 
     def __enter__(self):
@@ -154,7 +158,7 @@ class Together:
             return self._engine.client.sync(self._answers, calls)
         except BaseException as error:
             self._stop()
-            if isinstance(error, (OSError, RuntimeError)):  # as Dask calls a lost actor
+            if isinstance(error, GONE):
                 raise Lost(str(error)) from error
             raise
 
@@ -183,7 +187,7 @@ class Together:
         with self._engine.client.as_current():
             for actor, future in zip(self._actors, self.futures):
                 if future.status == "finished":
-                    with suppress(OSError, RuntimeError):
+                    with suppress(*GONE):
                         actor.stop()
 
 
