@@ -84,6 +84,12 @@ def import_cupy():
     return importlib.import_module("cupy")
 
 
+def finish(xp):
+    """Wait until arrays of `xp` are as they were told to become."""
+    if xp is not np:
+        xp.cuda.get_current_stream().synchronize()
+
+
 def name_of(xp):
     """ "gpu" for CuPy, "cpu" for NumPy."""
     return "cpu" if xp is np else "gpu"

@@ -18,7 +18,7 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import GraphError
-from rapidsgraph.distributed import engine, local, ranks
+from rapidsgraph.distributed import engine, local, ranks, together
 
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
@@ -137,7 +137,7 @@ TASKS = [
     ("pagerank", "read-edges"),
     ("pagerank", "build-part"),
     ("pagerank", "label"),
-    ("sssp", "relax"),
+    ("sssp", "search-member"),
     ("sssp", "predecessors"),
     ("components", "link"),
 ]
@@ -228,7 +228,7 @@ def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
             timer.start()
 
     monkeypatch.setattr(ranks, "_by_tasks", watched)
-    monkeypatch.setattr(ranks, "FEW", 1200)
+    monkeypatch.setattr(together, "FEW", 1200)
     options = {"tolerance": 0, "max_iterations": 2400}
     found = rg.pagerank(spread(plain(edges, "pagerank")), progress=progress, **options)
     timer.join()

@@ -18,7 +18,7 @@ import rapidsgraph as rg
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
-from rapidsgraph.distributed import common, engine, rank_parts, together  # noqa: E402
+from rapidsgraph.distributed import common, engine, rank_parts, search_parts, together  # noqa: E402
 
 gpu = pytest.mark.gpu
 on_linux = pytest.mark.skipif(common.machine() is None, reason="memory in common is of Linux")
@@ -56,8 +56,8 @@ class Counting(together.Member):
         return made + 100 * other if made < 0 else made
 
 
-def start_three(client, step, names="abc"):
-    own = [(name, step) for name in names]
+def start_three(client, step):
+    own = [(step,)] * 3
     return together.Together(engine.There(client), Counting, own, name="count")
 
 
@@ -131,10 +131,11 @@ def no_garbage_collection():
 
 
 def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collection):
-    with start_three(client, negative, names="pqr") as members:
+    with start_three(client, negative) as members:
         members.call("go_on", 2)
-        assert together.here("q").number == 1 and together.here("z") is None
-    assert gone("pqr")
+        assert [together.here(name).number for name in members.names] == [0, 1, 2]
+        assert together.here("another") is None
+    assert gone(members.names)
 
 
 # Memory in common
@@ -234,6 +235,66 @@ def test_ways_to_exchange(client, monkeypatch, way, precision):
     assert (found == ranks_in_parts(precision=precision)).all()
 
 
+SEARCHES = {
+    "bfs": lambda graph: rg.bfs(graph, [3, 9]),
+    "levels": lambda graph: rg.bfs(graph, 3, depth_limit=5),
+    "sssp": lambda graph: rg.sssp(graph, 3),
+    "cutoff": lambda graph: rg.sssp(graph, [3, 9], cutoff=4.5),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
+def test_ways_to_tell(client, monkeypatch, way, name):
+    """What others lowered is seen where it is, or sent, or known by tasks."""
+    frame = EDGES.assign(weight=np.random.default_rng(3).choice([0.0, 0.5, 1, 2.5], len(EDGES)))
+    graph = rg.Graph(dataframe.from_pandas(frame, npartitions=3, sort=False), weight="weight")
+    expected = SEARCHES[name](rg.Graph(frame, weight="weight"))
+    sent, made_for = [], search_parts.SearchMember.made_for
+
+    def watched(self, other, made):
+        made = made_for(self, other, made)
+        if isinstance(made, search_parts.News):
+            sent.append(made.ids is not None)
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search_parts.SearchMember, "made_for", watched)
+        if way == "sent":
+            patch.setattr(common, "machine", lambda: None)
+        if way == "some sent":
+            machines = iter(["one", "other", "one"])
+            patch.setattr(common, "machine", lambda: next(machines))
+        if way == "unreachable":
+            patch.setattr(common, "reach", lambda *_: None)
+        if way == "tasks":
+            patch.setattr(together.Together, "call", lost)
+        found = SEARCHES[name](graph).compute()
+    pandas.testing.assert_frame_equal(found, expected)
+    assert bool(sent) == (way != "tasks")
+    if common.machine() is not None and sent:
+        share = {"in common": 0, "some sent": 4 / 6}.get(way, 1)
+        assert sum(sent) == pytest.approx(share * len(sent))
+
+
+def test_parts_without_vertices(client):
+    """There are more parts than vertices; some members have none."""
+    pair = pandas.DataFrame({"source": [4, 4], "destination": [6, 4]})
+    graph = rg.Graph(dataframe.from_pandas(pair, npartitions=2))
+    for call in (lambda g: rg.bfs(g, 4), lambda g: rg.sssp(g, 4), rg.pagerank):
+        pandas.testing.assert_frame_equal(call(graph).compute(), call(pair))
+
+
+def test_rounds_go_on_where_few_are_left(client, monkeypatch):
+    """A long path, whose vertices take turns between parts: many calls of some rounds each."""
+    order = np.random.default_rng(1).permutation(400)
+    path = pandas.DataFrame({"source": order[:-1], "destination": order[1:]})
+    graph, seen = rg.Graph(dataframe.from_pandas(path, npartitions=3)), []
+    found = rg.bfs(graph, int(order[0]), progress=lambda done, total, text: seen.append(done))
+    pandas.testing.assert_frame_equal(found.compute(), rg.bfs(path, int(order[0])))
+    assert seen == list(range(1, len(seen) + 1)) and len(seen) > 20
+
+
 def lost(self, *_):
     raise together.Lost("of the test")
 
@@ -253,8 +314,7 @@ def test_members_do_it_without_tasks(client, monkeypatch):
 def test_results_are_made_again(client, monkeypatch):
     """Where the member is gone when its piece is asked for."""
     expected = ranks_in_parts()
-    monkeypatch.setattr(together, "_here", {})
-    monkeypatch.setattr("rapidsgraph.distributed.ranks.here", lambda name: None)
+    monkeypatch.setattr(together, "here", lambda name: None)
     assert (ranks_in_parts() == expected).all()
 
 
@@ -310,7 +370,7 @@ def test_gpus(way, monkeypatch):
     iterations, tried = {"lost": 800}.get(way, 30), []
     by_tasks = ranks._by_tasks
     monkeypatch.setattr(ranks, "_by_tasks", lambda *given: tried.append(1) or by_tasks(*given))
-    monkeypatch.setattr(ranks, "FEW", 400)
+    monkeypatch.setattr(together, "FEW", 400)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         client.run(watch, None if way == "sent" else "as it is")

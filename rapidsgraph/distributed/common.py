@@ -69,6 +69,14 @@ def reach(address, shape, dtype, xp=np):
     return None
 
 
+def copy(source, to):
+    """Copy between arrays of one type and size, also from another GPU's memory."""
+    if isinstance(to, np.ndarray):
+        to[:] = source
+    else:
+        to.data.copy_from(source.data, to.nbytes)
+
+
 def _mapped(file, shape, dtype):
     count = int(np.prod(shape))
     memory = mmap.mmap(file, count * np.dtype(dtype).itemsize)

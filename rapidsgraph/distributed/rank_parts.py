@@ -17,7 +17,7 @@ from ..algorithms.pagerank import PARTS, sink_shares, vertex_shares
 from ..errors import GraphError
 from . import common
 from .partitioned import label
-from .together import Member
+from .together import Near
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Sweep:
         for at, (piece, first, stop) in enumerate(zip(pieces, self._bounds, self._bounds[1:])):
             last, others = self._last[first:stop], self._others.get(at)
             if others is not None and piece.values is None:
-                last.data.copy_from(others[self.iterations % 2, first:stop].data, last.nbytes)
+                common.copy(others[self.iterations % 2, first:stop], last)
             elif piece.values is not None and slice(first, stop) != self._own:
                 last[:] = piece.values
 
@@ -129,7 +129,7 @@ class Sweep:
         return xp.where(inverse == 0, self._ranks, self._last[self._own])
 
 
-class RankMember(Member):
+class RankMember(Near):
     """A part whose iterations go on without the scheduler, and within a machine without messages.
 
     On a CPU members of one machine have the contributions of all vertices in common, so that cores
@@ -139,17 +139,14 @@ class RankMember(Member):
     def __init__(self, number, name, run, bounds):
         super().__init__(number, name)
         self._run, self._bounds, self._pieces = run, bounds, None
-        dtype = run.rows.inverse_weights.dtype
-        self._room = (2, bounds[-1] + 1), dtype, device.array_module(run.rows.inverse_weights)
-        self._contributions, self._reached = None, {}
 
     async def iterate(self, count, tolerance):
         """Up to `count` more iterations: what each changed in all parts together."""
         if self._pieces is None:
-            machines = await self.round(common.machine)
-            addresses = await self.round(self._offer, machines)
-            self._rooms = await self.round(self._settle, machines, addresses)
-            self._pieces = await self.round(self._begin)
+            inverse = self._run.rows.inverse_weights
+            xp = device.array_module(inverse)
+            await self.make_room((2, self._bounds[-1] + 1), inverse.dtype, xp, xp is np)
+            self._pieces = await self.round(self._begin, xp)
         changes = []
         while len(changes) < count:
             self._pieces = await self.round(self._next, self._pieces)
@@ -158,38 +155,10 @@ class RankMember(Member):
                 break
         return changes
 
-    def _offer(self, machines):
-        """Make room that others reach, if there are some: its address, or None."""
-        mine, on_cpu = machines[self.number], self._room[-1] is np
-        if mine is None or machines.count(mine) == 1:
-            return None
-        if on_cpu and machines.index(mine) != self.number:
-            return None  # the first one's is for all
-        try:
-            self._contributions, address = common.make(*self._room)
-        except common.UNAVAILABLE:
-            return None
-        return address
-
-    def _settle(self, machines, addresses):
-        """(whose room this one writes, those whose it reads)."""
-        mine = machines[self.number]
-        for other, (machine, address) in enumerate(zip(machines, addresses)):
-            if other != self.number and machine == mine and address is not None:
-                array = common.reach(address, *self._room)
-                if array is not None:
-                    self._reached[other] = array
-        if self._room[-1] is not np or not self._reached:
-            return self.number, {self.number, *self._reached}
-        [(owner, self._contributions)] = self._reached.items()
-        self._reached = {}
-        return owner, {owner}
-
-    def _begin(self):
-        self._sweep = Sweep(self._run, self._bounds, self._contributions, self._reached)
+    def _begin(self, xp):
+        self._sweep = Sweep(self._run, self._bounds, self.room, self.reached)
         piece = self._sweep.begin(start(self._run))
-        if self._room[-1] is not np:  # others may read at once
-            self._room[-1].cuda.get_current_stream().synchronize()
+        device.finish(xp)  # others may read at once
         return piece
 
     def _next(self, pieces):
@@ -197,7 +166,7 @@ class RankMember(Member):
         return self._sweep.go_on(sum(piece.mass for piece in pieces))
 
     def made_for(self, other, made):
-        if isinstance(made, Piece) and self._rooms[self.number][0] in self._rooms[other][1]:
+        if isinstance(made, Piece) and self.is_near(other):
             return replace(made, values=None)
         return made
 
@@ -286,10 +255,6 @@ def step(run, number, bounds, count, tolerance, *pieces):
     sweep.take(pieces)
     piece = sweep.go_on(sum(piece.mass for piece in pieces), count, tolerance)
     return replace(piece, values=sweep.values(), iterations=before.iterations + piece.iterations)
-
-
-def iterations(piece):
-    return piece.iterations
 
 
 def changes(made):

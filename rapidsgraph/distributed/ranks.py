@@ -11,8 +11,6 @@ an iteration is a task a part.
 """
 
 import math
-import time
-import uuid
 from contextlib import suppress
 
 import numpy as np
@@ -23,12 +21,10 @@ from ..errors import GraphError, NotConverged
 from ..frames import in_one_piece
 from ..progress import reporter
 from . import rank_parts
-from .engine import engine_of, tree
+from .engine import tree
 from .partitioned import as_partitioned
 from .parts import add
-from .together import Lost, Together, here
-
-FEW, LASTING = 4, 0.25  # iterations at once at first; seconds from which on they are not doubled
+from .together import Again, Batches, Lost, Together, onward
 
 
 def pagerank(
@@ -87,24 +83,11 @@ def pagerank(
 
 def _iterate(engine, runs, bounds, tolerance, max_iterations, report):
     """(tasks of the last pieces, how many iterations there were, the last change)."""
-    given = engine, runs, bounds, tolerance, max_iterations, _forward(report)
+    given = engine, runs, bounds, tolerance, max_iterations, onward(report)
     if len(runs) > 1 and engine.client is not None:
         with suppress(Lost):
             return _by_members(*given)
     return _by_tasks(*given)
-
-
-def _forward(report):
-    """A report that leaves out what was reported before."""
-    most = 0
-
-    def forward(done, text):
-        nonlocal most
-        if done > most:
-            most = done
-            report(done, text)
-
-    return forward
 
 
 def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
@@ -112,7 +95,7 @@ def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
         engine.submit(rank_parts.start, run, name="start-ranks", at=at)
         for at, run in enumerate(runs)
     ]
-    done, residual, batches = 0, math.inf, _Batches(max_iterations)
+    done, residual, batches = 0, math.inf, Batches(max_iterations)
     while count := batches.next(done):
         at_once = count if len(runs) == 1 else 1
         made = []
@@ -133,68 +116,20 @@ def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
 
 def _by_members(engine, runs, bounds, tolerance, max_iterations, report):
     """As _by_tasks, of parts that exchange pieces by themselves; Lost where one of them is."""
-    names = [uuid.uuid4().hex for _ in runs]
-    arguments = [(name, run, bounds) for name, run in zip(names, runs)]
-    done, residual, batches = 0, math.inf, _Batches(max_iterations)
+    arguments = [(run, bounds) for run in runs]
+    done, residual, batches = 0, math.inf, Batches(max_iterations)
     with Together(engine, rank_parts.RankMember, arguments, name="rank-member") as together:
         while not residual < tolerance and (count := batches.next(done)):
             for residual in together.call("iterate", count, tolerance)[0]:
                 done += 1
                 report(done, f"change {residual:.1e}")
-        again = _Again([run.key for run in runs], bounds, done)
-        # Whoever has but one piece may need all runs again: so the scheduler remembers them.
-        known = [engine.submit(_known, run, name="known", at=at) for at, run in enumerate(runs)]
-        pieces = [
-            engine.submit(_piece_of, name, number, again, *known, name="ranks-of-member", at=number)
-            for number, name in enumerate(names)
-        ]
-        taken = [
-            engine.submit(rank_parts.iterations, piece, name="facts", at=at)
-            for at, piece in enumerate(pieces)
-        ]
-        engine.results(taken)  # members are there until then
+        again = Again(_last_pieces, runs, bounds, done)
+        pieces = together.pieces(again, "ranks-of-member")
     return pieces, done, residual
 
 
-class _Batches:
-    """How many iterations at once: few, then more as long as they are done soon."""
-
-    def __init__(self, most):
-        self._most, self._count, self._began = most, FEW, None
-
-    def next(self, done):
-        now = time.monotonic()
-        if self._began is not None and now - self._began < LASTING:
-            self._count *= 2
-        self._began = now
-        return min(self._count, self._most - done)
-
-
-class _Again:
-    """What it takes to make pieces once more; keys are of the parts' runs."""
-
-    def __init__(self, keys, bounds, iterations):
-        self.keys, self.bounds, self.iterations = keys, bounds, iterations
-
-    def piece(self, number):
-        from distributed import Future
-
-        engine = engine_of()
-        runs = [Future(key, engine.client) for key in self.keys]
-        pieces, *_ = _by_tasks(
-            engine, runs, self.bounds, 0.0, self.iterations, lambda done, text: None
-        )
-        return engine.results([pieces[number]])[0]
-
-
-def _known(run):
-    """Nothing: a task that depends on a run, and is small."""
-
-
-def _piece_of(name, number, again, *known):
-    """The last piece of a member that is here; where it is gone, all is done once more by tasks."""
-    member = here(name)
-    return again.piece(number) if member is None else member.piece()
+def _last_pieces(engine, runs, bounds, iterations):
+    return _by_tasks(engine, runs, bounds, 0.0, iterations, lambda done, text: None)[0]
 
 
 def _leaving(graph):

@@ -12,6 +12,7 @@ since a round costs more than they do. A part that is alone is searched as in on
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,18 +26,18 @@ from ..algorithms.traversal import (
     check_columns,
     checked_cutoff,
     checked_depth_limit,
-    extend,
     paths,
     search,
 )
 from ..frames import in_one_piece
-from ..memory import ALGORITHMS, check_fits
 from ..progress import reporter
 from ..vertex_values import source_ids
 from .engine import each_part
 from .partitioned import PartitionedGraph, as_partitioned, label
 from .parts import Part
 from .predecessors import predecessors_of
+from .search_parts import Rounds, SearchMember, begin, facts_of, fits, go_on, news
+from .together import Again, Batches, Lost, Together, onward
 
 FEW, FEW_ON_GPU = 2**12, 2**18  # vertices that are not worth a round of their own
 
@@ -82,8 +83,8 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, share
         if is_bfs:
             lists = _with_costs(graph, "outgoing")
             towards = towards and _with_costs(graph, "incoming")
-        waves = _relax(engine, lists, ids, cutoff, is_bfs, graph.device, progress, title)
-        distances, before = each_part(engine, _own, waves, ranges, "distances"), None
+        given = lists, ids, ranges, cutoff, is_bfs, graph.device
+        distances, before = _distances_apart(engine, *given, progress, title), None
         if predecessors:
             before = predecessors_of(engine, lists, towards, distances, ids, ranges)
     return graph.result(
@@ -109,58 +110,64 @@ def _with_costs(graph, direction):
     return graph.kept(f"unit weights, {direction if graph.directed else 'both ways'}", make)
 
 
-def _relax(engine, lists, ids, cutoff, is_bfs, device_name, progress, title):
-    """A task a part: the `_Wave` in which all distances of its range are final."""
-    levels, few = 1, FEW if device_name == "cpu" else FEW_ON_GPU
-    bound = 1.0 if is_bfs else math.inf
+def _distances_apart(engine, lists, ids, ranges, cutoff, is_bfs, device_name, progress, title):
+    """A task a part: the distances of its range."""
+    rounds = Rounds(cutoff, is_bfs, FEW if device_name == "cpu" else FEW_ON_GPU)
+    with reporter(progress, title, None) as report:
+        given = engine, lists, ids, ranges, rounds, onward(report)
+        if engine.client is not None:
+            with suppress(Lost):
+                return _by_members(*given)
+        return _by_tasks(*given)
+
+
+def _by_members(engine, lists, ids, ranges, rounds, report):
+    arguments = [(part, ids, rounds) for part in lists]
+    done, is_done, batches = 0, False, Batches()
+    with Together(engine, SearchMember, arguments, name="search-member") as together:
+        while not is_done:
+            told, is_done = together.call("search", batches.next(done))[0]
+            for each in told:
+                done += 1
+                report(done, _said(each))
+        again = Again(_once_more, [*lists, ids], ranges, rounds)
+        return together.pieces(again, "distances")
+
+
+def _once_more(engine, tasks, ranges, rounds):
+    return _by_tasks(engine, tasks[:-1], tasks[-1], ranges, rounds, lambda done, text: None)
+
+
+def _said(told):
+    return f"{told:,} vertices lowered elsewhere"
+
+
+def _by_tasks(engine, lists, ids, ranges, rounds, report):
+    state = rounds.first()
     waves = [
-        engine.submit(_begin, part, ids, cutoff, bound, name="relax", at=at)
+        engine.submit(begin, part, ids, rounds.cutoff, state.bound, name="relax", at=at)
         for at, part in enumerate(lists)
     ]
-    with reporter(progress, title, None) as report:
-        rounds = 0
-        while True:
-            news = [
-                engine.submit(_news, wave, part, name="news", at=at)
-                for at, (wave, part) in enumerate(zip(waves, lists))
-            ]
-            [facts] = engine.results([engine.submit(_facts, *news, name="facts", at=0)])
-            told, waiting, least = facts
-            rounds += 1
-            report(rounds, f"{told:,} vertices lowered elsewhere")
-            if least >= cutoff if is_bfs else least > cutoff:
-                least = math.inf  # what waits would only go beyond
-            if not told and least == math.inf:
-                return waves
-            levels = 2 * levels if told + waiting < few else 1
-            bound = least + levels if is_bfs else math.inf
-            waves = [
-                engine.submit(_go_on, part, wave, cutoff, bound, at, *news, name="relax", at=at)
-                for at, (part, wave) in enumerate(zip(lists, waves))
-            ]
+    done = 0
+    while True:
+        words = [
+            engine.submit(news, wave, part, name="news", at=at)
+            for at, (wave, part) in enumerate(zip(waves, lists))
+        ]
+        [facts] = engine.results([engine.submit(facts_of, *words, name="facts", at=0)])
+        done += 1
+        report(done, _said(facts[0]))
+        state = rounds.after(state, *facts)
+        if state is None:
+            return each_part(engine, _own, waves, ranges, "distances")
+        waves = [
+            engine.submit(go_on, part, wave, rounds.cutoff, state.bound, at, *words,
+                          name="relax", at=at)
+            for at, (part, wave) in enumerate(zip(lists, waves))
+        ]  # fmt: skip
 
 
 # Tasks
-
-
-@dataclass
-class _Wave:
-    """What a part knows after a round.
-
-    Attributes
-    ----------
-    distances : float64, shape (vertices,)
-        Those of its own range are right once nobody has news; of others what it has found.
-    expanded : float64, shape (count,)
-        The distance at which each vertex of the range was expanded last.
-    ids, values : int32, float64
-        Vertices of other ranges that it lowered in this round, ascending, and to what.
-    """
-
-    distances: object
-    expanded: object
-    ids: object
-    values: object
 
 
 def _sources(named, source):
@@ -184,9 +191,7 @@ class _Whole:
 
 def _alone(part, towards, ids, weighted, cutoff, predecessors):
     """What the search of one memory finds."""
-    a_vertex, _, an_arc = ALGORITHMS["sssp" if weighted else "bfs"]
-    needed = part.vertices * a_vertex + part.num_arcs * an_arc
-    check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
+    fits(part)
     whole, pulls = _Whole(part, towards and towards.padded), towards is not None
     if weighted:
         return paths(whole, ids, cutoff, predecessors, pulls)
@@ -211,68 +216,6 @@ def _with_units(part):
     )  # fmt: skip
     units.kept("step", lambda: 1.0)
     return units
-
-
-def _begin(part, ids, cutoff, bound):
-    a_vertex, _, an_arc = ALGORITHMS["sssp"]
-    needed = part.vertices * a_vertex + part.num_arcs * an_arc
-    check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
-    distances = part.xp.full(part.vertices, math.inf)
-    distances[ids] = 0.0
-    return _expanded(part, distances, part.xp.full(part.count, math.inf), cutoff, bound)
-
-
-def _go_on(part, wave, cutoff, bound, number, *news):
-    """A round, from what others found out about the range of a part."""
-    xp, distances = part.xp, wave.distances.copy()
-    for at, (ids, values, *_) in enumerate(news):
-        if at == number:
-            continue
-        own = slice(*(int(at) for at in xp.searchsorted(ids, xp.asarray([part.first, part.stop]))))
-        ids, values = ids[own], values[own]
-        lower = values < distances[ids]
-        distances[ids[lower]] = values[lower]
-    return _expanded(part, distances, wave.expanded, cutoff, bound)
-
-
-def _expanded(part, distances, expanded, cutoff, bound):
-    """Lower distances from the vertices of a part's range on that wait and are nearer than bound.
-
-    `distances` is written to. A bound is for edges that cost 1: none leads beyond it.
-    """
-    xp, own = part.xp, distances[part.first : part.stop]
-    # At the cutoff only edges that cost nothing lead on.
-    within = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
-    waiting = (own < expanded) & within
-    ids = (xp.flatnonzero(waiting) + part.first).astype(xp.int32)
-    if not ids.size:
-        return _Wave(distances, expanded, xp.empty(0, xp.int32), xp.empty(0))
-    before = distances.copy()
-    if bound <= cutoff and bool((distances[ids] == bound - 1).all()):
-        near = search(part, ids, 1, predecessors=False, pulls=False).distances == 1
-        xp.minimum(distances, xp.where(near, bound, math.inf), out=distances)
-    else:
-        extend(part, ids, distances, min(bound, cutoff))
-    lowered = distances < before
-    lowered[part.first : part.stop] = False
-    ids = xp.flatnonzero(lowered).astype(xp.int32)
-    within = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
-    expanded = xp.where(within, own, expanded)
-    return _Wave(distances, expanded, ids, distances[ids])
-
-
-def _news(wave, part):
-    """(ids, values, how many vertices wait, the least distance that waits or is told)."""
-    own = wave.distances[part.first : part.stop]
-    waiting = own[own < wave.expanded]
-    least = (float(values.min()) for values in (waiting, wave.values) if values.size)
-    return wave.ids, wave.values, int(waiting.size), min(least, default=math.inf)
-
-
-def _facts(*news):
-    """(vertices lowered elsewhere, vertices that wait, the least distance) of all parts."""
-    ids, _, waiting, least = zip(*news)
-    return sum(int(each.size) for each in ids), sum(waiting), min(least)
 
 
 def _own(wave, first, stop):

@@ -12,12 +12,17 @@ ends it. What a round made may be changed two rounds later: by then all others h
 """
 
 import asyncio
+import math
+import time
+import uuid
 import weakref
 from collections import defaultdict
 from contextlib import suppress
 
+from . import common
 from . import engine as engines
 
+FEW, LASTING = 4, 0.25  # rounds at once at first; seconds from which on they are not doubled
 GONE = OSError, RuntimeError  # what Dask raises of a worker and of an actor that are no more
 
 _here = weakref.WeakValueDictionary()  # members in this process
@@ -103,6 +108,54 @@ def _looked_at(task):
         task.exception()
 
 
+class Near(Member):
+    """A member with an array that others of its machine read.
+
+    On a CPU it may be one for all of them. Where others cannot reach it, `is_near` says so.
+    """
+
+    async def make_room(self, shape, dtype, xp, one_for_all=False):
+        """Sets `room`, zeros, and `reached`: {member: its room}, without those that have this."""
+        self._kind, self._one_for_all = (shape, dtype, xp), one_for_all
+        self.room, self.reached = None, {}
+        machines = await self.round(common.machine)
+        addresses = await self.round(self._offer, machines)
+        self._rooms = await self.round(self._settle, machines, addresses)
+
+    def _offer(self, machines):
+        """The address of a room that others reach, or None."""
+        mine = machines[self.number]
+        if mine is None or machines.count(mine) == 1:
+            return None
+        if self._one_for_all and machines.index(mine) != self.number:
+            return None  # the first one's is for all
+        try:
+            self.room, address = common.make(*self._kind)
+        except common.UNAVAILABLE:
+            return None
+        return address
+
+    def _settle(self, machines, addresses):
+        """(whose room this one writes, those whose it reads)."""
+        (shape, dtype, xp), mine, owner = self._kind, machines[self.number], self.number
+        for other, (machine, address) in enumerate(zip(machines, addresses)):
+            if other != self.number and machine == mine and address is not None:
+                array = common.reach(address, *self._kind)
+                if array is not None:
+                    self.reached[other] = array
+        reads = {self.number, *self.reached}
+        if self._one_for_all and self.reached:
+            [(owner, self.room)] = self.reached.items()
+            self.reached, reads = {}, {owner}
+        if self.room is None:
+            self.room = xp.zeros(shape, dtype)
+        return owner, reads
+
+    def is_near(self, other):
+        """Whether member `other` reads what this one writes."""
+        return self._rooms[self.number][0] in self._rooms[other][1]
+
+
 def here(name):
     """The member of a name, if it is in this process."""
     return _here.get(name)
@@ -117,14 +170,15 @@ class Together:
     kind : type
         A Member.
     arguments : list
-        Of each member, as of a task; its number comes before them.
+        Of each member, as of a task; its number and its name come before them.
     """
 
     def __init__(self, engine, kind, arguments, name):
         self._engine, self._actors = engine, []
+        self.names = [uuid.uuid4().hex for _ in arguments]
         self.futures = [
-            engine.submit(kind, number, *own, name=name, at=number, actor=True)
-            for number, own in enumerate(arguments)
+            engine.submit(kind, number, own_name, *own, name=name, at=number, actor=True)
+            for number, (own_name, own) in enumerate(zip(self.names, arguments))
         ]
         try:
             with engine.client.as_current():
@@ -162,6 +216,20 @@ class Together:
                 raise Lost(str(error)) from error
             raise
 
+    def pieces(self, again, name):
+        """A task a member: its `piece()`; where it is gone by then, what `again` makes."""
+        engine = self._engine
+        # Whoever has but one piece may need all else again: so the scheduler remembers it.
+        known = [engine.submit(_known, task, name="known", at=at) for at, task in again.tasks()]
+        pieces = [
+            engine.submit(_piece_of, own, number, again, *known, name=name, at=number)
+            for number, own in enumerate(self.names)
+        ]
+        engine.results(  # members are there until then
+            [engine.submit(_known, piece, name="taken", at=at) for at, piece in enumerate(pieces)]
+        )
+        return pieces
+
     async def _answers(self, calls):
         waiting = [asyncio.ensure_future(_answer(call)) for call in calls]
         try:
@@ -193,3 +261,63 @@ class Together:
 
 async def _answer(call):
     return await call
+
+
+class Batches:
+    """How many rounds at once: few, then more as long as they are done soon."""
+
+    def __init__(self, most=math.inf):
+        self._most, self._count, self._began = most, FEW, None
+
+    def next(self, done):
+        now = time.monotonic()
+        if self._began is not None and now - self._began < LASTING:
+            self._count *= 2
+        self._began = now
+        return min(self._count, self._most - done)
+
+
+def onward(report):
+    """A report that leaves out what was reported before."""
+    most = 0
+
+    def forward(done, text):
+        nonlocal most
+        if done > most:
+            most = done
+            report(done, text)
+
+    return forward
+
+
+class Again:
+    """What makes pieces once more: a function of an engine, of tasks by workers, and of more.
+
+    It gives a task a part, and may run in a task itself.
+    """
+
+    def __init__(self, function, tasks, *more):
+        self._function, self._more = function, more
+        self._keys, self._tasks = [task.key for task in tasks], tasks
+
+    def __getstate__(self):
+        return {"_function": self._function, "_more": self._more, "_keys": self._keys}
+
+    def tasks(self):
+        return enumerate(self._tasks)
+
+    def piece(self, number):
+        from distributed import Future
+
+        engine = engines.engine_of()
+        tasks = [Future(key, engine.client) for key in self._keys]
+        return engine.results([self._function(engine, tasks, *self._more)[number]])[0]
+
+
+def _known(task):
+    """Nothing: a task that depends on another, and is small."""
+
+
+def _piece_of(name, number, again, *known):
+    member = here(name)
+    return again.piece(number) if member is None else member.piece()
