@@ -67,9 +67,9 @@ results."""
 DASK = """Beside the same call of a `Graph` in one memory, with as many threads or on one of the
 GPUs: above 1 Dask takes longer. PageRank has 20 iterations, graphs are R-MAT of a scale and edges
 for each vertex, *no client* is without a cluster, in the calling process. Calls are of a `Graph`
-that is kept, and not the first ones. Searches by several workers wait for the scheduler in each
-step, and only push, where those of one memory pull as well: several workers are for what one memory
-does not hold."""
+that is kept, and not the first ones. The scheduler is asked many times before and after the work,
+and searches by several workers only push, where those of one memory pull as well: several workers
+are for what one memory does not hold."""
 GROWING = """Time below 1 is where fixed costs still count. *streamed bfs* reads a layered edge list
 within the vertices and a tenth of it."""
 HEADINGS = [

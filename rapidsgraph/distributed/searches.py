@@ -5,10 +5,13 @@ Requires: adjacency by source; arrays over all vertices on each worker.
 Reference: chaotic relaxation: a part lowers distances along its own lists until nothing changes
   there, and tells the others which of their vertices it lowered; rounds go on until nobody has
   anything to tell. Distances are those of one Dijkstra, bit for bit, in whatever order they fall.
+  What a worker does is in search_parts.py.
 
 BFS is the same with edges that cost 1, but within bounds: where there is much to expand a round
 takes one level, so that nothing is expanded twice; where there is little, more and more levels,
-since a round costs more than they do. A part that is alone is searched as in one memory.
+since a round costs more than they do. A part that is alone is searched as in one memory. Rounds of
+several on workers go on without the scheduler (together.py); where one of them is lost, and where
+there is no client, a round is some tasks a part.
 """
 
 import math
