@@ -228,13 +228,16 @@ def lay_out(part, order, slot_of, leaving, weighted, value_type):
     )  # fmt: skip
 
 
-def prepare(rows, damping, restart, share, start, first):
-    own = first + rows.order
-    restart, share, start = (
-        values if values.size == 1 else values[own]
-        for values in ((1 - damping) * restart, damping * share, start)
-    )
-    return Run(rows, first, damping, restart, share, start)
+def prepare(rows, named, damping, personalization, dangling, first_ranks, first):
+    """A Run. Shares are arrays as `shares` gives them, or what the caller gave for all vertices."""
+    own, given = first + rows.order, []
+    kinds = {"personalization": personalization, "dangling": dangling, "start": first_ranks}
+    for kind, values in kinds.items():
+        if values is None or isinstance(values, str):
+            values = shares(named, kind, values)
+        given.append(values if values.size == 1 else values[own])
+    restart, share, first_ranks = given
+    return Run(rows, first, damping, (1 - damping) * restart, damping * share, first_ranks)
 
 
 def start(run):

@@ -11,7 +11,7 @@ an iteration is a task a part.
 """
 
 import math
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import numpy as np
 
@@ -55,38 +55,52 @@ def pagerank(
         empty = np.empty(0, value_type)
         return graph.result([engine.submit(rank_parts.no_ranks, graph.named, empty, name="label")])
     leaving = graph.kept("leaving", lambda: _leaving(graph))
+    given = {"personalization": personalization, "dangling": dangling, "start": start}
     surfing = [
-        engine.submit(rank_parts.shares, graph.named, kind, in_one_piece(given), name="shares")
-        for kind, given in (
-            ("personalization", personalization), ("dangling", dangling), ("start", start)
-        )
-    ]  # fmt: skip
+        each  # the same for all vertices, or wrong: each part says so
+        if each is None or isinstance(each, str)
+        else engine.submit(rank_parts.shares, graph.named, kind, in_one_piece(each), name="shares")
+        for kind, each in given.items()
+    ]
     layouts = graph.kept(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))
     runs = [
         engine.submit(
-            rank_parts.prepare, layout, damping, *surfing, first, name="prepare-ranks", at=at
+            rank_parts.prepare,
+            layout,
+            graph.named,
+            damping,
+            *surfing,
+            first,
+            name="prepare-ranks",
+            at=at,
         )
         for at, (layout, (first, _)) in enumerate(zip(layouts, ranges))
     ]
-    with reporter(progress, "PageRank", max_iterations) as report:
-        pieces, iterations, residual = _iterate(
-            engine, runs, graph.bounds, tolerance, max_iterations, report
-        )
-    if tolerance and not residual < tolerance:
-        raise NotConverged(iterations, residual, tolerance)
-    labelled = [
-        engine.submit(rank_parts.ranks_of, graph.named, run, piece, *bounds, name="label", at=at)
-        for at, (run, piece, bounds) in enumerate(zip(runs, pieces, ranges))
-    ]
-    return graph.result(labelled)
+    with ExitStack() as members:
+        with reporter(progress, "PageRank", max_iterations) as report:
+            pieces, iterations, residual = _iterate(
+                engine, runs, graph.bounds, tolerance, max_iterations, report, members
+            )
+        if tolerance and not residual < tolerance:
+            raise NotConverged(iterations, residual, tolerance)
+        labelled = [
+            engine.submit(
+                rank_parts.ranks_of, graph.named, run, piece, *bounds, name="label", at=at
+            )
+            for at, (run, piece, bounds) in enumerate(zip(runs, pieces, ranges))
+        ]
+        return graph.result(labelled)
 
 
-def _iterate(engine, runs, bounds, tolerance, max_iterations, report):
-    """(tasks of the last pieces, how many iterations there were, the last change)."""
+def _iterate(engine, runs, bounds, tolerance, max_iterations, report, members):
+    """(tasks of the last pieces, how many iterations there were, the last change).
+
+    `members` takes the context within which pieces can be had.
+    """
     given = engine, runs, bounds, tolerance, max_iterations, onward(report)
     if len(runs) > 1 and engine.client is not None:
         with suppress(Lost):
-            return _by_members(*given)
+            return _by_members(*given, members)
     return _by_tasks(*given)
 
 
@@ -114,18 +128,19 @@ def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
     return pieces, done, residual
 
 
-def _by_members(engine, runs, bounds, tolerance, max_iterations, report):
+def _by_members(engine, runs, bounds, tolerance, max_iterations, report, members):
     """As _by_tasks, of parts that exchange pieces by themselves; Lost where one of them is."""
     arguments = [(run, bounds) for run in runs]
     done, residual, batches = 0, math.inf, Batches(max_iterations)
-    with Together(engine, rank_parts.RankMember, arguments, name="rank-member") as together:
-        while not residual < tolerance and (count := batches.next(done)):
-            for residual in together.call("iterate", count, tolerance)[0]:
-                done += 1
-                report(done, f"change {residual:.1e}")
-        again = Again(_last_pieces, runs, bounds, done)
-        pieces = together.pieces(again, "ranks-of-member")
-    return pieces, done, residual
+    again = Again(engine, _last_pieces, runs)
+    together = Together(engine, rank_parts.RankMember, arguments, name="rank-member")
+    members.enter_context(together)
+    while not residual < tolerance and (count := batches.next(done)):
+        for residual in together.call("iterate", count, tolerance)[0]:
+            done += 1
+            report(done, f"change {residual:.1e}")
+    again.more = bounds, done
+    return together.pieces(again, "ranks-of-member"), done, residual
 
 
 def _last_pieces(engine, runs, bounds, iterations):

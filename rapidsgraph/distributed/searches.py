@@ -127,13 +127,14 @@ def _distances_apart(engine, lists, ids, ranges, cutoff, is_bfs, device_name, pr
 def _by_members(engine, lists, ids, ranges, rounds, report):
     arguments = [(part, ids, rounds) for part in lists]
     done, is_done, batches = 0, False, Batches()
+    again = Again(engine, _once_more, [*lists, ids])
     with Together(engine, SearchMember, arguments, name="search-member") as together:
         while not is_done:
             told, is_done = together.call("search", batches.next(done))[0]
             for each in told:
                 done += 1
                 report(done, _said(each))
-        again = Again(_once_more, [*lists, ids], ranges, rounds)
+        again.more = ranges, rounds
         return together.pieces(again, "distances")
 
 

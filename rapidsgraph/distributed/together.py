@@ -43,9 +43,10 @@ class Member:
         self._round, self._made, self._is_there = 0, {}, defaultdict(asyncio.Event)
         self._stopped = False
 
-    async def meet(self, members):
-        """`members` are the (address, key) of all, this one among them, in the order of parts."""
+    async def act(self, members, method, *arguments):
+        """Call a method; `members` are the (address, key) of all, in the order of parts."""
         self._others = [each for at, each in enumerate(members) if at != self.number]
+        return await getattr(self, method)(*arguments)
 
     async def give(self, round, other):
         """What this member made in a round for another one, as soon as it has."""
@@ -174,7 +175,7 @@ class Together:
     """
 
     def __init__(self, engine, kind, arguments, name):
-        self._engine, self._actors = engine, []
+        self._engine, self._actors, self._taken = engine, [], []
         self.names = [uuid.uuid4().hex for _ in arguments]
         self.futures = [
             engine.submit(kind, number, own_name, *own, name=name, at=number, actor=True)
@@ -183,7 +184,7 @@ class Together:
         try:
             with engine.client.as_current():
                 self._actors = engine.results(self.futures)
-            self.call("meet", [(actor._address, actor.key) for actor in self._actors])
+            self._members = [(actor._address, actor.key) for actor in self._actors]
         except BaseException as error:
             self.close()
             if isinstance(error, GONE):
@@ -193,8 +194,12 @@ class Together:
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
-        self.close()
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                self._engine.results(self._taken)
+        finally:
+            self.close()
 
     def close(self):
         """Let go of the members, so that workers forget them."""
@@ -208,7 +213,8 @@ class Together:
         """What a method gives, by member; raises what one of them raised, or Lost."""
         try:
             with self._engine.client.as_current():
-                calls = [getattr(actor, method)(*arguments) for actor in self._actors]
+                given = self._members, method, *arguments
+                calls = [actor.act(*given) for actor in self._actors]
             return self._engine.client.sync(self._answers, calls)
         except BaseException as error:
             self._stop()
@@ -217,17 +223,16 @@ class Together:
             raise
 
     def pieces(self, again, name):
-        """A task a member: its `piece()`; where it is gone by then, what `again` makes."""
-        engine = self._engine
-        # Whoever has but one piece may need all else again: so the scheduler remembers it.
-        known = [engine.submit(_known, task, name="known", at=at) for at, task in again.tasks()]
+        """A task a member: its `piece()`; where it is gone by then, what `again` makes.
+
+        The context ends only when these have been computed.
+        """
+        submit = self._engine.submit
         pieces = [
-            engine.submit(_piece_of, own, number, again, *known, name=name, at=number)
+            submit(_piece_of, own, number, again, *again.known, name=name, at=number)
             for number, own in enumerate(self.names)
         ]
-        engine.results(  # members are there until then
-            [engine.submit(_known, piece, name="taken", at=at) for at, piece in enumerate(pieces)]
-        )
+        self._taken = [submit(_known, each, name="taken", at=at) for at, each in enumerate(pieces)]
         return pieces
 
     async def _answers(self, calls):
@@ -291,27 +296,27 @@ def onward(report):
 
 
 class Again:
-    """What makes pieces once more: a function of an engine, of tasks by workers, and of more.
+    """What makes pieces once more: a function of an engine, of tasks, and of `more`.
 
     It gives a task a part, and may run in a task itself.
     """
 
-    def __init__(self, function, tasks, *more):
-        self._function, self._more = function, more
-        self._keys, self._tasks = [task.key for task in tasks], tasks
+    def __init__(self, engine, function, tasks):
+        self._function, self._keys, self.more = function, [task.key for task in tasks], ()
+        # Whoever has but one piece may need all tasks again: so the scheduler remembers them.
+        self.known = [
+            engine.submit(_known, task, name="known", at=at) for at, task in enumerate(tasks)
+        ]
 
     def __getstate__(self):
-        return {"_function": self._function, "_more": self._more, "_keys": self._keys}
-
-    def tasks(self):
-        return enumerate(self._tasks)
+        return vars(self) | {"known": None}
 
     def piece(self, number):
         from distributed import Future
 
         engine = engines.engine_of()
         tasks = [Future(key, engine.client) for key in self._keys]
-        return engine.results([self._function(engine, tasks, *self._more)[number]])[0]
+        return engine.results([self._function(engine, tasks, *self.more)[number]])[0]
 
 
 def _known(task):
