@@ -202,8 +202,24 @@ def ranks_in_parts(**options):
     return rg.pagerank(spread, tolerance=0, max_iterations=30, **options).compute()["pagerank"]
 
 
+def make_way(patch, way):
+    """Have three members exchange in a way, one of `ways`."""
+    machines = iter(["one", "other", "one"])
+    if way == "sent":
+        patch.setattr(common, "machine", lambda: None)
+    if way == "some sent":
+        patch.setattr(common, "machine", lambda: next(machines))
+    if way == "unreachable":
+        patch.setattr(common, "reach", lambda *_: None)
+    if way == "tasks":
+        patch.setattr(together.Together, "call", lost)
+
+
+ways = pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
+
+
 @pytest.mark.parametrize("precision", ["double", "single"])
-@pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
+@ways
 def test_ways_to_exchange(client, monkeypatch, way, precision):
     """What members have in common, what they send each other, and tasks: the same bits."""
     expected = rg.pagerank(EDGES, tolerance=0, max_iterations=30, precision=precision)["pagerank"]
@@ -214,21 +230,13 @@ def test_ways_to_exchange(client, monkeypatch, way, precision):
         sent.append(getattr(made, "values", None) is not None)
         return made
 
-    monkeypatch.setattr(rank_parts.RankMember, "made_for", watched)
-    if way == "sent":
-        monkeypatch.setattr(common, "machine", lambda: None)
-    if way == "some sent":
-        machines = iter(["one", "other", "one"])
-        monkeypatch.setattr(common, "machine", lambda: next(machines))
-    if way == "unreachable":
-        monkeypatch.setattr(common, "reach", lambda *_: None)
-    if way == "tasks":
-        monkeypatch.setattr(together.Together, "call", lost)
-    found = ranks_in_parts(precision=precision)
+    with monkeypatch.context() as patch:
+        patch.setattr(rank_parts.RankMember, "made_for", watched)
+        make_way(patch, way)
+        found = ranks_in_parts(precision=precision)
     close = 1e-12 if precision == "double" else 1e-6
     np.testing.assert_allclose(found, expected, rtol=0, atol=close)
     of_all = 31 * 6  # pieces in 30 iterations and before the first
-    monkeypatch.undo()
     if common.machine() is not None or way not in ("in common", "some sent"):
         many = {"in common": 0, "tasks": 0, "some sent": 4 / 6 * of_all}.get(way, of_all)
         assert sum(sent) == many
@@ -244,7 +252,7 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
+@ways
 def test_ways_to_tell(client, monkeypatch, way, name):
     """What others lowered is seen where it is, or sent, or known by tasks."""
     frame = EDGES.assign(weight=np.random.default_rng(3).choice([0.0, 0.5, 1, 2.5], len(EDGES)))
@@ -260,15 +268,7 @@ def test_ways_to_tell(client, monkeypatch, way, name):
 
     with monkeypatch.context() as patch:
         patch.setattr(search_parts.SearchMember, "made_for", watched)
-        if way == "sent":
-            patch.setattr(common, "machine", lambda: None)
-        if way == "some sent":
-            machines = iter(["one", "other", "one"])
-            patch.setattr(common, "machine", lambda: next(machines))
-        if way == "unreachable":
-            patch.setattr(common, "reach", lambda *_: None)
-        if way == "tasks":
-            patch.setattr(together.Together, "call", lost)
+        make_way(patch, way)
         found = SEARCHES[name](graph).compute()
     pandas.testing.assert_frame_equal(found, expected)
     assert bool(sent) == (way != "tasks")

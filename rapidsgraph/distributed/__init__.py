@@ -2,8 +2,9 @@
 
 `engine.py` runs tasks on the active Dask client, or here; `partitioned.py` builds a graph whose
 parts (`parts.py`) stay on their workers, with names by `naming.py`. What the algorithms do with
-them is in a file for each family; results are Dask frames. `layered.py` shares a layered edge list
-out among workers, `local.py` starts a cluster of this machine.
+them is in a file for each family; results are Dask frames. Where rounds are many, workers go on
+without the scheduler (`together.py`). `layered.py` shares a layered edge list out among workers,
+`local.py` starts a cluster of this machine.
 """
 
 from .components import connected_components

@@ -251,6 +251,7 @@ class Together:
         finally:
             for each in waiting:
                 each.cancel()
+                each.add_done_callback(_looked_at)
 
     def _are_all_there(self):
         is_open = self._engine.client.status == "running"
