@@ -141,8 +141,9 @@ class SearchMember(Near):
         return self.room[self._part.first : self._part.stop].copy()
 
 
-def fits(part):
-    a_vertex, _, an_arc = ALGORITHMS["sssp"]
+def fits(part, algorithm="sssp"):
+    """Raise NotEnoughMemory where a search of a part would not fit."""
+    a_vertex, _, an_arc = ALGORITHMS[algorithm]
     needed = part.vertices * a_vertex + part.num_arcs * an_arc
     check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
 

@@ -195,7 +195,7 @@ class _Whole:
 
 def _alone(part, towards, ids, weighted, cutoff, predecessors):
     """What the search of one memory finds."""
-    fits(part)
+    fits(part, "sssp" if weighted else "bfs")
     whole, pulls = _Whole(part, towards and towards.padded), towards is not None
     if weighted:
         return paths(whole, ids, cutoff, predecessors, pulls)
