@@ -1,5 +1,6 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import json
 import math
 import signal
 
@@ -22,6 +23,22 @@ deselected = pytest.StashKey[int]()
 
 
 @pytest.fixture
+def record_outcomes(request):
+    """Return a function that checks the outcomes of fault trials and records their counts."""
+
+    def check_and_record(fault, target, outcomes):
+        path = request.config.getoption("--fault-record")
+        if path:
+            total = sum(outcomes.counts.values())
+            row = {"fault": fault, "target": target, "trials": total, **outcomes.counts}
+            with open(path, "a") as file:
+                file.write(json.dumps(row) + "\n")
+        outcomes.check()
+
+    return check_and_record
+
+
+@pytest.fixture
 def one_thread():
     """Threads wait for each other at every iteration, which takes long where cores are busy."""
     before = numba.get_num_threads()
@@ -40,16 +57,27 @@ def pytest_addoption(parser):
     parser.addoption(
         "--gpu", action="store_true", help="run the tests that need a GPU; without one they fail"
     )
+    parser.addoption(
+        "--long", action="store_true", help="run the long fault tests, too: thousands of faults"
+    )
+    parser.addoption(
+        "--fault-record",
+        metavar="FILE",
+        help="append the counts of the fault tests to FILE, as JSON lines",
+    )
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--gpu"):
-        return
-    without = [item for item in items if not item.get_closest_marker("gpu")]
-    config.stash[deselected] = len(items) - len(without)
+    skipped = {mark for mark in ("gpu", "long") if not config.getoption(f"--{mark}")}
+    without = [item for item in items if not _has_mark(item, skipped)]
+    config.stash[deselected] = sum(_has_mark(item, skipped & {"gpu"}) for item in items)
     if len(without) < len(items):
-        config.hook.pytest_deselected(items=[i for i in items if i.get_closest_marker("gpu")])
+        config.hook.pytest_deselected(items=[i for i in items if _has_mark(i, skipped)])
         items[:] = without
+
+
+def _has_mark(item, marks):
+    return any(item.get_closest_marker(mark) for mark in marks)
 
 
 def pytest_sessionfinish(session):
