@@ -109,15 +109,20 @@ def test_targets(target):
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
 def test_any_user_has_a_home_and_caches(target):
-    wanted = {"HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR"}
-    wanted |= {"CUPY_CACHE_DIR"} if target == "gpu" else set()
     given = environment(target)
-    assert wanted <= set(given)
-    (makes,) = [line for line in of(target, "RUN") if "useradd" in line]
-    for name in wanted:
-        assert f'"${name}"' in makes.split("chmod")[0]
-        assert name == "HOME" or given[name].startswith("/var/cache/rapidsgraph/")
-    assert 'chmod -R a+rwX "$HOME" /var/cache/rapidsgraph' in makes
+    (setup,) = [line for line in of(target, "RUN") if "useradd" in line]
+    assert 'chmod 1777 "$HOME" "$HOME/.cache" "$MPLCONFIGDIR"' in setup
+    if target == "gpu":
+        assert given["CUPY_CACHE_DIR"] == f"{given['HOME']}/.cache/cupy"
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_only_root_can_write_to_cached_kernels(target):
+    assert not [line for line in of(target, "RUN") if "a+rwX" in line or "chmod 777" in line]
+    if target == "cpu":
+        (warm,) = [line for line in of(target, "RUN") if "warm.sh" in line]
+        assert 'chmod -R go=rX "$NUMBA_CACHE_DIR"' in warm
+        assert environment(target)["NUMBA_CACHE_DIR"].startswith("/var/cache/rapidsgraph/")
 
 
 def test_what_the_base_of_rapids_has_stays():

@@ -50,7 +50,7 @@ def test_without_a_gpu_the_cpu_works(monkeypatch, without_cupy):
     assert 0 < found["cpu"]["memory_free"] <= found["cpu"]["memory_total"]
     assert found["numba"]["threads"] >= 1
     assert found["numba"]["threading_layer"] in ("omp", "tbb", "workqueue")
-    assert list(Path(found["numba"]["cache"]).glob("generate.draw_uniform*.nbi"))
+    assert list(Path(found["numba"]["cache"]).glob("generate.draw_uniform*.kernel"))
     assert found["libraries"]["numba"]["version"][0].isdigit()
     assert found["libraries"]["distributed"]["version"] == metadata.version("distributed")
     assert found["misfits"] == []

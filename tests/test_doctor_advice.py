@@ -1,26 +1,24 @@
 """The next step, for each thing that can be wrong."""
 
 import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from test_doctor import DRIVER, GPU, NO_TRACES
 
-from rapidsgraph import doctor
 from rapidsgraph.doctor.advice import CAPABILITIES, DRIVERS, advice
 
 GIB = 1 << 30
 NO_CUPY = "CuPy cannot be imported (No module named 'cupy')"
+NUMBA = {"problem": None, "cache": "/somewhere", "damaged": [], "unsafe": {}}
 CU13 = {"cudf-cu13": 13, "cupy-cuda13x": 13}
 
 
 def found(**changes):
     """The facts of a machine whose GPU works but for the changes."""
     facts = {
-        "numba": {"problem": None, "cache": "/somewhere"},
+        "numba": NUMBA,
         "misfits": [],
         "problem": NO_CUPY,
         "container": None,
@@ -219,30 +217,33 @@ def test_versions_that_do_not_fit():
 
 
 def test_numba_that_does_not_run():
-    sentence = advised(problem=None, numba={"problem": "no LLVM", "cache": None})
+    sentence = advised(problem=None, numba=NUMBA | {"problem": "no LLVM", "cache": None})
     assert sentence == "Numba cannot run (no LLVM): pip install --force-reinstall numba"
 
 
-def test_kernels_that_cannot_be_kept(tmp_path):
+def test_damaged_and_unsafe_caches_of_kernels():
+    reason = "other users can write to /tmp/b"
+    numba = NUMBA | {"damaged": ["/a.kernel"], "unsafe": {"/tmp/b": reason}}
+    damaged, unsafe = advice(found(problem=None, numba=numba))
+    assert damaged.startswith("The cached kernel /a.kernel is damaged; the next call that needs it")
+    assert unsafe.startswith("Kernels cached in /tmp/b are not used, because other users can write")
+    assert "Set NUMBA_CACHE_DIR to a folder that only you can write to" in unsafe
+
+
+def test_kernels_that_cannot_be_kept():
     """As for a user of a container who owns no file of it and has no home."""
-    site = tmp_path / "rapidsgraph"
-    unwanted = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(doctor.__file__).parents[1], site, ignore=unwanted)
-    (site / "kernels/__pycache__").touch()  # no folder can be made there
-    homeless = dict.fromkeys(("HOME", "XDG_CACHE_HOME"), "/dev/null")
-    environment = os.environ | homeless | {"PYTHONPATH": str(tmp_path)}
+    environment = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME"), "/dev/null")
     environment.pop("NUMBA_CACHE_DIR", None)
-    command = [sys.executable, "-c", "import sys; from rapidsgraph.cli import main; main()"]
-    shown = subprocess.run(
-        [*command, "doctor"],
-        cwd=tmp_path,
+    done = subprocess.run(
+        [sys.executable, "-m", "rapidsgraph", "doctor"],
         env=environment,
         capture_output=True,
         text=True,
         check=True,
-    ).stdout
-    assert "\nkernels       compiled in each run, and not kept\n" in shown
-    assert "as in NUMBA_CACHE_DIR=/tmp/numba\n" in shown
+    )
+    assert "\nkernels       compiled in each run, and not kept\n" in done.stdout
+    assert "Set NUMBA_CACHE_DIR to a folder that only you can write to" in done.stdout
+    assert "kernel" not in done.stderr  # said once, by the advice
 
 
 def test_there_is_an_extra_for_each_cuda():

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import warnings
 
 import numpy as np
 
@@ -65,21 +66,26 @@ def _cores():
 
 def _numba():
     """Runs a parallel kernel, because Numba chooses its threading layer only then."""
+    found = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
+    found |= {"damaged": [], "unsafe": {}}
     try:
         import numba
 
         from .. import generate
-        from ..kernels import generate as kernels
+        from ..kernels import cache
 
-        generate.uniform(8, 8, device="cpu")
-        return {
-            "threads": numba.get_num_threads(),
-            "threading_layer": numba.threading_layer(),
-            "cache": kernels.draw_uniform.stats.cache_path,
-            "problem": None,
-        }
+        with warnings.catch_warnings():  # the advice says the same
+            warnings.simplefilter("ignore", cache.KernelCacheWarning)
+            found["unsafe"] = {str(path): reason for path, reason in cache.unsafe_folders().items()}
+            found["damaged"] = list(map(str, cache.damaged_entries()))
+            generate.uniform(8, 8, device="cpu")
+            folder = cache.write_folder()
+        found["threads"] = numba.get_num_threads()
+        found["threading_layer"] = numba.threading_layer()
+        found["cache"] = folder and str(folder)
     except Exception as error:
-        return {"threads": None, "threading_layer": None, "cache": None, "problem": str(error)}
+        found["problem"] = str(error)
+    return found
 
 
 def lines(found):

@@ -28,9 +28,16 @@ def _numba(numba):
         yield f"Numba cannot run ({numba['problem']}): pip install --force-reinstall numba"
     elif numba["cache"] is None:
         yield (
-            "Compiled kernels are not kept, because neither the folder of the package nor your "
-            "home can be written to: each run compiles them anew, which takes seconds. Set "
-            "NUMBA_CACHE_DIR to a folder that can, as in NUMBA_CACHE_DIR=/tmp/numba"
+            "Compiled kernels are not cached, because your home cannot be written to: each run "
+            "compiles them again, which takes seconds. Set NUMBA_CACHE_DIR to a folder that only "
+            "you can write to (mkdir -m 700)"
+        )
+    for path in numba["damaged"]:
+        yield f"The cached kernel {path} is damaged; the next call that needs it replaces it"
+    for folder, why in numba["unsafe"].items():
+        yield (
+            f"Kernels cached in {folder} are not used, because {why}: code in it would run as you. "
+            "Set NUMBA_CACHE_DIR to a folder that only you can write to (mkdir -m 700)"
         )
 
 

@@ -2,17 +2,16 @@
 
 import numba
 
+from .cache import KernelCache
+
 
 def compiled(**options):
-    """numba.njit without the GIL, cached on disk where Numba finds a folder that it may write."""
+    """Return a decorator: numba.njit without the GIL, cached on disk by `cache.KernelCache`."""
 
     def decorate(function):
-        try:
-            return numba.njit(cache=True, nogil=True, **options)(function)
-        except (
-            RuntimeError
-        ):  # "no locator available": an installation and a home that are read-only
-            return numba.njit(nogil=True, **options)(function)
+        dispatcher = numba.njit(nogil=True, **options)(function)
+        dispatcher._cache = KernelCache(function)  # what `cache=True` does with Numba's own
+        return dispatcher
 
     return decorate
 

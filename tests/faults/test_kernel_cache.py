@@ -1,0 +1,190 @@
+"""The cache of compiled kernels: damage, a full disk, and folders that others can write to."""
+
+import json
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from rapidsgraph.kernels import cache
+
+CALL = """
+from rapidsgraph.kernels import serial
+
+@serial
+def double(value):
+    return 2 * value
+
+print(double(21), double(1.5))
+"""
+
+
+@pytest.fixture(scope="module")
+def warm_cache(tmp_path_factory):
+    """A folder with valid entries, and what the call that made them prints."""
+    folder = tmp_path_factory.mktemp("warm")
+    done = call(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list((folder / "rapidsgraph").glob("*.kernel"))
+    return folder, done.stdout
+
+
+@pytest.fixture
+def warm_copy(warm_cache, tmp_path):
+    """A copy of the valid cache that a test may damage."""
+    shutil.copytree(warm_cache[0], tmp_path / "cache")
+    (tmp_path / "cache").chmod(0o700)
+    return tmp_path / "cache", warm_cache[1]
+
+
+def call(folder, code=CALL, **environment):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "HOME": "/dev/null"} | environment
+    environment.pop("XDG_CACHE_HOME", None)
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def entries(folder):
+    return sorted((folder / "rapidsgraph").glob("*.kernel"))
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "foreign"])
+def test_damaged_entries_are_replaced_and_reported_once(warm_copy, damage):
+    folder, expected = warm_copy
+    for path in entries(folder):
+        content = path.read_bytes()
+        middle = len(content) // 2
+        path.write_bytes(
+            {
+                "empty": b"",
+                "cut": content[:middle],
+                "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+                "foreign": pickle.dumps({"not": "a kernel"}),
+            }[damage]
+        )
+    done = call(folder)
+    assert (done.returncode, done.stdout) == (0, expected)
+    assert done.stderr.count("is damaged") == len(entries(folder)) > 0
+    assert "it is compiled again" in done.stderr
+    repaired = call(folder)
+    assert (repaired.stdout, repaired.stderr) == (expected, "")
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1500, marks=pytest.mark.long)])
+def test_every_flip_and_truncation_of_an_entry_is_detected(warm_copy, count):
+    path = entries(warm_copy[0])[0]
+    content, generator = path.read_bytes(), random.Random(count)
+    for _ in range(count):
+        at, damaged = generator.randrange(len(content)), bytearray(content)
+        damaged[at] ^= 1 << generator.randrange(8)
+        source = range(len(cache.MAGIC), len(cache.MAGIC) + cache.DIGEST_BYTES)
+        for bytes_ in (damaged, content[:at]):
+            path.write_bytes(bytes_)
+            if bytes_ is damaged and at in source:  # an entry for other sources
+                assert cache.read_entry(path) is None
+            else:
+                with pytest.raises(cache.DamagedEntryError):
+                    cache.read_entry(path)
+
+
+def test_entries_for_other_sources_are_replaced_without_a_word(warm_copy):
+    folder, expected = warm_copy
+    path, position = entries(folder)[0], len(cache.MAGIC)
+    content = path.read_bytes()
+    path.write_bytes(content[:position] + bytes(32) + content[position + 32 :])
+    done = call(folder)
+    assert (done.stdout, done.stderr) == (expected, "")
+    assert cache.read_entry(path) is not None
+
+
+def test_a_full_disk_is_reported_once_and_the_answer_is_right(tmp_path, warm_cache):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
+    ignore = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+    done = call(tmp_path, limit + ignore + CALL)
+    assert (done.returncode, done.stdout) == (0, warm_cache[1])
+    assert done.stderr.count("compiled kernels cannot be cached in") == 1
+    assert list((tmp_path / "rapidsgraph").iterdir()) == []
+
+
+@pytest.mark.parametrize("shared", ["folder", "parent", "owner"])
+def test_code_from_a_folder_of_others_never_runs(warm_copy, tmp_path, shared):
+    folder, expected = warm_copy
+    planted = b"cos\nsystem\n(S'touch %s'\ntR." % os.fsencode(tmp_path / "executed")
+    for path in entries(folder):
+        path.unlink()
+        cache.write_entry(path, planted)
+    inner = folder / "rapidsgraph"
+    if shared == "folder":
+        inner.chmod(0o777)
+    elif shared == "parent":
+        folder.chmod(0o777)
+    elif os.getuid() == 0:
+        os.chown(inner, 12345, 12345)
+    else:
+        pytest.skip("only root can give a folder to another user")
+    done = call(folder)
+    assert (done.returncode, done.stdout) == (0, expected)
+    assert done.stderr.count("are not used, because other users can write to") == 1
+    assert not (tmp_path / "executed").exists()
+    inner.chmod(0o700)
+    folder.chmod(0o700)
+    if os.getuid() == 0:
+        os.chown(inner, 0, 0)
+    call(folder)
+    assert (tmp_path / "executed").exists()  # the planted code would have run
+
+
+def test_an_entry_that_another_user_placed_later_is_not_used(warm_copy):
+    if os.getuid() != 0:
+        pytest.skip("only root can give a file to another user")
+    path = entries(warm_copy[0])[0]
+    os.chown(path, 12345, 12345)
+    with pytest.raises(cache.DamagedEntryError, match="another user"):
+        cache.read_entry(path)
+
+
+def test_new_folders_are_private(tmp_path):
+    done = call(tmp_path / "a" / "b", "import os; os.umask(0);" + CALL)
+    assert done.stderr == ""
+    assert (tmp_path / "a/b/rapidsgraph").stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in entries(tmp_path / "a/b")} == {0o600}
+
+
+def test_a_folder_that_only_root_can_write_to_is_read(warm_copy):
+    """As in the image, whose kernels belong to root and are used by everybody."""
+    if os.getuid() != 0:
+        pytest.skip("only root can run a process of another user")
+    folder, expected = warm_copy
+    for path in (folder, folder / "rapidsgraph"):
+        path.chmod(0o755)
+    for path in entries(folder):
+        path.chmod(0o644)
+    before = [path.stat().st_mtime_ns for path in entries(folder)]
+    for parent in folder.parents:  # pytest closes its folders to other users
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(0o755)
+    # The first compilation imports modules that the other user may not be allowed to read.
+    become = "import numba, os; numba.njit(lambda x: 2 * x)(1.5)\n"
+    become += "os.setgroups([]); os.setgid(12345); os.setuid(12345)\n"
+    compiled = "assert not sum(double.stats.cache_misses.values()), double.stats"
+    done = call(folder, CALL.replace("print", become + "print") + compiled)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+    assert before == [path.stat().st_mtime_ns for path in entries(folder)]
+
+
+def test_doctor_names_damaged_files_and_unsafe_folders(warm_copy):
+    folder, _ = warm_copy
+    path = entries(folder)[0]
+    path.write_bytes(b"")
+    code = "import json; from rapidsgraph import doctor; print(json.dumps(doctor._numba()))"
+    done = call(folder, code)
+    assert json.loads(done.stdout)["damaged"] == [str(path)]
+    path.parent.chmod(0o777)
+    done = call(folder, code)
+    assert list(json.loads(done.stdout)["unsafe"]) == [str(path.parent)]
+    assert done.stderr == ""
