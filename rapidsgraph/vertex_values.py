@@ -1,4 +1,4 @@
-"""Vertices that callers name: sources; and with values: personalization, start, sinks' shares."""
+"""Vertices that callers name: sources; and with values: personalization, start, dangling."""
 
 from collections.abc import Iterator, Mapping, Set, ValuesView
 

@@ -30,7 +30,7 @@ def pagerank(
     damping=0.85,
     iterations=None,
     personalization=None,
-    dangling="uniform",
+    dangling=None,
     start=None,
     directed=True,
 ):
@@ -40,6 +40,8 @@ def pagerank(
     restart = even if personalization is None else _shares(personalization, names)
     if dangling == "drop":
         share = dict.fromkeys(names, 0.0)
+    elif dangling is None:
+        share = restart
     else:
         share = even if dangling == "uniform" else _shares(dangling, names)
     ranks = even if start is None else _shares(start, names)

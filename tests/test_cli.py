@@ -97,6 +97,7 @@ def options_and_meaning():
     yield ["--damping", "0.5", "--max-iterations", "99"], {}, {"damping": 0.5}
     yield ["--tolerance", "0", "--max-iterations", "3"], {}, {"tolerance": 0, "max_iterations": 3}
     yield ["--dangling", "drop"], {}, {"dangling": "drop"}
+    yield ["--dangling", "uniform"], {}, {"dangling": "uniform"}
     yield ["--precision", "single"], {}, {"precision": "single"}
     for method in METHODS:
         yield ["--method", method], {}, {"method": method}
@@ -146,6 +147,29 @@ def test_files_of_values(edges, tmp_path):
         assert written["pagerank"].tolist() == expected["pagerank"].tolist()
 
 
+@pytest.mark.parametrize("dangling", [None, "uniform", "drop", "FILE"])
+def test_dangling_beside_personalization(tmp_path, dangling):
+    """Vertex 2 is dangling; --verify applies the same formula."""
+    frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    values = {name: pd.DataFrame({"vertex": [at], "x": [1.0]}) for name, at in (("p", 0), ("d", 1))}
+    for name, table in {"edges": frame, **values}.items():
+        write_frame(table, tmp_path / f"{name}.csv")
+    given = [] if dangling is None else ["--dangling", dangling]
+    if dangling == "FILE":
+        given, dangling = ["--dangling", tmp_path / "d.csv"], values["d"]
+    for layered in ([], ["--memory-limit", "1GB"]):
+        verify = [] if layered else ["--verify"]
+        run(
+            "pagerank", tmp_path / "edges.csv", "--personalization", tmp_path / "p.csv", *given,
+            *layered, *verify, "-o", tmp_path / "r.csv",
+        )  # fmt: skip
+        written = read_table(tmp_path / "r.csv", device="cpu")
+        expected = rg.pagerank(frame, personalization=values["p"], dangling=dangling)
+        pd.testing.assert_frame_equal(written, expected, rtol=0, atol=1e-15)
+        if dangling is None:
+            assert written["pagerank"].round(3).tolist() == [0.389, 0.330, 0.281]
+
+
 def test_names_of_several_columns(tmp_path):
     frame = pd.DataFrame({"s": ["x", "y"], "n": [1, 2], "d": ["y", "x"], "m": [2, 2], "w": 1.0})
     write_frame(frame, tmp_path / "e.csv")
@@ -159,7 +183,7 @@ def test_names_of_several_columns(tmp_path):
     expected = ranks_of(frame, ["s", "n"], ["d", "m"], "w", personalization=values)
     expected = expected.sort_values("pagerank", ascending=False, kind="stable")
     rows = [line.split("\t") for line in done.stdout.splitlines()]
-    assert [row[1:3] for row in rows] == [["x", "2"], ["y", "2"], ["x", "1"]]
+    assert [row[1:3] for row in rows] == [["y", "2"], ["x", "2"], ["x", "1"]]
     assert [float(row[3]) for row in rows] == expected["pagerank"].tolist()
 
 

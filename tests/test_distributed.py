@@ -193,6 +193,7 @@ def test_options_of_pagerank(in_parts):
     for options in (
         {"personalization": some}, {"dangling": "drop"}, {"dangling": some}, {"start": some},
         {"damping": 0.5, "personalization": some, "dangling": some},
+        {"personalization": some, "dangling": "uniform"},
     ):  # fmt: skip
         spread, whole = (rg.pagerank(g, tolerance=0, max_iterations=30, **options) for g in graphs)
         same(spread, whole, rtol=1e-12, atol=1e-16)

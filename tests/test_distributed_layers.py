@@ -265,6 +265,7 @@ def test_names_of_text_and_of_several_columns(client, tmp_path):
         {"personalization": {3: 2.0, 41: 6.0}},
         {"dangling": "drop"},
         {"dangling": {5: 1.0}, "start": {9: 1.0, 10: 3.0}},
+        {"personalization": {3: 2.0}, "dangling": "uniform"},
         {"damping": 0.5},
     ],
     ids=lambda options: next(iter(options)),

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of, to_pandas
-from test_pagerank import CLOSED_FORMS, RESTARTS, SINKS
+from test_pagerank import CLOSED_FORMS, RESTARTS, by_dangling
 
 import rapidsgraph as rg
 from rapidsgraph.generate import rmat
@@ -55,7 +55,7 @@ def test_agrees_with_naive_and_the_graph(make_arrays, size, directed, weighted):
     check_same(layered, graph, 1e-10)
 
 
-@pytest.mark.parametrize("dangling", ["uniform", "drop", SINKS], ids=["uniform", "drop", "given"])
+@by_dangling
 @pytest.mark.parametrize("personalization", [None, RESTARTS], ids=["even", "personalized"])
 @pytest.mark.parametrize("start", [None, {3: 2.0, 41: 6.0}], ids=["even start", "start"])
 @pytest.mark.parametrize("root", [5, 57])

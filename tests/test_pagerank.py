@@ -85,6 +85,24 @@ CLOSED_FORMS = {
         [1 / (5 - 2 * D)] * 3 + [(1 - D) / (5 - 2 * D)] * 2,
     ),
     "sink sent back": (path(2), {}, {"dangling": {0: 3}}, [0.5, 0.5]),
+    "sink, personalized": (
+        path(2),
+        {},
+        {"personalization": {0: 1}},
+        [1 / (1 + D), D / (1 + D)],
+    ),
+    "sink and isolate, personalized": (  # the personalization receives all rank that dangles
+        path(3),
+        {"vertices": 4},
+        {"personalization": {0: 2}},
+        [1 / (1 + D + D**2), D / (1 + D + D**2), D**2 / (1 + D + D**2), 0],
+    ),
+    "sink, personalized, uniform": (
+        path(2),
+        {},
+        {"personalization": {0: 1}, "dangling": "uniform"},
+        [(1 - D / 2) / (1 + D / 2), D / (1 + D / 2)],
+    ),
     "restart at one": (cycle(2), {}, {"personalization": {0: 2}}, [1 / (1 + D), D / (1 + D)]),
     "no damping": (path(3), {}, {"damping": 0, "personalization": {1: 1, 2: 3}}, [0, 0.25, 0.75]),
     "full damping": (path(2) + [(1, 1, 1)], {}, {"damping": 1}, [0, 1]),
@@ -162,8 +180,13 @@ RESTARTS = {3: 1.0, 7: 2.5, 55: 0.25, 0: 0.0}
 SINKS = {1: 1.0, 58: 4.0}
 
 
+by_dangling = pytest.mark.parametrize(
+    "dangling", [None, "uniform", "drop", SINKS], ids=["default", "uniform", "drop", "given"]
+)
+
+
 @by_method
-@pytest.mark.parametrize("dangling", ["uniform", "drop", SINKS], ids=["uniform", "drop", "given"])
+@by_dangling
 @pytest.mark.parametrize("personalization", [None, RESTARTS], ids=["even", "personalized"])
 def test_options_agree_with_naive_and_networkx(make_arrays, method, dangling, personalization):
     edges = random_edges(3)
@@ -323,7 +346,11 @@ def test_launch_changes_nothing(make_arrays, method, launch):
         ({"method": "fast"}, r"method is 'fast'; it can be 'auto', 'edge', 'node', 'contribution'"),
         ({"method": None}, r"method is None"),
         ({"precision": "half"}, r"precision is 'half'; it can be 'double', 'single'"),
-        ({"dangling": "self"}, r"dangling is 'self'; it can be 'uniform', 'drop'"),
+        (
+            {"dangling": "self"},
+            r"dangling is 'self'; it can be None \(.*\), 'uniform', 'drop', or a frame or dict",
+        ),
+        ({"dangling": 3}, r"builtins.int is no edge frame"),
         ({"launch": (1, 32)}, r"launch is for the methods edge, node, contribution and warp"),
         ({"method": "node", "launch": 32}, r"launch is 32; it must be \(blocks, threads\)"),
         ({"method": "node", "launch": (1, 32, 1)}, r"launch is \(1, 32, 1\)"),

@@ -25,6 +25,8 @@ OPTIONS = [
     {"dangling": "drop"},
     {"dangling": {3: 1.0, 65: 2.0}},
     {"personalization": {0: 1.0, 61: 1.0}},
+    {"personalization": {0: 1.0, 61: 1.0}, "dangling": "uniform"},
+    {"personalization": {0: 1.0, 61: 1.0}, "dangling": {3: 1.0}},
     {"damping": 0.5},
     {"damping": 0.0},
 ]
@@ -41,6 +43,28 @@ def test_finds_that_options_were_others(graph, options):
     ranks = rg.pagerank(graph, tolerance=1e-13, max_iterations=500, **options)
     with pytest.raises(rg.VerificationError, match="applying the formula once changes them by"):
         rg.verify.pagerank(graph, ranks)
+
+
+@pytest.mark.parametrize("other", ["uniform", "drop", {3: 1.0}], ids=str)
+def test_finds_that_dangling_rank_went_elsewhere(graph, other):
+    options = {"personalization": {0: 1.0, 61: 1.0}}
+    ranks = rg.pagerank(graph, tolerance=1e-13, max_iterations=500, dangling=other, **options)
+    with pytest.raises(rg.VerificationError, match="applying the formula once changes them by"):
+        rg.verify.pagerank(graph, ranks, **options)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"damping": 1.5}, "damping is 1.5; it must be a number from 0 to 1"),
+        ({"tolerance": float("nan")}, "tolerance is nan"),
+        ({"dangling": "self"}, "dangling is 'self'; it can be None"),
+    ],
+)
+def test_wrong_parameters(graph, options, message):
+    with pytest.raises(rg.GraphError, match=message) as caught:
+        rg.verify.pagerank(graph, rg.pagerank(graph), **options)
+    assert caught.type is rg.GraphError
 
 
 def test_returns_the_change():

@@ -122,7 +122,7 @@ def test_names_of_several_columns_need_a_frame():
     values = pandas.DataFrame({"net": ["b"], "vertex": [1], "x": [1.0]})
     result = rg.pagerank(graph, personalization=values, damping=0.5, **EXACT)
     assert result.columns.tolist() == ["net", "vertex", "pagerank"]
-    # Of b's path: 1 has half, half of it goes to 2, whose quarter goes to all four alike.
+    # Along b's path: 2 has half of the rank of 1, and returns it there, as does the teleport.
     expected = naive.pagerank(
         [("a1", "a2", 1), ("b1", "b2", 1), ("a2", "a1", 1)],
         personalization={"b1": 1},

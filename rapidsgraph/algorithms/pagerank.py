@@ -1,7 +1,8 @@
 """PageRank: how often a surfer is at each vertex who follows edges and sometimes starts anew.
 
-Means: rank[v] = damping * (sum over edges (u, v) of rank[u] w / W[u] + what sinks give v)
-  + (1 - damping) * personalization[v], iterated until the ranks change by less than `tolerance`.
+Means: rank[v] = damping * (sum over edges (u, v) of rank[u] w / W[u] + mass * dangling[v])
+  + (1 - damping) * personalization[v], iterated until the ranks change by less than `tolerance`;
+  mass is the rank of dangling vertices, and dangling is personalization unless given.
 Requires: weights that are finite and not negative (checked by Graph).
 Reference: Page, Brin, Motwani, Winograd 1999; Kim (methods edge and node); Reddy (contribution
   and warp). What a method does differently is its kernel, in kernels/rank.cu and rank.py.
@@ -31,6 +32,7 @@ from .spreading import spreads
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 PRECISIONS = {"double": np.float64, "single": np.float32}
+DANGLING = ("uniform", "drop")  # besides None and weights by vertex
 PARTS = 64  # of the vertices, with a partial sum each, on a CPU
 SHORT, LONG = 32, 1024  # method warp: a thread, a warp or a block sums a list up to or past these
 
@@ -43,7 +45,7 @@ def pagerank(
     tolerance=1e-6,
     max_iterations=100,
     personalization=None,
-    dangling="uniform",
+    dangling=None,
     start=None,
     method="auto",
     precision="double",
@@ -67,9 +69,12 @@ def pagerank(
     personalization : frame or dict, optional
         Where the surfer starts anew: `vertex` and one column of weights, scaled to sum to 1;
         vertices left out get 0. Everywhere alike by default.
-    dangling : {"uniform", "drop"}, frame or dict
-        Where the rank of vertices without out-edges goes: to all alike, nowhere (formula (1) of
-        Kim and Reddy, which loses it), or as weighted as in `personalization`.
+    dangling : {"uniform", "drop"}, frame or dict, optional
+        Where the rank of dangling vertices (those without out-edges) goes. By default where the
+        teleport goes: to `personalization`, uniformly without one, as in NetworkX and cuGraph.
+        "uniform" distributes it over all vertices, "drop" discards it (formula (1) of Kim and
+        Reddy, which loses mass), and a frame or dict of weights, as for `personalization`, names
+        the vertices that receive it.
     start : frame or dict, optional
         First ranks, scaled to sum to 1; all alike by default.
     method : {"auto", "edge", "node", "contribution", "warp"}
@@ -109,7 +114,7 @@ def pagerank(
     1      b    0.4635
     2      c    0.0500
     """
-    check_parameters(damping, tolerance, max_iterations, method, precision, launch)
+    check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch)
     is_layered = isinstance(graph, LayeredEdgeList)
     if is_layered and method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
@@ -125,17 +130,19 @@ def pagerank(
         check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
     if graph.weighted and not bool(xp.isfinite(graph.out_weights).all()):
         raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
+    teleport = vertex_shares(graph, personalization, "personalization")
     run = _Run(
         graph,
         value_type,
         damping,
         tolerance,
         max_iterations,
-        restart=(1 - damping) * vertex_shares(graph, personalization, "personalization"),
-        share=damping * sink_shares(graph, dangling),
+        restart=(1 - damping) * teleport,
+        share=damping * dangling_weights(graph, dangling, teleport),
         start=vertex_shares(graph, start, "start"),
         launch=launch,
     )
+    del teleport  # 8 bytes per vertex
     with reporter(progress, "PageRank", max_iterations) as report:
         if is_layered:
             ranks, iterations, residual = _stream(run, memory_limit, report)
@@ -162,6 +169,12 @@ class _Run:
     start: object
     launch: object
     partitions: object = None
+
+    def reorder(self, order):
+        """Permute the per-vertex terms; the arrays in the old order are released."""
+        for name in ("restart", "share", "start"):
+            values = getattr(self, name)
+            setattr(self, name, values if values.size == 1 else values[order])
 
     @cached_property
     def out_weights(self):
@@ -192,9 +205,7 @@ def _stream(run, memory_limit, report):
     """Of a layered edge list: a pass over its partitions an iteration, in double precision."""
     given, value_type = run.graph, run.value_type
     run.value_type = np.float64
-    for name in ("restart", "share", "start"):
-        values = getattr(run, name)
-        setattr(run, name, values if values.size == 1 else values[given.order])
+    run.reorder(given.order)
     with layered.feeding(given, "pagerank", "PageRank", memory_limit) as run.partitions:
         by_place, iterations, residual = _sweep(run, _layered_sweep, report)
         layered.finish(given, run.partitions, iterations)
@@ -213,8 +224,8 @@ def _iterate(run, report):
             graph.incoming, run.weights, graph.out_degrees, run.out_weights, value_type
         ),
     )
-    by_row = [a if a.size == 1 else a[rows.order] for a in (run.restart, run.share, run.start)]
-    restart, share, start = by_row
+    run.reorder(rows.order)
+    restart, share, start = run.restart, run.share, run.start
     ranks = xp.full(vertices, 1, value_type) * start.astype(value_type)
     contributions = xp.zeros(2 * (vertices + 1), value_type)
     slots = rows.slots if rows.slots.size else slice(0, vertices)
@@ -413,17 +424,45 @@ def vertex_shares(graph, given, what):
     return values_by_id(graph, given, what)
 
 
-def sink_shares(graph, dangling):
+def dangling_weights(graph, dangling, teleport):
+    """Return the weights by which the rank of dangling vertices is distributed.
+
+    Parameters
+    ----------
+    graph : Graph
+    dangling : {"uniform", "drop"}, frame, dict or None
+        As `pagerank` takes it, checked by `check_formula`.
+    teleport : float64, shape (vertices,) or (1,)
+        Weights of the teleport, which are the result for None.
+
+    Returns
+    -------
+    float64, shape (vertices,), or (1,) for the same value at every vertex
+    """
+    if dangling is None:
+        return teleport
     if isinstance(dangling, str):
-        check_choice("dangling", dangling, ("uniform", "drop"))
         return graph.xp.zeros(1) if dangling == "drop" else vertex_shares(graph, None, "dangling")
     return vertex_shares(graph, dangling, "dangling")
 
 
-def check_parameters(damping, tolerance, max_iterations, method, precision, launch):
+def check_formula(damping, tolerance, dangling):
+    """Raise GraphError unless these parameters of the formula are valid.
+
+    A frame or dict in `dangling` is checked against the graph by `dangling_weights`.
+    """
     for name, value, most in (("damping", damping, 1), ("tolerance", tolerance, math.inf)):
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= most:
             raise GraphError(f"{name} is {value!r}; it must be a number from 0 to {most}")
+    if isinstance(dangling, str) and dangling not in DANGLING:
+        raise GraphError(
+            f"dangling is {dangling!r}; it can be None (where the teleport goes), "
+            f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex"
+        )
+
+
+def check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch):
+    check_formula(damping, tolerance, dangling)
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
         raise GraphError(f"max_iterations is {max_iterations!r}; it must be an integer")
     if max_iterations < 1:

@@ -71,9 +71,14 @@ def pagerank(
         Precision, typer.Option(metavar="P", help="Of the ranks: double or single.")
     ] = Precision.double,
     dangling: Annotated[
-        str,
-        typer.Option(metavar="HOW", help="Where the rank of sinks goes: uniform, drop, a FILE."),
-    ] = "uniform",
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Where the rank of vertices without out-edges goes: uniform, drop, or as a FILE "
+            "with the columns vertex and one of weights says; by default where the personalization "
+            "goes.",
+        ),
+    ] = None,
     personalization: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Columns vertex and one of weights.")
     ] = None,
@@ -96,13 +101,14 @@ def pagerank(
     from .. import files
     from .. import pagerank as rank
     from .. import plot as pictures
+    from ..algorithms.pagerank import DANGLING
 
     by_layers = is_by_layers(context, edges, False, memory_limit, verify)
     if by_layers and method != Method.auto:
         raise typer.BadParameter("of layers there is auto alone", param_hint="--method")
-    tables = {"personalization": personalization, "start": start, "dangling": Path(dangling)}
-    if dangling in ("uniform", "drop"):
-        del tables["dangling"]
+    tables = {"personalization": personalization, "start": start}
+    if dangling is not None and dangling not in DANGLING:
+        tables["dangling"] = Path(dangling)
     inputs = {"EDGES": edges} | {f"--{what}": path for what, path in tables.items()}
     job = Job("ranks", output, top, verify, plot, inputs)
     graph = opened(job, edges, device) if is_store(edges) else None

@@ -118,7 +118,7 @@ def pagerank(
     tolerance=1e-6,
     max_iterations=100,
     personalization=None,
-    dangling="uniform",
+    dangling=None,
     start=None,
     method="auto",
     precision="double",
@@ -130,12 +130,12 @@ def pagerank(
 
     The frames that it takes may be Dask frames, too.
     """
-    in_memory.check_parameters(damping, tolerance, max_iterations, method, precision, launch)
+    in_memory.check_parameters(
+        damping, tolerance, max_iterations, dangling, method, precision, launch
+    )
     if method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
     layers.opened.check_room("pagerank")
-    if isinstance(dangling, str):
-        check_choice("dangling", dangling, ("uniform", "drop"))
     with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
         given = [_given(run.engine, each) for each in (personalization, dangling, start)]
         terms = run.submit(share_sweeps.rank_terms, run.shares[0], damping, *given)

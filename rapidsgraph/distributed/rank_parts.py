@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import device
 from ..algorithms import row_order
-from ..algorithms.pagerank import PARTS, sink_shares, vertex_shares
+from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
 from ..errors import GraphError
 from . import common
 from .partitioned import label
@@ -192,12 +192,6 @@ def checked(leaving, weighted):
     return leaving
 
 
-def shares(named, kind, given):
-    if kind == "dangling":
-        return sink_shares(named, given)
-    return vertex_shares(named, given, kind)
-
-
 def order(part, leaving):
     """The rows of a part by in-degree, among equals those with out-edges first: int32."""
     degrees = part.xp.diff(part.lists.offsets)
@@ -229,14 +223,22 @@ def lay_out(part, order, slot_of, leaving, weighted, value_type):
 
 
 def prepare(rows, named, damping, personalization, dangling, first_ranks, first):
-    """A Run. Shares are arrays as `shares` gives them, or what the caller gave for all vertices."""
-    own, given = first + rows.order, []
-    kinds = {"personalization": personalization, "dangling": dangling, "start": first_ranks}
-    for kind, values in kinds.items():
-        if values is None or isinstance(values, str):
-            values = shares(named, kind, values)
-        given.append(values if values.size == 1 else values[own])
-    restart, share, first_ranks = given
+    """Return the Run of a part.
+
+    `personalization`, `dangling` and `first_ranks` are arrays from `vertex_shares`, or None or a
+    text as the caller passed it.
+    """
+    if not device.is_array(personalization):
+        personalization = vertex_shares(named, personalization, "personalization")
+    if not device.is_array(dangling):
+        dangling = dangling_weights(named, dangling, personalization)
+    if not device.is_array(first_ranks):
+        first_ranks = vertex_shares(named, first_ranks, "start")
+    own = first + rows.order
+    restart, share, first_ranks = (
+        values if values.size == 1 else values[own]
+        for values in (personalization, dangling, first_ranks)
+    )
     return Run(rows, first, damping, (1 - damping) * restart, damping * share, first_ranks)
 
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 import numpy as np
 
 from ..algorithms.layered import check_limit
-from ..algorithms.pagerank import PRECISIONS, check_parameters
+from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_shares
 from ..errors import GraphError, NotConverged
 from ..frames import in_one_piece
 from ..progress import reporter
@@ -34,7 +34,7 @@ def pagerank(
     tolerance=1e-6,
     max_iterations=100,
     personalization=None,
-    dangling="uniform",
+    dangling=None,
     start=None,
     method="auto",
     precision="double",
@@ -43,7 +43,7 @@ def pagerank(
     memory_limit=None,
 ):
     """As `rapidsgraph.pagerank`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
-    check_parameters(damping, tolerance, max_iterations, method, precision, launch)
+    check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch)
     if method != "auto":
         raise GraphError(f"method is {method!r}; graphs in several partitions have 'auto' alone")
     check_limit(graph, memory_limit)
@@ -56,12 +56,12 @@ def pagerank(
         return graph.result([engine.submit(rank_parts.no_ranks, graph.named, empty, name="label")])
     leaving = graph.kept("leaving", lambda: _leaving(graph))
     given = {"personalization": personalization, "dangling": dangling, "start": start}
-    surfing = [
-        each  # the same for all vertices, or wrong: each part says so
+    weights = {
+        kind: each  # the same for all vertices, or wrong: each part says so
         if each is None or isinstance(each, str)
-        else engine.submit(rank_parts.shares, graph.named, kind, in_one_piece(each), name="shares")
+        else engine.submit(vertex_shares, graph.named, in_one_piece(each), kind, name="shares")
         for kind, each in given.items()
-    ]
+    }
     layouts = graph.kept(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))
     runs = [
         engine.submit(
@@ -69,7 +69,7 @@ def pagerank(
             layout,
             graph.named,
             damping,
-            *surfing,
+            *weights.values(),
             first,
             name="prepare-ranks",
             at=at,

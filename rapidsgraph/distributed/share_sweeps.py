@@ -14,7 +14,7 @@ import numpy as np
 from .. import device, frames
 from ..algorithms import layered as sweeps
 from ..algorithms.found import NO_VERTEX
-from ..algorithms.pagerank import PARTS, sink_shares, vertex_shares
+from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
 from ..errors import GraphError
 from ..layers.layered import Run
 from .shares import NOTHING, Swept
@@ -137,9 +137,10 @@ def rank_terms(share, damping, personalization, dangling, start):
     leaving = layered.out_weights
     if layered.weighted and not bool(layered.xp.isfinite(leaving).all()):
         raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
+    teleport = vertex_shares(layered, personalization, "personalization")
     by_id = (
-        (1 - damping) * vertex_shares(layered, personalization, "personalization"),
-        damping * sink_shares(layered, dangling),
+        (1 - damping) * teleport,
+        damping * dangling_weights(layered, dangling, teleport),
         vertex_shares(layered, start, "start"),
     )
     order = layered.order

@@ -1,16 +1,14 @@
 """One more application of PageRank's formula must change next to nothing."""
 
 from ..adjacency import rows_of
-from ..algorithms.pagerank import sink_shares, vertex_shares
+from ..algorithms.pagerank import check_formula, dangling_weights, vertex_shares
 from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
 from ..graph import as_graph
 from .results import Result, vertex_name
 
 
-def pagerank(
-    graph, ranks, *, damping=0.85, personalization=None, dangling="uniform", tolerance=1e-6
-):
+def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None, tolerance=1e-6):
     """Check that ranks are PageRank's fixed point.
 
     Applies the formula once, edge by edge, and compares. Where the total absolute change is r,
@@ -43,6 +41,7 @@ def pagerank(
     >>> rg.verify.pagerank(edges, rg.pagerank(edges)) < 1e-12
     True
     """
+    check_formula(damping, tolerance, dangling)
     graph = as_graph(in_memory(graph))
     xp, lists = graph.xp, graph.outgoing
     given = Result(graph, ranks).numbers("pagerank")
@@ -56,8 +55,9 @@ def pagerank(
         lists.neighbors, weights=weights * share[sources], minlength=graph.num_vertices
     )
     held = float(given[leaving == 0].sum())
-    expected += damping * held * sink_shares(graph, dangling)
-    expected += (1 - damping) * vertex_shares(graph, personalization, "personalization")
+    teleport = vertex_shares(graph, personalization, "personalization")
+    expected += damping * held * dangling_weights(graph, dangling, teleport)
+    expected += (1 - damping) * teleport
     change = xp.abs(expected - given)
     total = float(change.sum())
     if not total <= tolerance:
