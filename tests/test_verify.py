@@ -127,8 +127,14 @@ def changed(ranks, what):
         ("repeats a vertex", "the result has 2 rows for vertex 1; it needs one"),
         ("knows another vertex", "vertex 7 is not in the graph"),
         ("has no column", "no column 'pagerank'"),
-        ("holds NaN", "column 'pagerank' must hold a finite number in every row"),
-        ("holds infinity", "column 'pagerank' must hold a finite number in every row"),
+        (
+            "holds NaN",
+            "vertex 1 has pagerank nan; column 'pagerank' must hold a finite number in every row",
+        ),
+        (
+            "holds infinity",
+            "vertex 1 has pagerank inf; column 'pagerank' must hold a finite number in every row",
+        ),
         ("holds text", "column 'pagerank' must hold a finite number in every row"),
     ],
 )

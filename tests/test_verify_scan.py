@@ -12,6 +12,8 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pandas
+import polars
+import pyarrow
 import pytest
 from conftest import FrameMaker, columns_of, random_edges, to_pandas
 from hypothesis import given, settings
@@ -422,6 +424,18 @@ def test_clusters_that_share_a_border_are_not_one():
         check(BORDERS, rows, 0.36, 6, BORDER_VERTICES)
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_clusters_that_are_no_numbers(wrong):
+    """NaN is not null in Arrow and Polars."""
+    vertices, clusters, roles = zip(*FIGURE_ROWS)
+    clusters = [wrong if v == 9 else -1 if c is None else c for v, c in zip(vertices, clusters)]
+    columns = {"vertex": list(vertices), "cluster": np.array(clusters, float), "role": list(roles)}
+    message = f"the result: cluster {wrong} in row 9; .* the row is that of vertex 9"
+    for kind in (pyarrow.table, polars.DataFrame):
+        with pytest.raises(rg.VerificationError, match=message):
+            rg.verify.scan(pandas.DataFrame(pairs(FIGURE)), kind(columns), epsilon=0.7, mu=3)
+
+
 def test_columns_that_are_missing_or_hold_something_else():
     good = frame_of(FIGURE_ROWS, FrameMaker("pandas"))
     for result, message in (
@@ -432,6 +446,10 @@ def test_columns_that_are_missing_or_hold_something_else():
         (good.assign(role=1.5), "the result: column 'role' holds float64"),
         (good.assign(cluster="a"), "the result: column 'cluster' must hold integers"),
         (good.assign(cluster=0.5), "the result: cluster 0.5 in row 0; it must be an integer"),
+        (
+            good.assign(role=good["role"].where(good["vertex"] != 6)),
+            "the result: column 'role' has no value in row 6; .* the row is that of vertex 6",
+        ),
         (5, "builtins.int is no edge frame"),
     ):
         with pytest.raises(rg.VerificationError, match=message):

@@ -3,10 +3,13 @@
 import naive
 import numpy as np
 import pandas
+import polars
+import pyarrow.csv
 import pytest
 from conftest import FrameMaker, columns_of, random_edges, to_pandas
 
 import rapidsgraph as rg
+from rapidsgraph.files import write_frame
 from rapidsgraph.generate import rmat
 from rapidsgraph.verify import traversal as module
 
@@ -125,6 +128,126 @@ def test_finds_wrong_predecessors(make_arrays, graph, predecessor, message):
         rg.verify.bfs(graph, levels(make_arrays, predecessor=predecessor), 0)
     with pytest.raises(rg.VerificationError, match=message):
         rg.verify.sssp(graph, lengths(make_arrays, predecessor=predecessor), 0)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -1.0, -INF])
+@pytest.mark.parametrize("vertex", [3, 9])
+def test_lengths_have_infinity_for_unreached_vertices_alone(make_held_frame, vertex, wrong):
+    """Not NaN, which pandas and cuDF take for null, nor -1, which arrays have for null in BFS."""
+    frame = make_held_frame(columns_of(EDGES))
+    graph = rg.Graph(frame, weight="weight", vertices=10)
+    columns = {"vertex": np.arange(10), "distance": np.array(LENGTHS)}
+    assert rg.verify.sssp(graph, make_held_frame(columns), 0) == 3
+    columns["distance"][vertex] = wrong
+    message = f"vertex {vertex} has distance {wrong}; .* infinity for an unreached vertex"
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.sssp(graph, make_held_frame(columns), 0)
+
+
+@pytest.mark.parametrize("vertex", [3, 9])
+def test_levels_have_null_for_unreached_vertices_alone(make_held_frame, vertex):
+    frame = make_held_frame(columns_of(EDGES))
+    graph = rg.Graph(frame, vertices=10)
+    columns = {"vertex": np.arange(10), "distance": np.array(LEVELS, float)}
+    columns["distance"][vertex] = INF
+    if make_held_frame.kind not in ("arrays", "cupy"):  # which have -1 for null
+        columns["distance"][columns["distance"] == -1] = 0
+    message = f"vertex {vertex} has distance inf; .* null for an unreached vertex"
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.bfs(graph, make_held_frame(columns), 0)
+
+
+NULL_LENGTHS = with_(LENGTHS, v9=None)
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [
+        pandas.array(NULL_LENGTHS, "Float64"),
+        pyarrow.array(NULL_LENGTHS, pyarrow.float64()),
+        polars.Series(NULL_LENGTHS, dtype=polars.Float32),
+        np.array([np.nan if d is None else d for d in NULL_LENGTHS], np.float16),
+    ],
+    ids=["Float64", "Arrow", "Polars", "float16"],
+)
+def test_null_lengths(graph, distance):
+    columns = {"vertex": np.arange(10), "distance": distance}
+    if isinstance(distance, pyarrow.Array):
+        result = pyarrow.table(columns)
+    elif isinstance(distance, polars.Series):
+        result = polars.DataFrame(columns)
+    else:
+        result = pandas.DataFrame(columns)
+    with pytest.raises(rg.VerificationError, match="vertex 9 has distance nan"):
+        rg.verify.sssp(graph, result, 0)
+
+
+@pytest.mark.parametrize("vertex, wrong", [(0, np.nan), (3, np.nan), (7, 0.5), (7, INF)])
+def test_predecessors_that_are_no_names(vertex, wrong):
+    """NaN is not null in Arrow and Polars."""
+    graph = rg.Graph(pandas.DataFrame(columns_of(EDGES)), weight="weight", vertices=10)
+    predecessor = [float(p) if p >= 0 else None for p in LENGTHS_BEFORE]
+    predecessor[vertex] = wrong
+    distance = [float(length) for length in LENGTHS]
+    result = {"vertex": list(range(10)), "distance": distance, "predecessor": predecessor}
+    message = f"vertex {vertex} has predecessor {wrong}; it must be the name of a vertex, or null"
+    for kind in (pyarrow.table, polars.DataFrame):
+        with pytest.raises(rg.VerificationError, match=message):
+            rg.verify.sssp(graph, kind(result), 0)
+
+
+@pytest.mark.parametrize("read", [pandas.read_csv, polars.read_csv, pyarrow.csv.read_csv])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_results_from_csv(tmp_path, read, weight):
+    """Nulls, which are empty there, and infinity come back; an empty length is an error."""
+    edges = [(a, b, round(8 * w) / 8) for a, b, w in random_edges(96, 40, 60)]  # all readers agree
+    source = edges[0][0]
+    graph = rg.Graph(pandas.DataFrame(columns_of(edges)), weight=weight, vertices=45)
+
+    def from_csv(result, **changes):
+        write_frame(result.assign(**changes), tmp_path / "result.csv")
+        return read(tmp_path / "result.csv")
+
+    levels, lengths = rg.bfs(graph, source), rg.sssp(graph, source)
+    assert levels["distance"].isna().any() and np.isinf(lengths["distance"]).any()
+    assert rg.verify.bfs(graph, from_csv(levels), source) == levels["distance"].max()
+    assert rg.verify.sssp(graph, from_csv(lengths), source) > 0
+    empty = lengths["distance"].replace(INF, np.nan)
+    with pytest.raises(rg.VerificationError, match="vertex .* has distance nan"):
+        rg.verify.sssp(graph, from_csv(lengths, distance=empty), source)
+    far = levels["distance"].astype(float).fillna(INF)
+    with pytest.raises(rg.VerificationError, match="vertex .* has distance inf"):
+        rg.verify.bfs(graph, from_csv(levels, distance=far), source)
+    parts, ranks = rg.connected_components(graph), rg.pagerank(graph)
+    assert rg.verify.components(graph, from_csv(parts)) > 1
+    assert rg.verify.pagerank(graph, from_csv(ranks)) < 1e-6
+    message = "vertex 7 has component nan; column 'component' must hold a finite number"
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.components(graph, from_csv(parts, component=parts["component"].where(
+            parts["vertex"] != 7)))  # fmt: skip
+    message = "vertex 7 has pagerank nan; column 'pagerank' must hold a finite number"
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.pagerank(graph, from_csv(ranks, pagerank=ranks["pagerank"].where(
+            ranks["vertex"] != 7)))  # fmt: skip
+    clusters = rg.scan(graph, epsilon=0.5, mu=3)
+    assert rg.verify.scan(graph, from_csv(clusters), epsilon=0.5, mu=3) > 0
+    with pytest.raises(rg.VerificationError, match="vertex 7"):
+        rg.verify.scan(graph, from_csv(clusters, role=clusters["role"].where(
+            clusters["vertex"] != 7)), epsilon=0.5, mu=3)  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [True, b"1", np.datetime64("2020-01-01"), 1j, "1"])
+def test_columns_of_other_types(wrong):
+    frame = FrameMaker("pandas")({"source": [0, 1, 2], "destination": [1, 2, 0]})
+    for check, column, arguments in (
+        (rg.verify.bfs, "distance", (0,)),
+        (rg.verify.sssp, "distance", (0,)),
+        (rg.verify.components, "component", ()),
+        (rg.verify.pagerank, "pagerank", ()),
+    ):
+        result = pandas.DataFrame({"vertex": range(3), column: [wrong] * 3})
+        with pytest.raises(rg.VerificationError, match=f"column '{column}' .*must hold .*number"):
+            check(frame, result, *arguments)
 
 
 def test_a_missing_predecessor_where_frames_have_nulls():
@@ -333,7 +456,7 @@ def test_what_is_no_result():
         ([0, 0, 0, 1, 1, 6], "vertex 5 is in component 6; components are numbered from 0"),
         ([0, 0, 0, 1, 1, -1], "vertex 5 is in component -1; components are numbered"),
         ([0, 0, 0, 1, 1, 1.5], "vertex 5 is in component 1.5; components are numbered"),
-        ([0, 0, 0, 1, 1, np.nan], "column 'component' must hold a finite number in every row"),
+        ([0, 0, 0, 1, 1, np.nan], "vertex 5 has component nan; column 'component' must hold"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])

@@ -12,8 +12,8 @@ NUMBERS |= {"halffloat", "float", "double"}  # as Arrow calls them
 def nullable_column(frame, name, what):
     """One column of an opened frame, told apart into where it has values and what they are.
 
-    Arrays of numbers have no nulls, so there every row has a value; what -1 means is the
-    caller's to know.
+    In arrays NaN and None are null, as pandas' ``to_numpy`` gives them; integers have no null, and
+    what -1 means is the caller's to know. In Arrow and Polars frames NaN is a value.
 
     Returns
     -------
@@ -42,11 +42,19 @@ def nullable_column(frame, name, what):
         known = values.notna()
         values, valid = values[known], known.values
     elif device.is_on_gpu(values):
-        valid = device.array_module(values).ones(len(values), bool)
+        values, valid = _split_array(values)
     else:
         values = np.asarray(values, None if hasattr(values, "dtype") else object)
-        valid = np.ones(len(values), bool)
-        if values.dtype.kind == "O":
-            valid = np.array([value is not None and value == value for value in values], bool)
-            values = values[valid]
+        values, valid = _split_array(values)
     return column({name: values}, name, what), valid
+
+
+def _split_array(values):
+    """Return (the values of an array that are neither NaN nor None, which these are)."""
+    if values.dtype.kind == "O":
+        valid = np.array([value is not None and value == value for value in values], bool)
+    elif values.dtype.kind == "f" and values.ndim == 1:
+        valid = values == values
+    else:
+        return values, device.array_module(values).ones(len(values), bool)
+    return values[valid], valid

@@ -60,9 +60,9 @@ def read_clusters(graph, table, column, what):
         graph, or in several rows other than those of a border's clusters.
     """
     xp, ids = graph.xp, graph.ids(table, what)
-    given = _cluster_numbers(table, column, what, len(ids), xp)
+    given = _cluster_numbers(graph, table, column, what, ids)
     has_roles = "role" in frames.column_names(table)
-    roles = _role_codes(table, what, len(ids), xp) if has_roles else None
+    roles = _role_codes(graph, table, what, ids) if has_roles else None
     in_one = given >= 0
     numbers = members = given[:0]
     if bool(in_one.any()):
@@ -87,17 +87,14 @@ def check_roles_fit(graph, rows, column, what):
         )
 
 
-def _cluster_numbers(table, column, what, count, xp):
+def _cluster_numbers(graph, table, column, what, ids):
     """One a row: int64, -1 where there is none."""
+    xp, count = graph.xp, len(ids)
     values, known = frames.nullable_column(table, column, column)
     _check_length(len(known), count, column, what)
     if not is_array(values) or values.dtype.kind not in "iuf":
         raise GraphError(f"{what}: column {column!r} must hold integers")
-    values, known = frames.moved(values, xp), frames.moved(known, xp).copy()
-    if values.dtype.kind == "f":  # whatever has no integers beside nulls
-        are_there = values == values
-        known[xp.flatnonzero(known)[~are_there]] = False
-        values = values[are_there]
+    values, known = frames.moved(values, xp), frames.moved(known, xp)
     with np.errstate(invalid="ignore"):
         whole = values.astype(xp.int64)
     bad = (whole < -1) | (whole != values)
@@ -105,17 +102,26 @@ def _cluster_numbers(table, column, what, count, xp):
         place = int(bad.argmax())
         row = int(xp.flatnonzero(known)[place])
         raise GraphError(
-            f"{what}: {column} {values[place].item()} in row {row}; it must be an integer from 0"
+            f"{what}: {column} {values[place].item()} in row {row}; it must be an integer from 0; "
+            f"the row is that of {vertex_name(graph, int(ids[row]))}"
         )
     numbers = xp.full(count, -1, xp.int64)
     numbers[known] = whole
     return numbers
 
 
-def _role_codes(table, what, count, xp):
+def _role_codes(graph, table, what, ids):
     """One a row: int8, the place in ROLES."""
-    roles = frames.moved(frames.column(table, "role", "role", what), xp)
-    _check_length(len(roles), count, "role", what)
+    xp, count = graph.xp, len(ids)
+    roles, known = frames.nullable_column(table, "role", "role")
+    _check_length(len(known), count, "role", what)
+    roles, known = frames.moved(roles, xp), frames.moved(known, xp)
+    if not bool(known.all()):
+        row = int((~known).argmax())
+        raise GraphError(
+            f"{what}: column 'role' has no value in row {row}; {EXPECTED}; the row is that of "
+            f"{vertex_name(graph, int(ids[row]))}"
+        )
     codes = roles
     if not is_array(roles):
         codes = xp.full(count, -1, xp.int8)
@@ -127,7 +133,10 @@ def _role_codes(table, what, count, xp):
     if bool(bad.any()):
         row = int(bad.argmax())
         role = roles[row].item() if is_array(roles) else roles.iloc[row]
-        raise GraphError(f"{what}: role {role!r} in row {row}; {EXPECTED}")
+        raise GraphError(
+            f"{what}: role {role!r} in row {row}; {EXPECTED}; the row is that of "
+            f"{vertex_name(graph, int(ids[row]))}"
+        )
     return codes.astype(xp.int8)
 
 

@@ -37,33 +37,51 @@ class Result:
             )
 
     def numbers(self, column):
-        """A column that has a finite number in every row, as float64 by id."""
-        values = frames.moved(frames.column(self.table, column, column), self.xp)
-        self._check_length(values)
-        if values.dtype.kind not in "iuf" or not bool(self.xp.isfinite(values).all()):
-            raise VerificationError(f"column {column!r} must hold a finite number in every row")
-        return self._by_id(values, self.xp.empty(len(values)))
+        """Return a column with a finite number in every row, float64 by vertex id.
 
-    def distances(self):
-        """The column `distance` as float64 by id; infinity where a vertex was not reached."""
-        xp = self.xp
-        values, valid = nullable_column(self.table, "distance", "distance")
-        self._check_length(valid)
-        values, valid = frames.moved(values, xp), frames.moved(valid, xp)
-        if values.dtype.kind not in "iuf":
-            raise VerificationError("column 'distance' must hold numbers")
-        by_row = xp.full(len(valid), np.inf)
-        by_row[valid] = values
-        if self.kind == "arrays":  # which have no nulls
-            by_row[by_row == -1] = np.inf
-        distances = self._by_id(by_row, xp.empty(len(by_row)))
-        bad = ~(distances >= 0)
+        Raises
+        ------
+        VerificationError
+            A null, NaN or infinity (names the vertex), or a column that holds no numbers.
+        """
+        must = f"column {column!r} must hold a finite number in every row"
+        by_row, _ = self._read_numbers(column, must)
+        bad = ~self.xp.isfinite(by_row)
         if bool(bad.any()):
-            wrong = int(bad.argmax())
+            raise VerificationError(f"{self._describe(column, by_row, bad)}; {must}")
+        return self._by_id(by_row, self.xp.empty(len(by_row)))
+
+    def distances(self, *, nullable):
+        """Return the column `distance`, float64 by vertex id; infinity for unreached vertices.
+
+        Parameters
+        ----------
+        nullable : bool
+            What the column has for an unreached vertex: null, as from BFS (-1 in arrays, which
+            have no null), or infinity, as from SSSP.
+
+        Raises
+        ------
+        VerificationError
+            A value that is no distance (names the vertex): negative, NaN, infinity where an
+            unreached vertex has null and vice versa; or a column that holds no numbers.
+        """
+        xp = self.xp
+        by_row, valid = self._read_numbers("distance", "column 'distance' must hold numbers")
+        if nullable and self.kind == "arrays":
+            valid &= by_row != -1
+        bad = ~(by_row >= 0)
+        if nullable:
+            bad |= by_row == np.inf
+            bad &= valid
+            by_row[~valid] = np.inf
+        if bool(bad.any()):
+            unreached = "null" if nullable else "infinity"
             raise VerificationError(
-                f"{vertex_name(self.graph, wrong)} has distance {float(distances[wrong])}"
+                f"{self._describe('distance', by_row, bad)}; a distance is a number from 0, and "
+                f"{unreached} for an unreached vertex"
             )
-        return distances
+        return self._by_id(by_row, xp.empty(len(by_row)))
 
     def predecessors(self, is_expected):
         """Ids of the predecessors by id, int32, or None where the result has no such column.
@@ -79,17 +97,21 @@ class Result:
             return None
         parts, given = {}, None
         for label, name in names.items():
-            values, valid = nullable_column(self.table, name, "predecessor")
-            self._check_length(valid)
-            values, valid = frames.moved(values, xp), frames.moved(valid, xp)
+            values, valid = self._read(name, "predecessor")
             if self.kind == "arrays" and isinstance(values, xp.ndarray) and len(values) == count:
                 none = xp.asarray(-1).astype(values.dtype)
                 valid = is_expected[self.ids] | (values != none)
                 values = values[valid]
-            if values.dtype.kind == "f" and bool(
-                ((values == xp.floor(values)) & (abs(values) < 2**63)).all()
-            ):
-                values = values.astype(xp.int64)  # whatever turned nulls into NaN did that
+            if values.dtype.kind == "f":  # integers beside nulls, as pandas reads them from CSV
+                bad = ~((values == xp.floor(values)) & (abs(values) < 2**63))
+                if bool(bad.any()):
+                    place = int(bad.argmax())
+                    wrong = int(self.ids[int(xp.flatnonzero(valid)[place])])
+                    raise VerificationError(
+                        f"{vertex_name(self.graph, wrong)} has predecessor "
+                        f"{float(values[place])}; it must be the name of a vertex, or null"
+                    )
+                values = values.astype(xp.int64)
             if given is not None and bool((given != valid).any()):
                 wrong = int(self.ids[int((given != valid).argmax())])
                 raise VerificationError(
@@ -108,11 +130,46 @@ class Result:
         by_row[given] = ids
         return self._by_id(by_row, xp.empty(count, xp.int32))
 
-    def _check_length(self, values):
-        if len(values) != len(self.ids):
+    def _read(self, column, what):
+        """Return (values, valid) of a column as `nullable_column` does, on the graph's device.
+
+        Raises
+        ------
+        GraphError
+            The column is missing.
+        VerificationError
+            It holds something that is neither numbers nor text, or too few or too many rows.
+        """
+        there = frames.column_names(self.table)
+        if column not in there:
+            raise frames.missing_column(column, there, column)
+        try:
+            values, valid = nullable_column(self.table, column, what)
+        except GraphError as error:
+            raise VerificationError(str(error)) from None
+        if len(valid) != len(self.ids):
             raise VerificationError(
-                f"the result has {len(self.ids)} vertices and {len(values)} values"
+                f"the result has {len(self.ids)} vertices and {len(valid)} values"
             )
+        return frames.moved(values, self.xp), frames.moved(valid, self.xp)
+
+    def _read_numbers(self, column, must):
+        """Return (values, valid) of a column of numbers by row: float64, NaN for null, and bool.
+
+        A column that holds anything else is a VerificationError with the message `must`.
+        """
+        values, valid = self._read(column, "values")
+        if values.dtype.kind not in "iuf":
+            raise VerificationError(must)
+        by_row = self.xp.full(len(valid), np.nan)
+        by_row[valid] = values
+        return by_row, valid
+
+    def _describe(self, column, by_row, bad):
+        """Return "vertex 7 has distance nan" for the first row in `bad`."""
+        row = int(bad.argmax())
+        name = vertex_name(self.graph, int(self.ids[row]))
+        return f"{name} has {column} {float(by_row[row])}"
 
     def _by_id(self, by_row, by_id):
         by_id[self.ids] = by_row

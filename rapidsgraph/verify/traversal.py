@@ -43,7 +43,7 @@ def bfs(graph, result, source, *, depth_limit=None):
     ------
     VerificationError
         One of these does not hold, or `result` lacks vertices, repeats them, or holds something
-        that is no distance.
+        that is no distance: infinity, for instance, since unreached vertices have null.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def bfs(graph, result, source, *, depth_limit=None):
     2
     """
     limit = None if depth_limit is None else checked_depth_limit(depth_limit)
-    return int(_greatest(as_graph(in_memory(graph)), result, source, limit, False))
+    return int(_greatest(as_graph(in_memory(graph)), result, source, limit, False, nullable=True))
 
 
 def sssp(graph, result, source, *, cutoff=None):
@@ -82,7 +82,11 @@ def sssp(graph, result, source, *, cutoff=None):
     ------
     VerificationError
         One of these does not hold, or `result` lacks vertices, repeats them, or holds something
-        that is no distance.
+        that is no distance: null or NaN, for instance, since unreached vertices have infinity.
+
+    Notes
+    -----
+    Distances are compared bit for bit, so of a text file a reader must round decimals correctly.
 
     Examples
     --------
@@ -93,15 +97,18 @@ def sssp(graph, result, source, *, cutoff=None):
     1.5
     """
     graph = weighted_graph(in_memory(graph))
-    return _greatest(graph, result, source, checked_cutoff(cutoff), graph.weighted)
+    return _greatest(graph, result, source, checked_cutoff(cutoff), graph.weighted, nullable=False)
 
 
-def _greatest(graph, result, source, limit, weighted):
-    """The greatest finite distance of a result that all checks pass."""
+def _greatest(graph, result, source, limit, weighted, *, nullable):
+    """Return the greatest finite distance of a result that passes all checks.
+
+    `nullable` says whether null or infinity marks an unreached vertex, as in `Result.distances`.
+    """
     xp, count = graph.xp, graph.num_vertices
     limit = np.inf if limit is None else float(limit)
     result = Result(graph, result)
-    distance, is_source = result.distances(), xp.zeros(count, bool)
+    distance, is_source = result.distances(nullable=nullable), xp.zeros(count, bool)
     is_source[source_ids(graph, source)] = True
     finite = xp.isfinite(distance)
     for bad, says in (
