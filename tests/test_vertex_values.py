@@ -4,7 +4,16 @@ import naive
 import numpy as np
 import pandas
 import pytest
-from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of
+from conftest import (
+    FrameMaker,
+    assert_close,
+    columns_of,
+    in_partitions,
+    random_edges,
+    ranks_of,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rapidsgraph as rg
 
@@ -137,3 +146,64 @@ def test_names_of_several_columns_need_a_frame():
     absent = pandas.DataFrame({"net": ["b", "c"], "vertex": [1, 1], "x": [1.0, 1.0]})
     with pytest.raises(rg.GraphError, match=r"start: vertex \('c', 1\) is not in the graph"):
         rg.pagerank(graph, start=absent)
+
+
+# Properties
+
+
+VERTICES = 9
+EDGES = [(0, 1, 1), (1, 2, 1), (2, 0, 1), (3, 4, 1), (5, 0, 1), (0, 6, 1), (8, 8, 1)]
+
+
+def as_frame(kind, names, values, value_type):
+    """Return the values by vertex in a container of the kind."""
+    if kind == "dict":
+        return dict(zip(names, np.asarray(values, value_type).tolist()))
+    columns = {"vertex": np.array(names), "x": np.array(values, value_type)}
+    if kind == "columns reversed":
+        return pandas.DataFrame(columns)[["x", "vertex"]]
+    if kind == "nullable":
+        return pandas.DataFrame(columns).convert_dtypes()
+    if kind == "index":
+        return pandas.DataFrame(columns, index=np.arange(len(names))[::-1] + 50)
+    if kind == "dask":
+        return in_partitions(pandas.DataFrame(columns), 3)
+    return FrameMaker(kind)(columns)
+
+
+@settings(max_examples=25)
+@given(
+    weights=st.dictionaries(
+        st.integers(0, VERTICES - 1), st.integers(1, 120), min_size=1, max_size=VERTICES
+    ),
+    kind=st.sampled_from(
+        ["dict", "pandas", "arrow", "polars", "arrays", "columns reversed", "nullable", "index",
+         "dask"]
+    ),
+    value_type=st.sampled_from(["int8", "uint16", "int64", "float16", "float32", "float64"]),
+    option=st.sampled_from(["personalization", "dangling", "start"]),
+    scale=st.sampled_from([1, 2]),
+    offset=st.sampled_from([0, -4, 10**12]),
+    is_text=st.booleans(),
+    random=st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_the_kind_type_order_and_scale_of_values_do_not_matter(
+    weights, kind, value_type, option, scale, offset, is_text, random
+):
+    def name(vertex):
+        return f"v{vertex}" if is_text else vertex + offset
+
+    edges = [(name(a), name(b), w) for a, b, w in EDGES]
+    columns = {"source": [a for a, _, _ in edges], "destination": [b for _, b, _ in edges]}
+    graph = rg.Graph(pandas.DataFrame(columns), vertices=[name(v) for v in range(VERTICES)])
+    order = list(weights)
+    random.shuffle(order)
+    fits = scale if value_type in ("int64", "float32", "float64") else 1
+    values = [fits * weights[vertex] for vertex in order]
+    options = {"tolerance": 0, "max_iterations": 12}
+    table = as_frame(kind, [name(vertex) for vertex in order], values, value_type)
+    found = rg.pagerank(graph, **{option: table}, **options)
+    given = {option: {name(vertex): float(value) for vertex, value in weights.items()}}
+    names = [name(v) for v in range(VERTICES)]
+    assert_close(ranks_of(found), naive.pagerank(edges, names, iterations=12, **given), 1e-14)
+    assert sum(ranks_of(found).values()) == pytest.approx(1, abs=1e-14)
