@@ -54,7 +54,8 @@ def _table_of(source, graph, what):
         source = list(source)
     is_one = isinstance(source, (str, bytes)) or not hasattr(source, "__len__")
     if is_one or getattr(source, "ndim", 1) == 0:
-        source = [source]
+        is_boxed = isinstance(source, np.ndarray) and source.dtype.kind in "OT"
+        source = [source.item() if is_boxed else source]
     if len(labels) == 1:
         table = {labels[0]: list(source) if isinstance(source, tuple) else source}
         if isinstance(source, list) and any(isinstance(name, bool) for name in source):

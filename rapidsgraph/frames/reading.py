@@ -198,6 +198,8 @@ def _from_sequence(values, name):
     if listed and len({isinstance(v, str) for v in values}) > 1:
         return np.asarray(values, dtype=object)
     array = np.asarray(values)
+    if array.dtype.kind == "U" and not hasattr(values, "dtype"):
+        return np.asarray(values, dtype=object)  # fixed-width text drops trailing NULs
     if listed and array.dtype.kind == "f" and all(isinstance(v, (int, np.integer)) for v in values):
         return np.array(values, dtype=object)  # of signed and unsigned NumPy makes floats
     return array
