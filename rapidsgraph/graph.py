@@ -9,9 +9,7 @@ built from the frame, the other from it on first use; without direction both are
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from . import device
+from . import device, overflow
 from .adjacency import both_ways, from_pairs, rows_of, transposed
 from .edge_columns import check_policies, read_columns
 from .frames import is_dask
@@ -59,7 +57,8 @@ class Graph(NamedVertices):
         Without direction an edge goes both ways, and (a, b) is parallel to (b, a).
     multi_edges : {"first", "sum", "min", "max", "keep"}
         What becomes of parallel edges: the first row's weight, or a combination of all; "sum"
-        without weights counts them. "keep" keeps each.
+        without weights counts them. "keep" keeps each. Integer weights are summed exactly while
+        the total of all is below 2^63, and in double precision from there on.
     self_loops : {"keep", "drop"}
     vertices : int, range, frame, array or Series, optional
         Names to include even without edges; ``range(n)`` (or n) says ids are below n already.
@@ -79,7 +78,8 @@ class Graph(NamedVertices):
     ------
     GraphError
         Missing column, missing or unsuitable name, weight that is negative, NaN, infinite or no
-        number (names the row), unknown policy.
+        number (names the row), parallel edges whose weights sum to infinity (names both ends),
+        unknown policy.
     NotEnoughMemory
         The build would not fit; raised before it starts.
 
@@ -174,10 +174,11 @@ class Graph(NamedVertices):
         rows = source.size
         self._loops_dropped, self._kept = self._rows - rows, {}
         if self._multi_edges == "sum":  # in 64 bits, and in floating point what those cannot hold
-            exact = self.weighted and weights.dtype.kind == "i" and float(weights.sum(dtype=float))
-            wide = np.int64 if exact and exact < 2**63 else np.float64
-            weights = weights.astype(wide) if self.weighted else self.xp.ones(rows)
-            self.weighted = True
+            if self.weighted:
+                sum_type = overflow.sum_type(overflow.total_weight(weights))
+                weights = weights.astype(sum_type, copy=False)
+            else:
+                weights, self.weighted = self.xp.ones(rows), True
         if not self.directed:
             pairs = [self.xp.minimum(source, destination), self.xp.maximum(source, destination)]
         else:
@@ -185,6 +186,8 @@ class Graph(NamedVertices):
         pairs.append(weights)
         del source, destination, weights
         lists = from_pairs(pairs, self.num_vertices, self._multi_edges)
+        if self._multi_edges == "sum":
+            overflow.check_merged_weights(lists, self)
         self.num_edges = lists.neighbors.size
         self._merged = rows - self.num_edges
         lists = lists if self.directed else both_ways(lists)
@@ -214,6 +217,11 @@ class Graph(NamedVertices):
         if not self.weighted:
             return self.out_degrees
         return self._sum_by_source(self.incoming.weights, True)
+
+    @cached_property
+    def total_weight(self):
+        """Of all arcs, which no path exceeds; infinite where it is beyond double precision."""
+        return overflow.total_weight(self.built[0].weights)
 
     def _sum_by_source(self, weights, weighted):
         sums, sources = self.xp.zeros(self.num_vertices), self.incoming.neighbors

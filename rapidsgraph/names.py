@@ -273,3 +273,12 @@ def _taken(part, place, xp):
 def _item(values, row):
     value = values[row] if not hasattr(values, "iloc") else values.iloc[row]
     return value.item() if hasattr(value, "item") else value
+
+
+def name_of(names, vertex, xp):
+    """What a vertex is called: an int, a text, or a tuple where several columns name it."""
+    columns = names.columns(xp, xp.asarray([vertex])).values()
+    columns = [frames.moved(values, np) for values in columns]
+    parts = [values[0] if isinstance(values, np.ndarray) else values.iloc[0] for values in columns]
+    parts = [part.item() if hasattr(part, "item") else part for part in parts]
+    return parts[0] if len(parts) == 1 else tuple(parts)

@@ -20,6 +20,7 @@ from ..errors import GraphError, NotEnoughMemory
 from ..inputs import checked_bytes
 from ..layers.layered import LayeredEdgeList, Run
 from ..memory import ALGORITHMS
+from ..overflow import check_reached
 from ..progress import reporter
 from ..streaming import feed
 from ..vertex_values import source_ids
@@ -86,6 +87,9 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
     with feeding(layered, "sssp", "SSSP", memory_limit) as partitions:
         sweeps = Sweeps(layered, partitions, progress)
         rounds = sweeps.run("relax", stamps, cutoff, distances)
+        if cutoff == math.inf:
+            reached = distances[: int(layered.layer_starts[-1])]
+            check_reached(reached, layered.order, layered)
         if predecessors:
             sweeps.look_back(distances, stamps, False, before)
             open_ends = ends_without(before, distances)

@@ -25,6 +25,7 @@ from ..graph import as_graph
 from ..inputs import check_choice
 from ..layers import LayeredEdgeList
 from ..memory import check_fits, estimate_memory
+from ..overflow import check_out_weights
 from ..progress import reporter
 from ..vertex_values import values_by_id
 from . import layered, row_order
@@ -128,8 +129,8 @@ def pagerank(
     if not is_layered:
         needed = estimate_memory(graph, "pagerank").needed
         check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
-    if graph.weighted and not bool(xp.isfinite(graph.out_weights).all()):
-        raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
+    if graph.weighted:
+        check_out_weights(graph.out_weights, graph, graph.order if is_layered else None)
     teleport = vertex_shares(graph, personalization, "personalization")
     run = _Run(
         graph,

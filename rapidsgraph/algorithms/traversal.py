@@ -22,6 +22,7 @@ from ..errors import GraphError
 from ..graph import Graph, as_graph
 from ..layers import LayeredEdgeList
 from ..memory import check_fits, estimate_memory
+from ..overflow import can_overflow, check_distances
 from ..vertex_values import source_ids
 from . import layered
 from .found import NO_VERTEX, Found
@@ -146,7 +147,8 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     ------
     GraphError
         A source that is not in the graph; a cutoff that is no number; in a frame a weight that
-        is negative, NaN or infinite (names the row).
+        is negative, NaN or infinite (names the row); without a cutoff a distance beyond double
+        precision, 1.8e308 (names the vertex).
     NotEnoughMemory
         The run would not fit; raised before it starts.
 
@@ -173,6 +175,8 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     if graph.weighted:
         found = paths(graph, ids, most, predecessors, pulls)
         distances = found.distances
+        if most == math.inf and can_overflow(graph.total_weight):
+            check_distances(graph.outgoing, distances, graph)
     else:
         found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
         distances = as_weights(found.distances)
@@ -318,7 +322,8 @@ def first_step(weights, degree, xp):
     that has any.
     """
     weights = weights[weights > 0]
-    usual = float(np.median(weights)) if weights.size else 1.0
+    middle = weights.size // 2
+    usual = float(np.partition(weights, middle)[middle]) if weights.size else 1.0
     return usual / 2 if xp is not np else 4 * usual / max(degree, 2) ** 2
 
 

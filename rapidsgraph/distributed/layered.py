@@ -11,6 +11,7 @@ the least parents or distances, the sum of what edges add to ranks. SSSP sweeps 
 nothing changes there, then the others hear of it, until nothing changes anywhere.
 """
 
+import math
 import weakref
 from pathlib import Path
 
@@ -188,6 +189,8 @@ def _paths(layers, cutoff, predecessors, memory_limit, progress):
     with _Run(layers, "sssp", "SSSP", memory_limit, reached, "words") as run:
         distances, before = run.submit(share_sweeps.first_distances, run.shares[0]), None
         distances = _rounds(run, "relax", distances, cutoff, progress)
+        if cutoff == math.inf and layers.weight_dtype == np.float64:
+            run.result(run.submit(share_sweeps.check_distances, run.shares[0], distances))
         if predecessors:
             before = _look_back(run, distances, None, None, progress)
             steps = run.submit(share_sweeps.first_steps, distances, before)

@@ -18,6 +18,7 @@ from ..errors import GraphError
 from ..inputs import vertex_columns
 from ..named import NamedVertices
 from ..names import MOST_VERTICES, VertexNames, name_vertices
+from ..overflow import total_weight
 from .engine import tree
 
 SLACK = 1024  # a range of names is at most so much wider than there are rows
@@ -38,7 +39,9 @@ class Facts:
         Those of integers, also without rows.
     low, high : int
         The least and the greatest of these integers.
-    weight_kind, weight_total : str, float
+    weight_kind : str
+    total_weight : int or float
+        Exact of integers.
     on_gpu : bool
     """
 
@@ -49,7 +52,7 @@ class Facts:
     low: int
     high: int
     weight_kind: str
-    weight_total: float
+    total_weight: int | float
     on_gpu: bool
 
 
@@ -84,7 +87,7 @@ def facts_of(columns):
         min(int(values.min()) for values in names) if are_integers else 0,
         max(int(values.max()) for values in names) if are_integers else -1,
         "" if weights is None else weights.dtype.kind,
-        0.0 if weights is None else float(weights.sum(dtype=float)),
+        0 if weights is None else total_weight(weights),
         columns.xp is not np,
     )
 

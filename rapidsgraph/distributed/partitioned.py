@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 
+from .. import overflow
 from ..edge_columns import check_policies, read_columns
 from ..errors import GraphError
 from ..frames import is_dask, library_of
@@ -141,7 +142,10 @@ class PartitionedGraph:
             for number, each in enumerate(rows)
         ]
         del rows
-        self._make_parts(direction, pieces, multi_edges, _sum_type(facts, weight, multi_edges))
+        self._total_weight = sum(each.total_weight for each in facts)
+        named = self.named if weight is not None and multi_edges == "sum" else None
+        sum_type = self._sum_type(facts, weight) if multi_edges == "sum" else None
+        self._make_parts(direction, pieces, multi_edges, sum_type, named)
         arcs, loops, _ = self._counts(direction)
         self.num_arcs = arcs
         self.num_edges = arcs if directed else (arcs + loops) // 2
@@ -164,7 +168,13 @@ class PartitionedGraph:
             [engine.submit(naming.facts_of, each, name="facts") for each in more]
         )
 
-    def _make_parts(self, direction, pieces, multi_edges, sum_type=None):
+    def _sum_type(self, facts, weight):
+        """The type of weights that parallel edges add up to."""
+        are_integers = {each.weight_kind for each in facts if each.rows} == {"i"}
+        exact = weight is not None and are_integers
+        return overflow.sum_type(self._total_weight) if exact else np.float64
+
+    def _make_parts(self, direction, pieces, multi_edges, sum_type=None, named=None):
         """Build the parts of a direction of the pieces, [(task of a list of pieces), ...].
 
         `pieces` is emptied.
@@ -183,6 +193,7 @@ class PartitionedGraph:
                     bounds,
                     multi_edges,
                     sum_type,
+                    named,
                     *own,
                     name="build-part",
                     at=number,
@@ -312,6 +323,11 @@ class PartitionedGraph:
         return self.result(pieces)
 
     @property
+    def total_weight(self):
+        """Of all rows, which no path exceeds; infinite where it is beyond double precision."""
+        return self._total_weight
+
+    @property
     def nbytes(self):
         return sum(self._counts(direction)[-1] for direction in self._parts)
 
@@ -346,16 +362,6 @@ def as_partitioned(edges, direction="outgoing"):
 
 def _names(given):
     return [given] if isinstance(given, str) or not isinstance(given, (list, tuple)) else [*given]
-
-
-def _sum_type(facts, weight, multi_edges):
-    """The type of weights that parallel edges add up to; None where they do not."""
-    if multi_edges != "sum":
-        return None
-    kinds = {each.weight_kind for each in facts if each.rows}
-    total = sum(each.weight_total for each in facts)
-    exact = weight is not None and kinds == {"i"} and 0 < total < 2**63
-    return np.int64 if exact else np.float64
 
 
 # Tasks

@@ -10,6 +10,7 @@ import numpy as np
 from .. import device
 from ..adjacency import Adjacency, from_pairs, rows_of, simplified, without_direction
 from ..memory import build_bytes, check_fits
+from ..overflow import check_merged_weights
 
 BINS = 2**14  # of vertices, by which ranges are cut
 
@@ -136,8 +137,9 @@ def bin_width(vertices):
 
 def add(*arrays):
     total = arrays[0].copy()
-    for other in arrays[1:]:
-        total += other
+    with np.errstate(over="ignore"):  # who adds weights checks for infinite sums
+        for other in arrays[1:]:
+            total += other
     return total
 
 
@@ -206,8 +208,11 @@ def piece(pieces, number):
     return pieces[number]
 
 
-def build(number, bounds, multi_edges, sum_type, *pieces):
-    """The Part of a range, of its rows from each partition; sum_type: see Graph, "sum"."""
+def build(number, bounds, multi_edges, sum_type, named, *pieces):
+    """The Part of a range, of its rows from each partition; sum_type: see Graph, "sum".
+
+    `named` are the NamedVertices, for errors, where weights are summed; else None.
+    """
     keys, neighbors, weights = zip(*pieces)
     xp = device.array_module(keys[0])
     rows = sum(each.size for each in keys)
@@ -220,6 +225,8 @@ def build(number, bounds, multi_edges, sum_type, *pieces):
     pairs = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
     del keys, neighbors, weights
     lists = from_pairs(pairs, bounds[-1], multi_edges)
+    if named is not None:
+        check_merged_weights(lists, named)
     return Part(lists, bounds[number], bounds[number + 1], weighted)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import device
 from ..algorithms import row_order
 from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
-from ..errors import GraphError
+from ..overflow import check_out_weights
 from . import common
 from .partitioned import label
 from .together import Near
@@ -186,9 +186,10 @@ def leaving_part(part):
     return sums
 
 
-def checked(leaving, weighted):
-    if weighted and not bool(device.array_module(leaving).isfinite(leaving).all()):
-        raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
+def checked(leaving, named):
+    """The weights that leave vertices; `named` is None where they are counts of arcs."""
+    if named is not None:
+        check_out_weights(leaving, named)
     return leaving
 
 

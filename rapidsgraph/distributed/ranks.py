@@ -157,7 +157,7 @@ def _leaving(graph):
     return engine.submit(
         rank_parts.checked,
         tree(engine, add, sums, "out-weights"),
-        graph.weighted,
+        graph.named if graph.weighted else None,
         name="out-weights",
     )
 

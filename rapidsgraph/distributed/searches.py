@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import device
+from .. import device, overflow
 from ..adjacency import Adjacency
 from ..algorithms.found import NO_VERTEX
 from ..algorithms.layered import check_limit
@@ -38,7 +38,7 @@ from ..vertex_values import source_ids
 from .engine import each_part
 from .partitioned import PartitionedGraph, as_partitioned, label
 from .parts import Part
-from .predecessors import predecessors_of
+from .predecessors import join_slices, predecessors_of
 from .search_parts import Rounds, SearchMember, begin, facts_of, fits, go_on, news
 from .together import Again, Batches, Lost, Together, onward
 
@@ -88,8 +88,15 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, share
             towards = towards and _with_costs(graph, "incoming")
         given = lists, ids, ranges, cutoff, is_bfs, graph.device
         distances, before = _distances_apart(engine, *given, progress, title), None
-        if predecessors:
-            before = predecessors_of(engine, lists, towards, distances, ids, ranges)
+    if not is_bfs and cutoff == math.inf and overflow.can_overflow(graph.total_weight):
+        whole = engine.submit(join_slices, *distances, name="all-distances")
+        checks = [
+            engine.submit(_check_distances, part, whole, graph.named, name="facts", at=at)
+            for at, part in enumerate(lists)
+        ]
+        engine.results(checks)
+    if graph.num_parts > 1 and predecessors:
+        before = predecessors_of(engine, lists, towards, distances, ids, ranges)
     return graph.result(
         [
             engine.submit(
@@ -176,6 +183,10 @@ def _by_tasks(engine, lists, ids, ranges, rounds, report):
 
 def _sources(named, source):
     return source_ids(named, source)
+
+
+def _check_distances(part, distances, named):
+    overflow.check_distances(part.padded, distances, named)
 
 
 def _size(values):

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import device, frames
+from .. import device, frames, overflow
 from ..algorithms import layered as sweeps
 from ..algorithms.found import NO_VERTEX
 from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
-from ..errors import GraphError
 from ..layers.layered import Run
 from .shares import NOTHING, Swept
 
@@ -44,6 +43,14 @@ def first_distances(share):
     distances = xp.full(share.layered.num_vertices, math.inf)
     distances[0] = 0.0
     return Swept(distances, NOTHING)
+
+
+def check_distances(share, distances):
+    """Raise GraphError where a distance is beyond double precision; 0 else, as a small result."""
+    layered = share.layered
+    reached = distances.values[: int(layered.layer_starts[-1])]
+    overflow.check_reached(reached, layered.order, layered)
+    return 0
 
 
 def first_steps(distances, before):
@@ -135,8 +142,8 @@ def joined(*tables):
 def rank_terms(share, damping, personalization, dangling, start):
     layered = share.layered
     leaving = layered.out_weights
-    if layered.weighted and not bool(layered.xp.isfinite(leaving).all()):
-        raise GraphError("the weights that leave one vertex sum to infinity; scale them down")
+    if layered.weighted:
+        overflow.check_out_weights(leaving, layered, layered.order)
     teleport = vertex_shares(layered, personalization, "personalization")
     by_id = (
         (1 - damping) * teleport,

@@ -12,6 +12,7 @@ each list once; then all are moved into buckets of layer order, and packed from 
 """
 
 import contextlib
+import math
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from ..errors import GraphError, NotEnoughMemory
 from ..inputs import check_choice, labels_of
 from ..kernels import spill
 from ..named import NamedVertices
+from ..overflow import merged_weight_error, sum_type, total_weight
 from ..vertex_values import source_ids
 from . import building
 from .batches import EdgeFile
@@ -151,7 +153,7 @@ class _Build:
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
         self.room = self.limit - self.vertex_bytes(names)
-        lists = self.lists(places, names.count, scratch)
+        lists = self.lists(places, vertices, scratch)
         del places
         file.forget()
         distances = search(
@@ -202,7 +204,7 @@ class _Build:
         What is wrong with a row is found here, too.
         """
         names, done, types = Names(labels_of(*self.file.ends), self.limit // 4), 0, []
-        self.total_weight = 0.0
+        self.total_weight = 0
         batches = self.batches(self.limit // 2)
         for batch in batches:
             try:
@@ -214,7 +216,7 @@ class _Build:
             if batch.weights is not None and (batch.rows or not types):
                 types = [batch.weights.dtype] if not done else [*types[-1:], batch.weights.dtype]
                 types = [np.result_type(*types)]
-                self.total_weight += float(batch.weights.sum(dtype=float))
+                self.total_weight += total_weight(batch.weights)
             done += batch.rows
             if names.nbytes > self.limit:
                 raise NotEnoughMemory(
@@ -224,8 +226,9 @@ class _Build:
         self.file.rows, self.weight_type = done, types[0] if types else None
         return names.named()
 
-    def lists(self, places, count, scratch):
+    def lists(self, places, vertices, scratch):
         """The second pass, and a sort: adjacency lists in a file."""
+        count = vertices.names.count
         each, weighted, kind = 1 if self.directed else 2, self.file.weighted, self.weight_type
         arcs, weight_bytes = self.file.rows * each, kind.itemsize if weighted else 0
         sorted_room = max(self.room // (24 + 3 * weight_bytes if weighted else 10), 64)
@@ -254,8 +257,8 @@ class _Build:
         spilled.add(keys[:used], weights[:used])
         del keys, weights
         check_found(done == self.file.rows)
-        is_exact = weighted and kind.kind == "i" and self.total_weight < 2**63
-        lists = Lists(scratch, count, self.multi_edges, kind, is_exact)
+        total = self.total_weight if weighted and kind.kind == "i" else math.inf
+        lists = Lists(scratch, count, self.multi_edges, kind, sum_type(total))
         done = 0
         for keys, weights in spilled.runs():
             done += keys.size
@@ -263,5 +266,7 @@ class _Build:
             del keys, weights  # before there are others
             self.tell(35, 60, done, spilled.size, f"{done:,} edges sorted")
         lists.finish()
+        if lists.infinite is not None:
+            raise merged_weight_error(vertices, *lists.infinite)
         spilled.close()
         return lists

@@ -18,13 +18,14 @@ from ..errors import GraphError
 from ..graph import as_graph
 from ..inputs import check_count, checked_bytes
 from ..memory import check_fits
+from ..names import name_of
 from ..progress import reporter
 from ..vertex_values import source_ids
 from . import building, caching
 from .held import HeldEdges
 from .partitions import COLUMN, PARTITION_BYTES, unpacked
 from .store import opened
-from .writer import EDGES, check_place, name_of, save
+from .writer import EDGES, check_place, save
 
 OF_FILE = "source", "destination", "weight", "directed", "multi_edges", "self_loops"
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone

@@ -30,8 +30,8 @@ class Lists:
     multi_edges : as Graph
     weight_type : dtype or None
         Of the weights that are given.
-    is_exact : bool
-        Whether all weights are integers whose sum 64 bits hold.
+    sum_type : int64 or float64
+        Type in which weights are summed where `multi_edges` is "sum".
 
     Attributes
     ----------
@@ -40,22 +40,24 @@ class Lists:
         Weights of weight_dtype, or of float64 before they turn out to fit in that.
     weight_dtype : None, float32 or float64
         Of a store.
+    infinite : None or (int, int)
+        Ids of both ends of an edge whose weight is an infinite sum, once all is added.
     """
 
-    def __init__(self, scratch, count, multi_edges, weight_type, is_exact):
+    def __init__(self, scratch, count, multi_edges, weight_type, sum_type):
         how = MULTI_EDGES[multi_edges]
         self.how, self.counts = -1 if how is None else how, weight_type is None and how == spill.SUM
         self.weighted = weight_type is not None or self.counts
         sums = multi_edges == "sum"
         single = weight_type == np.float32 and not sums
-        self.wide = np.int64 if sums and is_exact else np.float64
+        self.wide = sum_type if sums else np.float64
         self.stored = np.float32 if single else np.float64
         self.neighbors = scratch.flat(np.int32)
         self.weights = scratch.flat(self.stored) if self.weighted else None
         self.offsets = np.zeros(count + 1, np.int64)
         self.sums = np.zeros(count if self.weighted else 0)
         self.open_key, self.open_weight = np.array([spill.NO_KEY]), np.zeros(1, self.wide)
-        self.is_single = True
+        self.is_single, self.infinite = True, None
 
     def add(self, keys, weights):
         """Append edges; keys ascend, also from call to call. Both arrays are overwritten."""
@@ -73,6 +75,10 @@ class Lists:
     def _append(self, neighbors, weights):
         self.neighbors.append(neighbors)
         if self.weighted:
+            may_overflow = self.how == spill.SUM and self.infinite is None and weights.size
+            if may_overflow and weights.max() == np.inf:
+                arc = int(weights.argmax())  # its source is known once all offsets are
+                self.infinite = self.neighbors.size - neighbors.size + arc, int(neighbors[arc])
             self.is_single &= stored_dtype(weights) is np.float32
             self.weights.append(weights)
 
@@ -86,6 +92,9 @@ class Lists:
                 self.sums[source] += self.open_weight[0]
             self._append(np.array([neighbor], np.int32), self.open_weight)
         np.cumsum(self.offsets, out=self.offsets)
+        if self.infinite is not None:
+            arc, neighbor = self.infinite
+            self.infinite = int(np.searchsorted(self.offsets, arc, side="right")) - 1, neighbor
 
     @property
     def size(self):

@@ -25,10 +25,11 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import device, frames
+from .. import device
 from ..arrow_lists import Summing, list_table, name_columns, name_facts
 from ..errors import GraphError
 from ..formats import reading
+from ..names import name_of
 from .folders import replacing_folder
 from .partitions import COLUMN, TABLE
 
@@ -271,15 +272,6 @@ def _table(names, columns):
 def _flush(file):
     file.flush()
     os.fsync(file.fileno())
-
-
-def name_of(names, vertex, xp):
-    """What a vertex is called: an int, a text, or a tuple where several columns name it."""
-    columns = names.columns(xp, xp.asarray([vertex])).values()
-    columns = [frames.moved(values, np) for values in columns]
-    parts = [values[0] if isinstance(values, np.ndarray) else values.iloc[0] for values in columns]
-    parts = [part.item() if hasattr(part, "item") else part for part in parts]
-    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def save(layered, folder, report=None):
