@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from . import control_group
-from .errors import GraphError, NoGPU
+from .errors import GraphError, NoGPU, shown
 
 FEW = 2**15  # work items that one CPU thread does alone
 KERNELS = Path(__file__).with_name("kernels")
@@ -140,8 +140,8 @@ def choose(device):
     NoGPU
         `"gpu"` where none works; the message says what is missing.
     """
-    if device not in ("auto", "cpu", "gpu"):
-        raise GraphError(f"device is {device!r}; it can be 'auto', 'cpu' or 'gpu'")
+    if not isinstance(device, str) or device not in ("auto", "cpu", "gpu"):
+        raise GraphError(f"device is {shown(device)}; it can be 'auto', 'cpu' or 'gpu'")
     if device == "cpu":
         return "cpu"
     problem = frame_library_problem()

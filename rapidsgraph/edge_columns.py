@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from . import frames
 from .adjacency import MULTI_EDGES
 from .errors import GraphError
-from .inputs import as_list, check_choice, checked_weights, labels_of
+from .inputs import as_list, check_choice, check_flag, checked_weights, labels_of
 
 
 @dataclass
@@ -57,7 +57,10 @@ def read_columns(edges, source, destination, weight, multi_edges):
             f"source names {len(ends[0])} columns and destination {len(ends[1])}; "
             "both ends are named by as many"
         )
-    if ends == [["source"], ["destination"]]:
+    if all(
+        isinstance(given[0], str) and given == [name]
+        for name, given in zip(("source", "destination"), ends, strict=True)
+    ):
         more = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
         frames.check_ends(edges, more)
     sources, destinations = (
@@ -84,5 +87,4 @@ def check_policies(directed, multi_edges, self_loops):
     """Raise GraphError for what Graph does not take."""
     check_choice("multi_edges", multi_edges, MULTI_EDGES)
     check_choice("self_loops", self_loops, ("keep", "drop"))
-    if directed not in (True, False):
-        raise GraphError(f"directed is {directed!r}; it can be True or False")
+    check_flag("directed", directed)

@@ -1,5 +1,7 @@
 """What can go wrong, by name. Every message says what was wrong, where, and what would work."""
 
+LONGEST = 200  # characters of a value in a message
+
 
 class GraphError(ValueError):
     """A graph, file or parameter cannot be used as given."""
@@ -56,8 +58,19 @@ class NotEnoughMemory(GraphError, MemoryError):
         return type(self), (self.what, self.needed, self.free, self.where)
 
 
+def shown(value):
+    """Return the repr of a caller's value for a message, of limited length."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer beyond Python's limit of digits
+        return f"{type(value).__name__} of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def _size(count):
     """Bytes in words."""
+    if count >= 10**24:
+        return "more than 10^24 bytes"
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{count / size:.2f} {unit}"

@@ -1,12 +1,14 @@
 """What callers give besides the ends of edges, checked: choices, labels, weights, vertices."""
 
+import math
 import re
 
 import numpy as np
 
 from . import frames
-from .errors import GraphError
+from .errors import GraphError, shown
 
+MOST_VERTICES = 2**31 - 1
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}
 UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
@@ -15,14 +17,31 @@ UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
 def check_choice(name, value, choices):
     """Raise GraphError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise GraphError(f"{name} is {value!r}; it can be {', '.join(map(repr, choices))}")
+        raise GraphError(f"{name} is {shown(value)}; it can be {', '.join(map(repr, choices))}")
 
 
 def check_count(name, value):
     """Raise GraphError unless `value` is an integer above 0, and below 2^63."""
     is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 2**63:
-        raise GraphError(f"{name} is {value!r}; it must be an integer above 0, below 2^63")
+        raise GraphError(f"{name} is {shown(value)}; it must be an integer above 0, below 2^63")
+
+
+def check_flag(name, value):
+    """Raise GraphError unless `value` is True or False, or 1 or 0."""
+    if not isinstance(value, (bool, np.bool_, int)) or value not in (True, False):
+        raise GraphError(f"{name} is {shown(value)}; it can be True or False")
+
+
+def checked_number(name, value, most=math.inf):
+    """Return `value` as float; GraphError unless it is a number from 0 to `most`."""
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(value, bool) or not 0 <= value <= most:
+        raise GraphError(f"{name} is {shown(value)}; it must be a number from 0 to {most}")
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond double precision
+        return math.inf
 
 
 def as_list(names):
@@ -59,7 +78,8 @@ def checked_weights(weights, name, xp):
         weights = weights.astype(xp.int64 if fits else xp.float64)
     elif size not in (4, 8):
         wide = xp.int32 if kind == "i" else xp.float32 if size < 4 else xp.float64
-        weights = weights.astype(wide)
+        with np.errstate(over="ignore"):  # infinity is refused below
+            weights = weights.astype(wide)
     if weights.size and not (
         float(weights.min()) >= 0 and (weights.dtype.kind == "i" or float(weights.max()) < np.inf)
     ):  # a NaN makes the smallest NaN, which is not >= 0
@@ -79,7 +99,7 @@ def _first_text(weights):
         try:
             float(text)
         except (TypeError, ValueError):
-            return f"; row {row} holds {text!r}"
+            return f"; row {row} holds {shown(text)}"
     return ", not text; convert the column with .astype('float64')"
 
 
@@ -90,11 +110,16 @@ def vertex_columns(vertices, count, labels, xp):
     if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
         vertices = range(int(vertices)) if vertices >= 0 else vertices
     if isinstance(vertices, range):
-        if vertices.start != 0 or vertices.step != 1 or count > 1:
-            raise GraphError(f"vertices={vertices} must be range(n), for single integer names")
+        if vertices.start != 0 or vertices.step != 1 or vertices.stop < 0 or count > 1:
+            raise GraphError(
+                f"vertices={shown(vertices)} must be range(n), for single integer names"
+            )
+        if vertices.stop > MOST_VERTICES:
+            raise GraphError(f"vertices={shown(vertices)}; {MOST_VERTICES} is the most")
         return vertices
-    if isinstance(vertices, (bool, int, float, str)):
-        raise GraphError(f"vertices is {vertices!r}; it can be a count, range(n), or names")
+    is_one = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
+    if isinstance(vertices, str) or (is_one and not hasattr(vertices, "__arrow_c_stream__")):
+        raise GraphError(f"vertices is {shown(vertices)}; it can be a count, range(n), or names")
     try:
         _, table = frames.opened(vertices)
     except GraphError:  # no frame: the names themselves
@@ -121,6 +146,7 @@ def checked_bytes(given, what):
     is_number = isinstance(number, (int, float, np.integer, np.floating))
     if isinstance(number, bool) or not is_number or not 0 < number < 2**63:
         raise GraphError(
-            f"{what} is {given!r}; it must be bytes, more than 0, or a text like '2GB' or '512MiB'"
+            f"{what} is {shown(given)}; it must be bytes, more than 0, or a text like '2GB' or "
+            "'512MiB'"
         )
     return int(number)

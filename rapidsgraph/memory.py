@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import device, frames
-from .errors import GraphError, NotEnoughMemory
-from .inputs import as_list
+from .errors import GraphError, NotEnoughMemory, shown
+from .inputs import as_list, check_flag
 
 # Bytes beyond the graph itself: (a vertex, an arc, an arc with weights).
 ALGORITHMS = {
@@ -94,9 +94,10 @@ def estimate_memory(
     from .graph import Graph
     from .layers import LayeredEdgeList
 
-    if algorithm not in ALGORITHMS:
+    check_flag("directed", directed)
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         known = ", ".join(sorted(ALGORITHMS))
-        raise GraphError(f"no estimate for algorithm {algorithm!r}; there is one for {known}")
+        raise GraphError(f"no estimate for algorithm {shown(algorithm)}; there is one for {known}")
     per_vertex, per_arc, per_weighted_arc = ALGORITHMS[algorithm]
     if isinstance(graph_or_path, LayeredEdgeList):
         vertices, partitions = graph_or_path.num_vertices * per_vertex, graph_or_path.nbytes

@@ -11,9 +11,8 @@ ids then are integers again.
 import numpy as np
 
 from . import device, frames
-from .errors import GraphError
-
-MOST_VERTICES = 2**31 - 1
+from .errors import GraphError, shown
+from .inputs import MOST_VERTICES
 
 
 class VertexNames:
@@ -246,7 +245,7 @@ def _as_numbers(values, label):
     _check_there(values, f"a {label} name is missing (NaN)")
     raise GraphError(
         f"{label} names of type {values.dtype} do not fit"
-        + (f", such as {_item(values, 0)!r} in row 0" if len(values) else "")
+        + (f", such as {shown(_item(values, 0))} in row 0" if len(values) else "")
         + ": they must be integers, or all of them text; use .astype('int64') or .astype('str')"
     )
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Set, ValuesView
 import numpy as np
 
 from . import frames
-from .errors import GraphError
+from .errors import GraphError, shown
+
+SMALL = 2.0**900  # as many values as there may be sum to less than the largest double
 
 
 def source_ids(graph, source, what="source"):
@@ -49,8 +51,11 @@ def _table_of(source, graph, what):
     """{label: names} of what is no frame."""
     labels = graph.names.labels
     if source is None or isinstance(source, (bool, np.bool_)):
-        raise GraphError(f"{what} is {source!r}; name a vertex, or several in a list")
-    if isinstance(source, (Set, ValuesView, Iterator, range)):
+        raise GraphError(f"{what} is {shown(source)}; name a vertex, or several in a list")
+    if isinstance(source, range):
+        # A range names more vertices than it may have only if one of them is absent.
+        source = list(source[: graph.num_vertices + 1])
+    elif isinstance(source, (Set, ValuesView, Iterator)):
         source = list(source)
     is_one = isinstance(source, (str, bytes)) or not hasattr(source, "__len__")
     if is_one or getattr(source, "ndim", 1) == 0:
@@ -59,7 +64,7 @@ def _table_of(source, graph, what):
     if len(labels) == 1:
         table = {labels[0]: list(source) if isinstance(source, tuple) else source}
         if isinstance(source, list) and any(isinstance(name, bool) for name in source):
-            raise GraphError(f"{what} is {source!r}; True and False are no vertices")
+            raise GraphError(f"{what} is {shown(source)}; True and False are no vertices")
     else:
         vertices = [source] if isinstance(source, tuple) else list(source)
         are_tuples = [isinstance(v, (tuple, list)) and len(v) == len(labels) for v in vertices]
@@ -124,7 +129,8 @@ def values_by_id(graph, given, what):
         raise GraphError(f"{what}: column {others[0]!r} holds text; it must hold numbers")
     if len(values) != len(ids):
         raise GraphError(f"{what} has {len(ids)} vertices and {len(values)} values")
-    values = xp.asarray(values, dtype=xp.float64)
+    with np.errstate(over="ignore"):  # what is beyond double precision is refused as infinite
+        values = xp.asarray(values, dtype=xp.float64)
     bad = ~(values >= 0) | (values == np.inf)
     if bool(bad.any()):
         row = int(bad.argmax())
@@ -137,11 +143,13 @@ def values_by_id(graph, given, what):
     if repeated.size:
         twice = int((ids == repeated[0]).argmax())
         raise GraphError(f"{what}: the vertex in row {twice} is given more than once")
-    total = float(values.sum())
-    if not 0 < total < np.inf:
-        raise GraphError(f"{what}: the values sum to {total}; at least one must be above 0")
+    largest = float(values.max()) if values.size else 0.0
+    if not largest:
+        raise GraphError(f"{what}: the values sum to 0.0; at least one must be above 0")
+    if largest > SMALL:  # their sum may be infinite
+        values = values / largest
     by_id = xp.zeros(graph.num_vertices)
-    by_id[ids] = values / total
+    by_id[ids] = values / float(values.sum())
     return by_id
 
 
@@ -154,11 +162,13 @@ def _from_dict(given, labels, what):
         raise GraphError(f"{what} is empty; name at least one vertex, or leave it out")
     if len(labels) > 1:
         raise GraphError(f"{what} must be a frame: vertices are named by {', '.join(labels)}")
-    try:
-        values = np.array(list(given.values()), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GraphError(
-            f"{what} must be a frame with the column {labels[0]!r} and one of values, or a dict "
-            "from vertex to number"
-        ) from None
+    values = np.empty(len(given))
+    for row, (vertex, value) in enumerate(given.items()):
+        try:
+            values[row] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise GraphError(
+                f"{what} must be a frame with the column {labels[0]!r} and one of values, or a "
+                f"dict from vertex to number; the value of {shown(vertex)} is {shown(value)}"
+            ) from None
     return {labels[0]: list(given), "value": values}

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from .. import device
-from ..errors import GraphError, NotEnoughMemory
+from ..errors import GraphError, NotEnoughMemory, shown
 from ..inputs import checked_bytes
 from ..layers.layered import LayeredEdgeList, Run
 from ..memory import ALGORITHMS
@@ -271,6 +271,6 @@ def check_root(layered, source):
     ids = source_ids(layered, source)
     if ids.size > 1 or int(ids[0]) != layered.root_id:
         raise GraphError(
-            f"source is {source!r}, and the layers are those of the root {layered.root!r}; build "
-            "a layered edge list of the other vertex, or leave the source out"
+            f"source is {shown(source)}, and the layers are those of the root {layered.root!r}; "
+            "build a layered edge list of the other vertex, or leave the source out"
         )

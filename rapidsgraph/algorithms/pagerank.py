@@ -20,9 +20,9 @@ import numpy as np
 
 from .. import device
 from ..adjacency import rows_of
-from ..errors import GraphError, NotConverged
+from ..errors import GraphError, NotConverged, shown
 from ..graph import as_graph
-from ..inputs import check_choice
+from ..inputs import check_choice, checked_number
 from ..layers import LayeredEdgeList
 from ..memory import check_fits, estimate_memory
 from ..overflow import check_out_weights
@@ -115,7 +115,9 @@ def pagerank(
     1      b    0.4635
     2      c    0.0500
     """
-    check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch)
+    damping, tolerance, max_iterations = check_parameters(
+        damping, tolerance, max_iterations, dangling, method, precision, launch
+    )
     is_layered = isinstance(graph, LayeredEdgeList)
     if is_layered and method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
@@ -448,36 +450,38 @@ def dangling_weights(graph, dangling, teleport):
 
 
 def check_formula(damping, tolerance, dangling):
-    """Raise GraphError unless these parameters of the formula are valid.
+    """Return (damping, tolerance) as Python numbers; raise GraphError unless all are valid.
 
     A frame or dict in `dangling` is checked against the graph by `dangling_weights`.
     """
-    for name, value, most in (("damping", damping, 1), ("tolerance", tolerance, math.inf)):
-        if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= most:
-            raise GraphError(f"{name} is {value!r}; it must be a number from 0 to {most}")
     if isinstance(dangling, str) and dangling not in DANGLING:
         raise GraphError(
-            f"dangling is {dangling!r}; it can be None (where the teleport goes), "
+            f"dangling is {shown(dangling)}; it can be None (where the teleport goes), "
             f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex"
         )
+    return checked_number("damping", damping, 1), checked_number("tolerance", tolerance)
 
 
 def check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch):
-    check_formula(damping, tolerance, dangling)
+    """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
+    damping, tolerance = check_formula(damping, tolerance, dangling)
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
-        raise GraphError(f"max_iterations is {max_iterations!r}; it must be an integer")
+        raise GraphError(f"max_iterations is {shown(max_iterations)}; it must be an integer")
     if max_iterations < 1:
-        raise GraphError(f"max_iterations is {max_iterations}; it must be at least 1")
+        raise GraphError(f"max_iterations is {shown(max_iterations)}; it must be at least 1")
     check_choice("method", method, METHODS)
     check_choice("precision", precision, PRECISIONS)
+    numbers = damping, tolerance, int(max_iterations)
     if launch is None:
-        return
+        return numbers
     if method == "auto":
         raise GraphError("launch is for the methods edge, node, contribution and warp, not auto")
     good = isinstance(launch, (tuple, list)) and len(launch) == 2
     if not good or not all(isinstance(n, (int, np.integer)) and n > 0 for n in launch):
-        raise GraphError(f"launch is {launch!r}; it must be (blocks, threads), both positive")
+        raise GraphError(f"launch is {shown(launch)}; it must be (blocks, threads), both positive")
     if launch[1] > 1024 or (method == "warp" and launch[1] % 32):
         raise GraphError(
-            f"launch has {launch[1]} threads; 1024 is the most, and warp needs a multiple of 32"
+            f"launch has {shown(launch[1])} threads; 1024 is the most, and warp needs a multiple "
+            "of 32"
         )
+    return numbers

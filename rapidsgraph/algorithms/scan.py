@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..errors import GraphError
-from ..inputs import check_choice
+from ..errors import GraphError, shown
+from ..inputs import check_choice, check_flag
 from ..memory import check_fits, estimate_memory
 from .clustering import (
     ROLES,
@@ -90,6 +90,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     """
     epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
     check_choice("method", method, METHODS)
+    check_flag("memberships", memberships)
     graph = undirected_graph(graph)
     graph.check_room("cluster", "role")
     needed = estimate_memory(graph, "scan").needed
@@ -110,7 +111,7 @@ def checked_epsilon(epsilon):
     except (TypeError, ValueError, OverflowError):  # also NaN and infinity
         exact = None
     if exact is None or not 0 < exact <= 1:
-        raise GraphError(f"epsilon is {_shown(epsilon)}; it must be a number above 0, at most 1")
+        raise GraphError(f"epsilon is {shown(epsilon)}; it must be a number above 0, at most 1")
     return exact
 
 
@@ -139,15 +140,8 @@ def checked_mu(mu):
     except TypeError:
         whole = 0
     if whole < 1:
-        raise GraphError(f"mu is {_shown(mu)}; it must be a whole number, at least 1")
+        raise GraphError(f"mu is {shown(mu)}; it must be a whole number, at least 1")
     return whole
-
-
-def _shown(value):
-    try:
-        return repr(value)
-    except ValueError:  # Python's own limit of digits
-        return "a number of thousands of digits"
 
 
 def clustering_frame(named, found, memberships=False):

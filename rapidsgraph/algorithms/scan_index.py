@@ -15,8 +15,8 @@ import numpy as np
 from .. import device, frames, index_files
 from ..adjacency import Adjacency, rows_of
 from ..device import choose, import_cupy
-from ..errors import GraphError
-from ..inputs import check_choice
+from ..errors import GraphError, shown
+from ..inputs import check_choice, check_flag
 from ..memory import check_fits, estimate_memory
 from ..named import NamedVertices
 from ..sorting import sort_pairs
@@ -172,6 +172,7 @@ class ScanIndex(NamedVertices):
 
         Takes time for what is clustered, and to write one row a vertex.
         """
+        check_flag("memberships", memberships)
         found = self._clustering(checked_epsilon(epsilon), checked_mu(mu))
         return clustering_frame(self, found, memberships)
 
@@ -197,7 +198,7 @@ class ScanIndex(NamedVertices):
         epsilons = [checked_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
         mus = [checked_mu(mu) for mu in _several(mus, "mus")]
         if max(mus) >= 2**63:
-            raise GraphError(f"mu is {max(mus)}; a table has room for less than 2^63")
+            raise GraphError(f"mu is {shown(max(mus))}; a table has room for less than 2^63")
         rows = [
             (float(epsilon), mu, *self._summary(self._clustering(epsilon, mu)))
             for epsilon in epsilons

@@ -18,8 +18,9 @@ import numpy as np
 
 from .. import device, frames
 from ..adjacency import Adjacency, rows_of
-from ..errors import GraphError
+from ..errors import GraphError, shown
 from ..graph import Graph, as_graph
+from ..inputs import check_flag
 from ..layers import LayeredEdgeList
 from ..memory import check_fits, estimate_memory
 from ..overflow import can_overflow, check_distances
@@ -358,8 +359,7 @@ def _prepare_layered(graph, source, predecessors):
 
 
 def check_columns(graph, predecessors):
-    if not isinstance(predecessors, (bool, np.bool_)):
-        raise GraphError(f"predecessors is {predecessors!r}; it can be True or False")
+    check_flag("predecessors", predecessors)
     graph.check_room("distance", *graph.end_columns("predecessor").values())
 
 
@@ -377,7 +377,7 @@ def checked_cutoff(cutoff):
         return math.inf
     is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
     if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
-        raise GraphError(f"cutoff is {cutoff!r}; it must be a number, 0 or more")
+        raise GraphError(f"cutoff is {shown(cutoff)}; it must be a number, 0 or more")
     try:
         return float(cutoff)
     except OverflowError:  # an integer beyond every distance
@@ -389,5 +389,5 @@ def checked_depth_limit(limit):
     if limit is None:
         return NO_VERTEX
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
-        raise GraphError(f"depth_limit is {limit!r}; it must be a number of edges, 0 or more")
+        raise GraphError(f"depth_limit is {shown(limit)}; it must be a number of edges, 0 or more")
     return min(int(limit), NO_VERTEX)

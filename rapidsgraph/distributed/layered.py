@@ -131,7 +131,7 @@ def pagerank(
 
     The frames that it takes may be Dask frames, too.
     """
-    in_memory.check_parameters(
+    damping, tolerance, max_iterations = in_memory.check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     if method != "auto":

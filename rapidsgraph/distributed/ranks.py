@@ -43,7 +43,9 @@ def pagerank(
     memory_limit=None,
 ):
     """As `rapidsgraph.pagerank`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
-    check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch)
+    damping, tolerance, max_iterations = check_parameters(
+        damping, tolerance, max_iterations, dangling, method, precision, launch
+    )
     if method != "auto":
         raise GraphError(f"method is {method!r}; graphs in several partitions have 'auto' alone")
     check_limit(graph, memory_limit)

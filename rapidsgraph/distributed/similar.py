@@ -28,7 +28,7 @@ from ..algorithms.clustering import (
 from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import METHODS
 from ..errors import GraphError
-from ..inputs import check_choice
+from ..inputs import check_choice, check_flag
 from .components import join_forests
 from .engine import tree
 from .neighborhoods import counted, each_part, everywhere, is_within, joined
@@ -87,6 +87,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
         A part would not fit on its worker.
     """
     epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
+    check_flag("memberships", memberships)
     _check_method(method)
     graph = as_partitioned(graph)
     _check_room(graph, ["cluster", "role"])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .. import device
-from ..errors import GraphError
+from ..errors import GraphError, shown
 
 LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")
 ALIASES = {
@@ -17,6 +17,7 @@ ALIASES = {
     "weight": ("weights", "w", "value", "values", "cost", "distance", "wgt"),
     "vertex": ("vertices", "node", "id", "name", "source"),
 }
+FLOAT_LIMIT = 2**1024 - 2**970  # from which on an integer rounds to infinity
 
 
 def kind_of(frame):
@@ -111,8 +112,16 @@ def missing_column(name, there, what, wanted=None):
         hint = f"; {hint} if that is it"
     where = f"{wanted}: " if wanted else ""
     return GraphError(
-        f"{where}there is no column {name!r}; the columns are {', '.join(there)}{hint}"
+        f"{where}there is no column {shown(name)}; the columns are {', '.join(there)}{hint}"
     )
+
+
+def _is_among(name, there):
+    """Whether a caller's name, which may be anything, is that of a column."""
+    try:
+        return name in set(there)
+    except TypeError:  # unhashable
+        return False
 
 
 def _likely_column(name, there, what):
@@ -120,7 +129,7 @@ def _likely_column(name, there, what):
     lower = {column.lower(): column for column in there}
     return next(
         (lower[alias] for alias in (what, *ALIASES.get(what, ())) if alias in lower), None
-    ) or next(iter(difflib.get_close_matches(str(name), there, 1, 0.6)), None)
+    ) or next(iter(difflib.get_close_matches(shown(name).strip("'"), there, 1, 0.6)), None)
 
 
 def check_ends(frame, options):
@@ -151,7 +160,7 @@ def column(frame, name, what, wanted=None):
         Missing column, missing value (names its row), or a type that is neither.
     """
     there = column_names(frame)
-    if name not in there:
+    if not _is_among(name, there):
         raise missing_column(name, there, what, wanted)
     if there.count(name) > 1:
         raise GraphError(f"{there.count(name)} columns are called {name!r}; rename all but one")
@@ -252,13 +261,35 @@ def _from_pandas(series, name, fit):
         try:
             return series.to_numpy("int64")
         except OverflowError:
-            if series.min() >= 0 and series.max() < 2**64:
-                return np.array(series.tolist(), dtype="uint64")
-            raise GraphError(f"column {name!r} has integers beyond 64 bits; use text") from None
+            return _from_long_integers(series.tolist(), name, fit)
     first = series.iloc[0].item() if hasattr(series.iloc[0], "item") else series.iloc[0]
     raise GraphError(
-        f"column {name!r} holds {inferred} values ({series.dtype}), such as {first!r} in row 0; "
-        f"it must hold {fit}"
+        f"column {name!r} holds {inferred} values ({series.dtype}), such as {shown(first)} in row "
+        f"0; it must hold {fit}"
+    )
+
+
+def _from_long_integers(values, name, fit):
+    """A uint64 array, or of numbers a float64 array where integers are beyond that."""
+    low, high = min(values), max(values)
+    if low >= 0 and high < 2**64:
+        return np.array(values, dtype="uint64")
+    if fit == "numbers":
+        try:
+            return np.array(values, dtype=np.float64)
+        except OverflowError:
+            row = next(row for row, value in enumerate(values) if abs(value) >= FLOAT_LIMIT)
+            raise GraphError(
+                f"column {name!r} holds {shown(values[row])} in row {row}, which is beyond double "
+                "precision"
+            ) from None
+    is_signed = -(2**63) <= low < 0
+    limits = (low, 2**63) if is_signed else (0, 2**64)
+    row = next(row for row, value in enumerate(values) if not limits[0] <= value < limits[1])
+    why = "beside negative ones " if is_signed and values[row] < 2**64 else ""
+    raise GraphError(
+        f"column {name!r} holds {shown(values[row])} in row {row}, which {why}is beyond 64 bits; "
+        "use text"
     )
 
 

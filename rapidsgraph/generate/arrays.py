@@ -11,7 +11,7 @@ import numbers
 import operator
 
 from ..device import launch, name_of
-from ..errors import GraphError
+from ..errors import GraphError, shown
 from ..memory import check_fits
 
 MOST_VERTICES = 2**31 - 1
@@ -174,16 +174,19 @@ def _key(seed, purpose):
 
 def _whole(name, value, least, most=None):
     """`value` as an int, if it is one from `least` to `most`."""
-    whole = operator.index(value) if hasattr(value, "__index__") else None
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = None
     if whole is None or whole < least or (most is not None and whole > most):
         bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
-        raise GraphError(f"{name} is {value!r}; it can be a whole number {bounds}")
+        raise GraphError(f"{name} is {shown(value)}; it can be a whole number {bounds}")
     return whole
 
 
 def _check_probability(name, value):
     if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise GraphError(f"{name} is {value!r}; it can be a probability from 0 to 1")
+        raise GraphError(f"{name} is {shown(value)}; it can be a probability from 0 to 1")
 
 
 def check_weights(weights):
@@ -192,10 +195,12 @@ def check_weights(weights):
         return None
     try:
         low, high = map(float, weights)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not low < high or not math.isfinite(high - low):
-        raise GraphError(f"weights is {weights!r}; it can be a pair (low, high), low below high")
+        raise GraphError(
+            f"weights is {shown(weights)}; it can be a pair (low, high), low below high"
+        )
     return low, high - low, math.nextafter(high, low)
 
 

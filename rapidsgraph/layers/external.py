@@ -20,9 +20,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from .. import device
-from ..adjacency import MULTI_EDGES
+from ..edge_columns import check_policies
 from ..errors import GraphError, NotEnoughMemory
-from ..inputs import check_choice, labels_of
+from ..inputs import labels_of
 from ..kernels import spill
 from ..named import NamedVertices
 from ..overflow import merged_weight_error, sum_type, total_weight
@@ -90,10 +90,7 @@ def build_from_file(
     NotEnoughMemory
         Arrays by vertex take more than `memory_limit`; says how much.
     """
-    check_choice("multi_edges", multi_edges, MULTI_EDGES)
-    check_choice("self_loops", self_loops, ("keep", "drop"))
-    if directed not in (True, False):
-        raise GraphError(f"directed is {directed!r}; it can be True or False")
+    check_policies(directed, multi_edges, self_loops)
     if memory_limit is None:
         memory_limit = device.free_memory(np) // 2
     if not isinstance(memory_limit, (int, np.integer)) or memory_limit <= 0:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import frames
 from ..device import choose, import_cupy
-from ..errors import GraphError
+from ..errors import GraphError, shown
 from ..graph import as_graph
 from ..inputs import check_count, checked_bytes
 from ..memory import check_fits
@@ -383,7 +383,7 @@ class LayeredEdgeList(HeldEdges):
         if layer is not None:
             is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
             if not is_number or not 0 <= layer <= self.depth:
-                raise GraphError(f"layer is {layer!r}; it can be 0 to {self.depth}")
+                raise GraphError(f"layer is {shown(layer)}; it can be 0 to {self.depth}")
             low, high = map(int, self.layer_starts[layer : layer + 2])
         xp, found = self.xp, [[], [], [], []]
         first, rows = (self.table[:, COLUMN[name]] for name in ("first", "rows"))

@@ -41,7 +41,7 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     >>> rg.verify.pagerank(edges, rg.pagerank(edges)) < 1e-12
     True
     """
-    check_formula(damping, tolerance, dangling)
+    damping, tolerance = check_formula(damping, tolerance, dangling)
     graph = as_graph(in_memory(graph))
     xp, lists = graph.xp, graph.outgoing
     given = Result(graph, ranks).numbers("pagerank")
