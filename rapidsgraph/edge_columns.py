@@ -11,6 +11,7 @@ from . import frames
 from .adjacency import MULTI_EDGES
 from .errors import GraphError
 from .inputs import as_list, check_choice, check_flag, checked_weights, labels_of
+from .names import check_names
 
 
 @dataclass
@@ -76,6 +77,9 @@ def read_columns(edges, source, destination, weight, multi_edges):
     if weights is not None and len(weights) != rows:
         raise GraphError(f"weights are {len(weights)}, rows {rows}")
     labels, types = labels_of(*ends), {}
+    for columns, names in zip((sources, destinations), ends, strict=True):
+        for values, label, name in zip(columns, labels, names, strict=True):
+            check_names(values, label, name)
     for label, name in zip(labels, ends[0]):
         for column in (label, "predecessor" + label.removeprefix("vertex")):
             types[column] = frames.text_type(edges, name)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from . import formats
 from .errors import GraphError
+from .inputs import checked_path
 
 POSITIONAL = ["source", "destination", "weight"]
 
@@ -64,7 +65,7 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
     0    Ulm       Aalen    70.0
     1  Aalen         Ulm    72.0
     """
-    path, device = Path(path).expanduser(), _chosen(device)
+    path, device = checked_path(path), _chosen(device)
     with formats.reading(path):
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)
@@ -101,7 +102,7 @@ def read_table(path, *, names=("vertex",), device="auto"):
     GraphError
         As in `read_edges`, and where there are not exactly these columns.
     """
-    path, names, device = Path(path).expanduser(), list(names), _chosen(device)
+    path, names, device = checked_path(path), list(names), _chosen(device)
     with formats.reading(path):
         if path.is_file() and formats.format_of(path) == "mtx":
             raise GraphError(f"{path}: a Matrix Market file holds edges, no values of vertices")
@@ -139,7 +140,7 @@ def edge_facts(path, *, source=None, destination=None):
     GraphError
         As in `read_edges`.
     """
-    path = Path(path).expanduser()
+    path = checked_path(path)
     with formats.reading(path):
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)
@@ -164,7 +165,7 @@ def write_frame(frame, path):
         What `check_writable` finds, what the format cannot hold, or a full disk. Nothing is left
         behind then.
     """
-    path = Path(path).expanduser()
+    path = checked_path(path)
     kind = check_writable(path)
     import pyarrow as pa
 
@@ -203,7 +204,7 @@ def check_writable(path, endings=None):
     GraphError
         Unknown ending, no such folder, a folder of this name, or no permission.
     """
-    path = Path(path).expanduser()
+    path = checked_path(path)
     ending = path.suffix.lower()
     if endings is not None and ending not in endings:
         raise GraphError(f"{path}: the ending {ending!r} is not known; try {' '.join(endings)}")

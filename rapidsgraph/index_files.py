@@ -11,12 +11,12 @@ Reference: the Arrow columnar format, IPC files. The schema's metadata has a JSO
 import json
 import re
 import zlib
-from pathlib import Path
 
 from .arrow_lists import Summing, from_arrow, list_table, name_columns, name_facts, names_from
 from .errors import GraphError
 from .files import check_writable, replacing
 from .formats import reading
+from .inputs import checked_path
 
 ENDINGS = (".arrow", ".feather")
 FORMAT, VERSION = b"rapidsgraph.ScanIndex", 1
@@ -39,7 +39,7 @@ def save(path, arrays, names, own):
     """
     import pyarrow
 
-    path = Path(path).expanduser()
+    path = checked_path(path)
     check_writable(path, ENDINGS)
     facts = {"version": VERSION, **name_facts(names, own)}
     table = list_table({**arrays, **name_columns(names)})
@@ -81,7 +81,7 @@ def load(path, xp):
     """
     import pyarrow
 
-    path = Path(path).expanduser()
+    path = checked_path(path)
     with reading(path):
         if path.is_dir():
             raise GraphError(f"{path}: it is a folder; give the file of an index")

@@ -1,7 +1,9 @@
 """What callers give besides the ends of edges, checked: choices, labels, weights, vertices."""
 
 import math
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 
@@ -42,6 +44,19 @@ def checked_number(name, value, most=math.inf):
         return float(value)
     except OverflowError:  # an integer beyond double precision
         return math.inf
+
+
+def checked_path(path):
+    """Return a caller's path as a Path; GraphError where it is something else."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise GraphError(f"path is {shown(path)}; it must be a str or a pathlib.Path")
+    try:
+        path = Path(path).expanduser()
+    except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes
+        raise GraphError(f"path is {shown(path)}, which cannot be used: {error}") from error
+    if "\0" in str(path):
+        raise GraphError(f"path is {shown(str(path))}; no file's name has a NUL character")
+    return path
 
 
 def as_list(names):
@@ -131,6 +146,8 @@ def vertex_columns(vertices, count, labels, xp):
     else:
         there = frames.column_names(table)
         names = labels if set(labels) <= set(there) else there[:count]
+    if len(names) < count:
+        raise GraphError(f"vertices must have the columns {', '.join(labels)}; it has {there}")
     columns = [frames.column(table, name, "vertex", "vertices") for name in names]
     return [frames.moved(values, xp) for values in columns]
 
@@ -147,6 +164,6 @@ def checked_bytes(given, what):
     if isinstance(number, bool) or not is_number or not 0 < number < 2**63:
         raise GraphError(
             f"{what} is {shown(given)}; it must be bytes, more than 0, or a text like '2GB' or "
-            "'512MiB'"
+            "'512MiB', below 2^63"
         )
     return int(number)

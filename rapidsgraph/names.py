@@ -120,12 +120,10 @@ def name_vertices(sources, destinations, vertices, labels, xp):
     return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
 
 
-def check_names(columns):
-    """Raise GraphError where a name column of EdgeColumns holds numbers that are no integers."""
-    for label, *ends in zip(columns.labels, columns.sources, columns.destinations):
-        for values in ends:
-            if getattr(values.dtype, "kind", "O") == "f":
-                _as_numbers(values, label)
+def check_names(values, label, column):
+    """Raise GraphError where a name column holds numbers that are no integers; names the row."""
+    if len(values) and getattr(values.dtype, "kind", "O") == "f":
+        _as_numbers(values, label, f" of column {column!r}")
 
 
 def _name_tuples(sources, destinations, vertices, labels, xp):
@@ -237,24 +235,27 @@ def _count(count):
     return int(count)
 
 
-def _as_numbers(values, label):
+def _as_numbers(values, label, where=""):
     """An integer array, or the error that says what `values` is instead."""
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu":
         return values
-    _check_there(values, f"a {label} name is missing (NaN)")
+    _check_there(values, f"a {label} name is missing (NaN)", where)
+    row = 0
+    if kind == "f":  # the first that is no integer, if there is one
+        row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
     raise GraphError(
         f"{label} names of type {values.dtype} do not fit"
-        + (f", such as {shown(_item(values, 0))} in row 0" if len(values) else "")
+        + (f", such as {shown(_item(values, row))} in row {row}{where}" if len(values) else "")
         + ": they must be integers, or all of them text; use .astype('int64') or .astype('str')"
     )
 
 
-def _check_there(values, problem):
+def _check_there(values, problem, where=""):
     if getattr(values.dtype, "kind", "O") == "f":
         missing = values != values
         if bool(missing.any()):
-            raise GraphError(f"{problem} in row {int(missing.argmax())}")
+            raise GraphError(f"{problem} in row {int(missing.argmax())}{where}")
 
 
 def _positions(values, part, xp, label):

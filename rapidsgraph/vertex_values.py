@@ -74,6 +74,9 @@ def _table_of(source, graph, what):
                 "a list of such tuples, or a frame of these columns"
             )
         table = {label: [names[i] for names in vertices] for i, label in enumerate(labels)}
+    beyond = [name for names in table.values() for name in _beyond_64_bits(names)]
+    if beyond:
+        raise GraphError(f"{what}: vertex {shown(beyond[0])} is not in the graph")
     for row in _rows_of_no_type(table):  # in a graph all names are of one type: one is absent
         graph.ids({label: [names[row]] for label, names in table.items()}, what)
     for label in labels:
@@ -82,6 +85,13 @@ def _table_of(source, graph, what):
         except GraphError as error:  # which speaks of a column that nobody gave
             raise GraphError(str(error).replace(f"column {label!r}", what)) from None
     return table
+
+
+def _beyond_64_bits(names):
+    """Integers of a list that no integer type of NumPy holds."""
+    if not isinstance(names, list):
+        return []
+    return [name for name in names if isinstance(name, int) and not -(2**63) <= name < 2**64]
 
 
 def _rows_of_no_type(table):

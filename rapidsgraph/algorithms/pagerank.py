@@ -462,6 +462,11 @@ def check_formula(damping, tolerance, dangling):
     return checked_number("damping", damping, 1), checked_number("tolerance", tolerance)
 
 
+def _is_launch_size(number):
+    is_integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+    return is_integer and 0 < number < 2**31
+
+
 def check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch):
     """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
     damping, tolerance = check_formula(damping, tolerance, dangling)
@@ -477,8 +482,10 @@ def check_parameters(damping, tolerance, max_iterations, dangling, method, preci
     if method == "auto":
         raise GraphError("launch is for the methods edge, node, contribution and warp, not auto")
     good = isinstance(launch, (tuple, list)) and len(launch) == 2
-    if not good or not all(isinstance(n, (int, np.integer)) and n > 0 for n in launch):
-        raise GraphError(f"launch is {shown(launch)}; it must be (blocks, threads), both positive")
+    if not good or not all(_is_launch_size(number) for number in launch):
+        raise GraphError(
+            f"launch is {shown(launch)}; it must be (blocks, threads), both positive, below 2^31"
+        )
     if launch[1] > 1024 or (method == "warp" and launch[1] % 32):
         raise GraphError(
             f"launch has {shown(launch[1])} threads; 1024 is the most, and warp needs a multiple "

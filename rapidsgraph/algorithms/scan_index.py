@@ -269,6 +269,8 @@ def _several(values, what):
     is_one = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")
     if is_one or getattr(values, "ndim", 1) == 0:
         return [values]
+    if isinstance(values, range) and values and values[-1] - values[0] >= 2**31:
+        raise GraphError(f"{what} is {shown(values)}; give less than 2^31 values")
     values = list(values)
     if not values:
         raise GraphError(f"{what} is empty; give at least one value")

@@ -13,7 +13,6 @@ nothing changes there, then the others hear of it, until nothing changes anywher
 
 import math
 import weakref
-from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from ..algorithms import pagerank as in_memory
 from ..algorithms import traversal
 from ..algorithms.found import NO_VERTEX
 from ..errors import GraphError, NotConverged
-from ..inputs import check_choice, checked_bytes
+from ..inputs import check_choice, checked_bytes, checked_path
 from ..layers.layered import LayeredEdgeList, Run
 from ..layers.partitions import COLUMN
 from ..progress import reporter
@@ -65,7 +64,7 @@ class SpreadLayers:
                 "LocalCluster, LocalCUDACluster or a scheduler's address make"
             )
         check_choice("device", device, ("auto", "cpu", "gpu"))
-        self.path, self.client = Path(path).expanduser().absolute(), client
+        self.path, self.client = checked_path(path).absolute(), client
         self.opened = LayeredEdgeList.open(self.path, device="cpu")
         what = str(self.path), self.opened.manifest_checksum, device
         with _Letting(client) as engine:

@@ -18,7 +18,6 @@ from ..errors import GraphError
 from ..frames import is_dask, library_of
 from ..graph import Graph, Report
 from ..inputs import vertex_columns
-from ..names import check_names
 from . import naming, parts
 from .engine import engine_of, if_it_fails, lets_go, tree
 
@@ -102,7 +101,6 @@ class PartitionedGraph:
         check_policies(directed, multi_edges, self_loops)
         options = source, destination, weight, multi_edges
         manner = read_columns(edges._meta, *options)
-        check_names(manner)
         self.engine = engine = engine_of()
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
         self._parts, self._kept = {}, {}

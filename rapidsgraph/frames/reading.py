@@ -203,14 +203,27 @@ def _from_sequence(values, name):
         raise _no_value(name, int(np.ma.getmaskarray(values).argmax()))
     if isinstance(values, (set, frozenset)):
         values = sorted(values, key=str)
+    if hasattr(values, "dtype"):
+        return np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # sequences of different lengths
+        return _objects(values)
     listed = isinstance(values, (list, tuple))
-    if listed and len({isinstance(v, str) for v in values}) > 1:
-        return np.asarray(values, dtype=object)
-    array = np.asarray(values)
-    if array.dtype.kind == "U" and not hasattr(values, "dtype"):
-        return np.asarray(values, dtype=object)  # fixed-width text drops trailing NULs
+    has_bools = listed and not {bool, np.bool_}.isdisjoint(map(type, values))
+    if array.ndim == 1 and (array.dtype.kind not in "iuf" or has_bools):
+        # NumPy converts all to one type, and drops the trailing NULs of text.
+        return _objects(values)
     if listed and array.dtype.kind == "f" and all(isinstance(v, (int, np.integer)) for v in values):
         return np.array(values, dtype=object)  # of signed and unsigned NumPy makes floats
+    return array
+
+
+def _objects(values):
+    """An object array of a sequence, as it is."""
+    values = list(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
     return array
 
 
@@ -257,15 +270,36 @@ def _from_pandas(series, name, fit):
     inferred = pandas.api.types.infer_dtype(series, skipna=True)
     if inferred == "string":
         return series.reset_index(drop=True)
-    if inferred == "integer":
+    floats = ("floating", "mixed-integer-float")
+    if inferred == "integer" or (fit == "numbers" and inferred in floats):
         try:
-            return series.to_numpy("int64")
+            with np.errstate(over="ignore"):  # infinity is the caller's to judge
+                return series.to_numpy("int64" if inferred == "integer" else "float64")
         except OverflowError:
             return _from_long_integers(series.tolist(), name, fit)
-    first = series.iloc[0].item() if hasattr(series.iloc[0], "item") else series.iloc[0]
+    row = _first_unfit(series, fit)
+    value = series.iloc[row].item() if hasattr(series.iloc[row], "item") else series.iloc[row]
     raise GraphError(
-        f"column {name!r} holds {inferred} values ({series.dtype}), such as {shown(first)} in row "
-        f"0; it must hold {fit}"
+        f"column {name!r} holds {inferred} values ({series.dtype}), such as {shown(value)} in row "
+        f"{row}; it must hold {fit}"
+    )
+
+
+def _first_unfit(series, fit):
+    """The first row whose value is not of a type that a column may hold, else 0."""
+    if not isinstance(series.dtype, np.dtype) or series.dtype.kind != "O":
+        return 0
+    values = series.tolist()
+    types = (int, float, np.integer, np.floating)
+    if fit != "numbers":
+        types = (str,) if isinstance(values[0], str) else (int, np.integer)
+    return next(
+        (
+            row
+            for row, value in enumerate(values)
+            if not isinstance(value, types) or isinstance(value, bool)
+        ),
+        0,
     )
 
 

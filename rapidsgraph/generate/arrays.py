@@ -12,6 +12,7 @@ import operator
 
 from ..device import launch, name_of
 from ..errors import GraphError, shown
+from ..inputs import check_flag
 from ..memory import check_fits
 
 MOST_VERTICES = 2**31 - 1
@@ -27,9 +28,9 @@ def rmat_arrays(
 ):
     scale = _whole("scale", scale, 0, 30)
     edges = _whole("edge_factor", edge_factor, 1) << scale
-    for name, value in zip("abc", quarters, strict=True):
-        _check_probability(name, value)
-    a, b, c = quarters
+    a, b, c = (_probability(name, value) for name, value in zip("abc", quarters, strict=True))
+    for name, value in (("clean", clean), ("permute", permute)):
+        check_flag(name, value)
     if math.fsum((a, b, c)) > 1 + 1e-9:
         raise GraphError(f"a + b + c is {a:g} + {b:g} + {c:g}; together they can be at most 1")
     # Rounded once, and exactly 1 where the decimals meant it.
@@ -55,9 +56,12 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
     height = width if height is None else _whole("height", height, 1)
     vertices = width * height
     if vertices > MOST_VERTICES:
-        size = f"width is {width} and height {height}, which makes {vertices} vertices"
-        raise GraphError(f"{size}; there can be at most {MOST_VERTICES}")
-    _check_probability("keep", keep)
+        raise GraphError(
+            f"width is {shown(width)} and height {shown(height)}; there can be at most "
+            f"{MOST_VERTICES} vertices, and these make {shown(vertices)}"
+        )
+    keep = _probability("keep", keep)
+    check_flag("permute", permute)
     key, weighing = _key(seed, EDGES), check_weights(weights)
     _check_memory("grid", math.ceil(4 * vertices * keep), vertices, weights, xp)
 
@@ -76,7 +80,8 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
 def ssca2_arrays(xp, vertices, max_clique=7, inter_clique=0.5, seed=0, weights=None, permute=True):
     vertices = _whole("vertices", vertices, 1, MOST_VERTICES)
     max_clique = _whole("max_clique", max_clique, 1, MOST_VERTICES)
-    _check_probability("inter_clique", inter_clique)
+    inter_clique = _probability("inter_clique", inter_clique)
+    check_flag("permute", permute)
     key, weighing = _key(seed, EDGES), check_weights(weights)
     _check_memory("ssca2", 0, 4 * vertices, weights, xp)
     begins = _cut_cliques(xp, vertices, max_clique, seed)
@@ -184,9 +189,11 @@ def _whole(name, value, least, most=None):
     return whole
 
 
-def _check_probability(name, value):
+def _probability(name, value):
+    """`value` as a float, if it is a number from 0 to 1."""
     if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
         raise GraphError(f"{name} is {shown(value)}; it can be a probability from 0 to 1")
+    return float(value)
 
 
 def check_weights(weights):

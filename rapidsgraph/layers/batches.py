@@ -7,7 +7,6 @@ Requires: Parquet of any size, in row groups of any size. Of an Arrow file a rec
 
 import contextlib
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from .. import formats, frames
 from ..errors import GraphError, NotEnoughMemory
 from ..files import POSITIONAL, _checked, _ends
 from ..formats import checked, reading
-from ..inputs import checked_weights
+from ..inputs import checked_path, checked_weights
 from ..textfiles import Matrix
 from .parsing import Parsed
 
@@ -44,7 +43,7 @@ class EdgeFile:
     """
 
     def __init__(self, path, source, destination, weight):
-        self.path = path = Path(path).expanduser()
+        self.path = path = checked_path(path)
         with reading(path):
             self.file = file = formats.opened(path, POSITIONAL)
             ends = _ends(file, path, source, destination)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..errors import GraphError
 from ..formats import Parquet, reading
+from ..inputs import checked_path
 from .store import opened
 
 DEFAULTS = {
@@ -27,7 +28,7 @@ SAMPLE = 2**16  # bytes at the begin and the end of a file
 
 def beside(path):
     """Where the store of an edge file belongs: `edges.parquet` has `edges.parquet.layers`."""
-    path = Path(path).expanduser()
+    path = checked_path(path)
     if path.name in ("", ".."):
         path = path.resolve()
     return path.with_name(path.name + ".layers")
@@ -55,7 +56,7 @@ def made_from(path, options):
     GraphError
         No such file.
     """
-    path = Path(path).expanduser()
+    path = checked_path(path)
     with reading(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
         files = [_version(each, path) for each in paths]

@@ -22,7 +22,7 @@ import numpy as np
 from .. import device
 from ..edge_columns import check_policies
 from ..errors import GraphError, NotEnoughMemory
-from ..inputs import labels_of
+from ..inputs import checked_path, labels_of
 from ..kernels import spill
 from ..named import NamedVertices
 from ..overflow import merged_weight_error, sum_type, total_weight
@@ -95,7 +95,7 @@ def build_from_file(
         memory_limit = device.free_memory(np) // 2
     if not isinstance(memory_limit, (int, np.integer)) or memory_limit <= 0:
         raise GraphError(f"memory_limit is {memory_limit!r}; it can be a number of bytes")
-    folder = Path(folder).expanduser()
+    folder = checked_path(folder)
     file = EdgeFile(path, source, destination, weight)
     build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
     with writing(folder) as writer, _disk_errors(folder):

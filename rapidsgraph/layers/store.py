@@ -13,13 +13,13 @@ import os
 import stat
 import zlib
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from ..arrow_lists import from_arrow, names_from
 from ..errors import GraphError
 from ..formats import reading
+from ..inputs import checked_path
 from .partitions import TABLE
 from .writer import (
     CHECKSUM,
@@ -51,7 +51,7 @@ def opened(folder):
     GraphError
         No store, one of another version, or a damaged one; the message names the file.
     """
-    folder = Path(folder).expanduser()
+    folder = checked_path(folder)
     while True:
         with reading(folder):
             if not folder.exists():

@@ -29,6 +29,7 @@ from .. import device
 from ..arrow_lists import Summing, list_table, name_columns, name_facts
 from ..errors import GraphError
 from ..formats import reading
+from ..inputs import checked_path
 from ..names import name_of
 from .folders import replacing_folder
 from .partitions import COLUMN, TABLE
@@ -50,7 +51,7 @@ def check_place(folder):
 
     A store that is there already will be replaced, and so will an empty folder; nothing else.
     """
-    folder = Path(folder).expanduser()
+    folder = checked_path(folder)
     final = Path(os.path.realpath(folder))
     if not final.parent.is_dir():
         raise GraphError(f"{folder}: the folder {final.parent} does not exist; make it first")
@@ -102,7 +103,7 @@ def writing(folder):
     GraphError
         What `check_place` finds, before the block; a full disk.
     """
-    folder = Path(folder).expanduser()
+    folder = checked_path(folder)
     with contextlib.ExitStack() as at_end:
         with _explained(folder):
             temporary = at_end.enter_context(replacing_folder(folder, check_place))

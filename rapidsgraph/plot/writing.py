@@ -1,9 +1,8 @@
 """What all pictures share: whether one can be drawn, and its way into a file."""
 
-from pathlib import Path
-
 from ..errors import GraphError
 from ..files import check_writable, replacing
+from ..inputs import checked_path
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -24,7 +23,7 @@ def write(figure, path, dpi=150):
     """Write a figure to `path`, if there is one, whole or not at all."""
     if path is None:
         return
-    path = Path(path).expanduser()
+    path = checked_path(path)
     try:
         with replacing(path) as file:
             figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)

@@ -5,6 +5,7 @@ from ..algorithms.pagerank import check_formula, dangling_weights, vertex_shares
 from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
 from ..graph import as_graph
+from ..overflow import check_out_weights
 from .results import Result, vertex_name
 
 
@@ -50,9 +51,10 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     sources = rows_of(lists)
     weights = lists.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)
     leaving = xp.bincount(sources, weights=weights, minlength=graph.num_vertices)
-    share = given / xp.where(leaving > 0, leaving, 1)
+    check_out_weights(leaving, graph)
+    shares = weights / xp.where(leaving > 0, leaving, 1)[sources]
     expected = damping * xp.bincount(
-        lists.neighbors, weights=weights * share[sources], minlength=graph.num_vertices
+        lists.neighbors, weights=shares * given[sources], minlength=graph.num_vertices
     )
     held = float(given[leaving == 0].sum())
     teleport = vertex_shares(graph, personalization, "personalization")

@@ -14,7 +14,7 @@ from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..algorithms.spreading import in_memory
 from ..device import array_module
-from ..errors import GraphError, VerificationError
+from ..errors import GraphError, VerificationError, shown
 from .clusters import LOW, check_roles_fit, read_clusters
 from .groups import check_order, smallest_joined, smallest_members
 from .results import vertex_name
@@ -257,7 +257,7 @@ def _check_cores_and_borders(graph, roles, is_core, similar_to, mu, touching):
     says = (
         f"{number} {'vertices are' if number > 1 else 'vertex is'} similar to it, itself included"
     )
-    says += f", and mu is {mu}"
+    says += f", and mu is {shown(mu)}"
     if must_be == BORDER:
         says += f"; {vertex_name(graph, int(core_beside[vertex]))} is a core and similar to it"
     elif must_be == HUB:
