@@ -48,8 +48,10 @@ def checked_number(name, value, most=math.inf):
 
 def checked_path(path):
     """Return a caller's path as a Path; GraphError where it is something else."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise GraphError(f"path is {shown(path)}; it must be a str or a pathlib.Path")
+    if not isinstance(path, (str, os.PathLike)) or path == "":
+        raise GraphError(
+            f"path is {shown(path)}; it must be a pathlib.Path, or a text that is not empty"
+        )
     try:
         path = Path(path).expanduser()
     except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes
