@@ -345,6 +345,15 @@ def test_weights_whose_sum_is_infinite(threads, tmp_path):
         spread.pagerank(layers)
 
 
+def test_infinite_distances(threads, tmp_path):
+    edges = [(0, 1, 1.5e308), (1, 2, 1e308), (3, 0, 1.0)]
+    layers, _ = opened(stored(tmp_path / "layers", edges, 0, 1), threads)
+    with pytest.raises(rg.GraphError, match="the distance to vertex 2 is more than 1.8e308"):
+        spread.sssp(layers)
+    distances = computed(layers, spread.sssp(layers, cutoff=1.6e308))["distance"]
+    assert distances.tolist() == [0, 1.5e308, np.inf, np.inf]
+
+
 # Limits of memory
 
 
