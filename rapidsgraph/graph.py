@@ -175,8 +175,8 @@ class Graph(NamedVertices):
         self._loops_dropped, self._kept = self._rows - rows, {}
         if self._multi_edges == "sum":  # in 64 bits, and in floating point what those cannot hold
             if self.weighted:
-                sum_type = overflow.sum_type(overflow.total_weight(weights))
-                weights = weights.astype(sum_type, copy=False)
+                total = overflow.sum_exactly(weights) if weights.dtype.kind == "i" else None
+                weights = weights.astype(overflow.sum_type(total), copy=False)
             else:
                 weights, self.weighted = self.xp.ones(rows), True
         if not self.directed:
