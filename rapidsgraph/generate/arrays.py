@@ -57,8 +57,8 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
     vertices = width * height
     if vertices > MOST_VERTICES:
         raise GraphError(
-            f"width is {shown(width)} and height {shown(height)}; there can be at most "
-            f"{MOST_VERTICES} vertices, and these make {shown(vertices)}"
+            f"width is {shown(width)} and height {shown(height)}, which makes {shown(vertices)} "
+            f"vertices; there can be at most {MOST_VERTICES}"
         )
     keep = _probability("keep", keep)
     check_flag("permute", permute)
