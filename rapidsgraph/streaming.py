@@ -20,7 +20,7 @@ import numpy as np
 
 from . import device
 from .errors import NotEnoughMemory
-from .layers.partitions import COLUMN
+from .layers.partitions import COLUMN, verify_partitions
 
 DEVICE_BUFFERS = 3
 SLICE, SLOTS = 2**21, 24  # bytes of a pinned buffer, and how many there are
@@ -118,15 +118,15 @@ class InPlace:
         parts = 1 if forward_only else 2
         for partition in np.flatnonzero(~self._checked[start:stop, :parts].all(axis=1)) + start:
             self.sums[2 * partition : 2 * partition + 2] = 0
-            device.launch(
-                "sweep", "add_checksums", partition, partition + 1, origin, parts, self.table,
-                words, self.sums, size=int(layered.table[partition, COLUMN["words"]]),
+            verify_partitions(
+                partition, partition + 1, origin, parts, layered.num_vertices, self.table, words,
+                layered.weight_dtype, self.sums, int(layered.table[partition, COLUMN["words"]]),
             )  # fmt: skip
             self._checked[partition, :parts] = True
         return start, stop, origin, words
 
     def finish(self):
-        """Wait for the last kernels; raise GraphError if a partition was damaged."""
+        """Wait for the last kernels; raise GraphError if a partition was damaged or invalid."""
         if (self._checked == self.layered.checked).all():
             return
         sums = self.sums.get() if device.is_on_gpu(self.sums) else self.sums

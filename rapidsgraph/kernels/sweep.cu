@@ -32,6 +32,41 @@ extern "C" __global__ void add_checksums(long long start, long long stop, long l
   }
 }
 
+// Set a checksum found to something else than the one in the table where a section, though intact,
+// has values out of bounds, so that no kernel reads it: row starts that do not agree with the
+// degrees, neighbors that are no vertices, weights that are negative, infinite or NaN. The table
+// was checked before: the section lies within `words`, and its base is a vertex.
+extern "C" __global__ void check_sections(long long start, long long stop, long long origin,
+                                          long long parts, long long vertices,
+                                          const long long *table, const unsigned int *words,
+                                          const weight_t *sample, long long weighted,
+                                          unsigned long long *sums) {
+  const double infinity = __longlong_as_double(0x7ff0000000000000ll);
+  for (long long partition = start; partition < stop; partition++) {
+    for (int part = 0; part < parts; part++) {
+      const Section s = section_of(table, words, origin, partition, part);
+      if (!s.edges) continue;
+      const long long groups = (s.rows + GROUP - 1) / GROUP, limit = vertices - 1 - s.base;
+      bool valid = s.starts[0] == 0 && s.starts[groups] == s.edges;
+      STRIDE(group, groups) {
+        const long long behind = min(GROUP * (group + 1), s.rows);
+        long long edge = s.starts[group];
+        for (long long row = GROUP * group; row < behind; row++)
+          edge += extract(s.degrees, s.degree_bits, row);
+        valid &= edge == s.starts[group + 1];
+      }
+      if ((1ll << s.bits) - 1 > limit)
+        STRIDE(edge, s.edges) valid &= extract(s.neighbors, s.bits, edge) <= limit;
+      if (weighted)
+        STRIDE(edge, s.edges) {
+          const double weight = (double)s.weights[edge];
+          valid &= weight >= 0.0 && weight < infinity;
+        }
+      if (!valid) sums[2 * partition + part] = (u64)table[partition * COLUMNS + FORWARD_CHECKSUM + part] + 1;
+    }
+  }
+}
+
 // BFS: parents[v] = the first place from which an edge leads to the next layer, where v is.
 // layer_starts has depth + 2 places; rows from `end` on are not looked at.
 extern "C" __global__ void find_parents(long long start, long long stop, long long origin,

@@ -3,12 +3,15 @@
 import numpy as np
 from numba import prange
 
-from . import parallel
+from . import parallel, serial
 from .intrinsics import add_float_at
 from .sections import (
+    CHECKSUM,
     FIRST,
+    FIVE,
     FORWARD_WORDS,
     GROUP,
+    MASK,
     ONE,
     PARTS,
     POSITION,
@@ -40,6 +43,94 @@ def add_checksums(start, stop, origin, parts, table, words, sums):
                 found[part] = total
             for part in range(PARTS):
                 sums[2 * partition + which] += found[part]
+
+
+@serial
+def _exceeds(words, position, bits, limit, first, last):
+    """Whether one of the packed values from `first` to before `last` is above `limit`.
+
+    GROUP values take whole words, `bits` of them. To each value `2**bits - 1 - limit` is added in
+    place, many values at once: what is above the limit carries out of its top bit. Values below
+    it carry nothing into the next, so the carry into a word depends on the word before alone.
+    """
+    period, excess = 8 * bits, (ONE << np.uint64(bits)) - ONE - np.uint64(limit)
+    added, before = np.zeros(period + 1, np.uint32), np.zeros(period, np.uint32)
+    tops = np.zeros(period, np.uint32)
+    for value in range(8 * GROUP):
+        word, at = value * bits // 32, np.uint64(value * bits % 32)
+        shifted = excess << at
+        added[word] |= np.uint32(shifted & np.uint64(0xFFFFFFFF))
+        added[word + 1] |= np.uint32(shifted >> np.uint64(32))
+        top = value * bits + bits - 1
+        tops[top // 32] |= np.uint32(ONE << np.uint64(top % 32))
+    for word in range(period):
+        if word % bits:
+            before[word] = added[word - 1]
+    groups_of_all = (last - first) // GROUP
+    begin = position + first * bits // 32
+    end = begin + groups_of_all * bits
+    carried = np.uint32(0)
+    for start in range(begin, end, period):
+        for i in range(min(period, end - start)):
+            own, plus = words[np.uint64(start + i)], added[np.uint64(i)]
+            low = before[np.uint64(i)]
+            carry = np.uint32(np.uint32(words[np.uint64(start + i - 1)] + low) < low)
+            total = np.uint32(own + plus + carry)
+            carried |= ((own & plus) | ((own | plus) & ~total)) & tops[np.uint64(i)]
+    worst = np.int64(0)
+    for value in range(first + groups_of_all * GROUP, last):
+        worst = max(worst, extract(words, position, bits, value))
+    return carried != 0 or worst > limit
+
+
+@serial
+def _sum_of(words, position, bits, first, last):
+    """The sum of the packed values from `first` to before `last`."""
+    at, step = np.uint64(first * bits), np.uint64(bits)
+    begin, mask, total = np.uint64(position), (ONE << step) - ONE, np.uint64(0)
+    for _ in range(last - first):
+        word = begin + (at >> FIVE)
+        pair = np.uint64(words[word]) | np.uint64(words[word + ONE]) << np.uint64(32)
+        total += pair >> (at & MASK) & mask
+        at += step
+    return np.int64(total)
+
+
+@parallel
+def check_sections(start, stop, origin, parts, vertices, table, words, sample, weighted, sums):
+    weights = words.view(sample.dtype)
+    for partition in range(start, stop):
+        for which in range(parts):
+            starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
+                table, partition, which, origin
+            )
+            if not edges:
+                continue
+            costs //= sample.itemsize // words.itemsize
+            limit, count, blocks = vertices - 1 - base, groups(rows), groups(edges)
+            is_valid = np.ones(PARTS, np.bool_)
+            for part in prange(PARTS):
+                valid = first_edge(words, starts, 0) == 0
+                valid &= first_edge(words, starts, count) == edges
+                for group in range(part * count // PARTS, (part + 1) * count // PARTS):
+                    edge = first_edge(words, starts, group)
+                    edge += _sum_of(
+                        words, degrees, degree_bits, GROUP * group, min(GROUP * (group + 1), rows)
+                    )
+                    valid &= edge == first_edge(words, starts, group + 1)
+                low = GROUP * (part * blocks // PARTS)
+                high = min(GROUP * ((part + 1) * blocks // PARTS), edges)
+                if (1 << bits) - 1 > limit and low < high:
+                    valid &= not _exceeds(words, neighbors, bits, limit, low, high)
+                if weighted:
+                    usable = 0
+                    for at in range(low, high):
+                        weight = weights[np.uint64(costs + at)]
+                        usable += np.int64((weight >= 0.0) & (weight < np.inf))
+                    valid &= usable == max(high - low, 0)
+                is_valid[part] = valid
+            if not is_valid.all():
+                sums[2 * partition + which] = np.uint64(table[partition, CHECKSUM + which]) + ONE
 
 
 @parallel

@@ -15,7 +15,7 @@ from .. import device
 from ..device import import_cupy
 from ..errors import GraphError
 from ..named import NamedVertices
-from .partitions import COLUMN, checksum, sections
+from .partitions import COLUMN, checksum, explain, sections, verify_partitions
 
 READ_ONLY = 8  # cudaHostRegisterReadOnly
 OF_ALL = "sums", "checked", "step", "last_run", "_on_device", "_pinned", "_was_streamed"
@@ -114,23 +114,48 @@ class HeldEdges(NamedVertices):
         return int(self.table[:, COLUMN["words"]].max(initial=0)) * 4
 
     def check_partition(self, partition, words):
-        """Compare the words of a partition with its checksums; GraphError if they differ."""
-        row = self.table[partition]
-        middle = int(row[COLUMN["forward_words"]])
-        sections = words[:middle], words[middle:]
-        self.note_checksums(partition, [checksum(own) if own.size else 0 for own in sections])
+        """Compare the words of a partition with its checksums, and check the values inside.
+
+        Raises
+        ------
+        GraphError
+            A damaged partition, or a value out of bounds; the message names it.
+        """
+        xp, row = device.array_module(words), self.table[partition : partition + 1]
+        sums = xp.zeros(2, np.uint64)
+        verify_partitions(
+            0, 1, int(row[0, COLUMN["position"]]), 2, self.num_vertices, xp.asarray(row), words,
+            self.weight_dtype, sums, words.size,
+        )  # fmt: skip
+        self.note_checksums(partition, sums.tolist())
 
     def note_checksums(self, partition, found):
         """Compare those found for the first sections of a partition; GraphError if one differs."""
         first = COLUMN["forward_checksum"]
         for part, value in enumerate(found):
             if int(value) % 2**64 != int(self.table[partition, first + part]) % 2**64:
-                raise GraphError(
-                    f"{self.where}: partition {self.first_partition + partition} of its edges is "
-                    "damaged; build the layered edge list again"
-                )
+                raise self._invalid_partition(partition)
             self.sums[2 * partition + part] = int(value) % 2**64
             self.checked[partition, part] = True
+
+    def _invalid_partition(self, partition):
+        """The GraphError for a partition that `verify_partitions` did not accept."""
+        row = self.table[partition]
+        begin = int(row[COLUMN["position"]])
+        words = self.words[begin : begin + int(row[COLUMN["words"]])]
+        words = words.get() if device.is_on_gpu(words) else words
+        middle, reason = int(row[COLUMN["forward_words"]]), None
+        first = COLUMN["forward_checksum"]
+        expected = [int(value) for value in row[first : first + 2]]
+        if [
+            checksum(own) if own.size else 0 for own in (words[:middle], words[middle:])
+        ] == expected:
+            reason = explain(words, row, self.num_vertices, self.weight_dtype)
+        return GraphError(
+            f"{self.where}: partition {self.first_partition + partition} of its edges is "
+            f"{'damaged' if reason is None else f'invalid: {reason}'}; build the layered edge "
+            "list again"
+        )
 
     @cached_property
     def step(self):

@@ -202,6 +202,99 @@ def checksum(words):
     return int(total[0].astype(xp.int64))
 
 
+def verify_partitions(start, stop, origin, parts, vertices, table, words, weight_dtype, sums, size):
+    """Add up the checksums of sections, as they are found, and check the values inside them.
+
+    Nothing waits for the result: a section that was damaged, or whose values are out of bounds,
+    has a checksum in `sums` that differs from the one in the table, and kernels skip it.
+    `explain` says on the host what is wrong with it.
+
+    Parameters
+    ----------
+    start, stop : int
+        Rows of the table, which `validation.check_table` has accepted.
+    origin : int
+        Position of the first of `words` among those of all partitions.
+    parts : {1, 2}
+        1 for forward sections alone.
+    vertices : int
+    table, words, sums : int64, uint32 and uint64 arrays, on the device
+        `sums`, of shape (2 * partitions,), is 0 for these sections before.
+    weight_dtype : dtype or None
+    size : int
+        Words of these partitions.
+    """
+    xp = device.array_module(words)
+    device.launch(
+        "sweep", "add_checksums", start, stop, origin, parts, table, words, sums, size=size
+    )
+    device.launch(
+        "sweep", "check_sections", start, stop, origin, parts, vertices, table, words,
+        xp.empty(0, weight_dtype or np.float64), weight_dtype is not None, sums, size=size,
+    )  # fmt: skip
+
+
+def explain(words, row, vertices, weight_dtype):
+    """Say what is out of bounds in a partition on the host, or return None if nothing is.
+
+    Parameters
+    ----------
+    words : uint32 array, shape (words,)
+        Of this partition.
+    row : int64 array, shape (len(TABLE),)
+    vertices : int
+    weight_dtype : dtype or None
+
+    Returns
+    -------
+    str or None
+        The first value that is out of bounds: its field, place and limits.
+    """
+    weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
+    start = 0
+    for part, layout in zip(("forward", "backward"), sections(row, weight_bytes), strict=True):
+        own, start = words[start : start + layout.words], start + layout.words
+        if not layout.edges:
+            continue
+        degrees = np.zeros(layout.rows, np.int32)
+        neighbors = np.zeros(layout.edges, np.int32)
+        for values, bits, begin, end in (
+            (degrees, layout.degree_bits, layout.degrees, layout.neighbors),
+            (neighbors, layout.bits, layout.neighbors, layout.weights),
+        ):
+            device.launch(
+                "layers", "unpack", values.size, 0, bits, own[begin:end], values, size=values.size
+            )
+        ends = np.cumsum(degrees, dtype=np.int64)
+        expected = np.concatenate([[0], ends[GROUP - 1 : -1 : GROUP], ends[-1:]])
+        starts = own[: layout.degrees].astype(np.int64)
+        for name, values, wrong, limits in (
+            ("start of group", starts, starts != expected, None),
+            ("edge count, of row", ends[-1:], ends[-1:] != layout.edges, layout.edges),
+            (
+                "neighbor",
+                neighbors.astype(np.int64) + layout.base,
+                neighbors > vertices - 1 - layout.base,
+                f"0 to {vertices - 1}",
+            ),
+        ):
+            if wrong.any():
+                place = int(wrong.argmax())
+                limits = int(expected[place]) if limits is None else limits
+                return f"{part} {name} {place} is {values[place]}, not {limits}"
+        if weight_bytes:
+            size = layout.edges * weight_bytes // 4
+            weights = own[layout.weights : layout.weights + size].view(weight_dtype)
+            wrong = ~((weights >= 0) & (weights < np.inf))
+            if wrong.any():
+                place = int(wrong.argmax())
+                return (
+                    f"{part} weight {place} is {weights[place]}; weights are finite and not "
+                    "negative"
+                )
+    return None
+
+
 def unpacked(words, row, weight_dtype):
     """(places of sources, places of neighbors, weights) of both sections of one partition.
 
