@@ -151,7 +151,8 @@ class ScanIndex(NamedVertices):
         Raises
         ------
         GraphError
-            No such file, no index, or a damaged one.
+            No such file, no index, a damaged one, or one with a value that cannot be; the message
+            names the file, the field and the value.
         NoGPU
             ``device="gpu"`` where none works.
         """

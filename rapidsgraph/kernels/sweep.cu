@@ -62,7 +62,8 @@ extern "C" __global__ void check_sections(long long start, long long stop, long 
           const double weight = (double)s.weights[edge];
           valid &= weight >= 0.0 && weight < infinity;
         }
-      if (!valid) sums[2 * partition + part] = (u64)table[partition * COLUMNS + FORWARD_CHECKSUM + part] + 1;
+      const u64 expected = (u64)table[partition * COLUMNS + FORWARD_CHECKSUM + part];
+      if (!valid) sums[2 * partition + part] = expected + 1;
     }
   }
 }

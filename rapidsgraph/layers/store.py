@@ -2,8 +2,8 @@
 
 Means: what `writing` or `save` wrote; writer.py says how the files look.
 Requires: that nobody writes into these files. Each is compared with the manifest before it is used:
-  its size when the store is opened, its checksum when it is first read. Partitions are compared
-  with their checksums in the table by whoever sweeps over them.
+  its size when the store is opened, its checksum when it is first read. Then its values are
+  validated, as validation.py says. Partitions are verified by whoever sweeps over them.
 """
 
 import contextlib
@@ -16,11 +16,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrow_lists import from_arrow, names_from
+from ..arrow_lists import from_arrow, names_from, read_lists
 from ..errors import GraphError
 from ..formats import reading
 from ..inputs import checked_path
+from . import validation
 from .partitions import TABLE
+from .validation import AGAIN
 from .writer import (
     CHECKSUM,
     EDGES,
@@ -40,7 +42,6 @@ from .writer import (
 __all__ = ["Store", "Writer", "check_place", "opened", "save", "writing"]
 
 CHUNK = 2**26  # bytes between two looks for Ctrl-C
-AGAIN = "build the layered edge list again"
 
 
 def opened(folder):
@@ -96,9 +97,7 @@ class Store:
     def _manifest(self, handle):
         path = self.folder / MANIFEST
         try:
-            with open(
-                MANIFEST, "rb", opener=lambda name, flags: os.open(name, flags, dir_fd=handle)
-            ) as file:
+            with open(self._descriptor(MANIFEST, handle), "rb") as file:
                 data = file.read()
         except FileNotFoundError as error:
             raise GraphError(
@@ -120,16 +119,23 @@ class Store:
         start, stop = found.span(1) if found else (0, 0)
         if not found or int(found[1], 16) != zlib.crc32(data[:start] + b"0" * 8 + data[stop:]):
             raise GraphError(f"{path}: the manifest is damaged; {AGAIN}")
+        validation.check_manifest(facts, path, FILES[1:])
         return facts
+
+    def _descriptor(self, name, handle):
+        """Open a regular file; a pipe would wait for its writer."""
+        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=handle)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise GraphError(f"{self.folder / name}: it is no file; {AGAIN}")
+        return file
 
     def _map(self, name, handle):
         try:
-            file = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=handle)
+            file = self._descriptor(name, handle)
         except FileNotFoundError as error:
             raise GraphError(f"{self.folder / name}: there is no such file; {AGAIN}") from error
         try:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise GraphError(f"{self.folder / name}: it is no file; {AGAIN}")
             self._check_size(name, os.fstat(file).st_size)
             return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
         finally:
@@ -163,15 +169,32 @@ class Store:
                 raise GraphError(f"{self.folder / name}: the file is damaged; {AGAIN}")
             self._sound.add(name)
 
-    def _lists(self, wanted):
-        """{column: Arrow array in the mapped file} of those columns of vertices that are wanted."""
-        import pyarrow
+    def validate(self):
+        """Check everything but the insides of partitions.
 
+        Raises
+        ------
+        GraphError
+            A file that is damaged, or a value that is out of bounds; the message names it.
+        """
+        self.check()
+        self.order, self.out_weights, self.names, self.table  # noqa: B018 - checked when read
+
+    def discard(self):
+        """Remove the manifest of a store that can be built again, unless it was replaced."""
+        with contextlib.suppress(GraphError, OSError):
+            if opened(self.place).facts == self.facts:
+                (self.place / MANIFEST).unlink()
+
+    @cached_property
+    def _vertices(self):
+        """{column: Arrow array in the mapped file} of the columns of vertices."""
         self.check([VERTICES])
-        with reading(self.folder / VERTICES):
-            file = pyarrow.ipc.open_file(pyarrow.py_buffer(self._maps[VERTICES]))
-            batch = file.get_batch(0)
-            return {n: batch.column(n).values for n in batch.schema.names if wanted(n)}
+        path = self.folder / VERTICES
+        with reading(path):
+            columns, _ = read_lists(self._maps[VERTICES])
+        validation.check_vertices(columns, self.facts, path)
+        return columns
 
     def _numbers(self, name):
         import pyarrow
@@ -179,17 +202,24 @@ class Store:
         self.check([name])
         with reading(self.folder / name):
             table = pyarrow.ipc.open_file(pyarrow.py_buffer(self._maps[name])).read_all()
+            table.validate(full=True)
+            if any(column.null_count for column in table.columns):
+                raise ValueError("values are missing")
             return {column: table[column].to_numpy() for column in table.column_names}
 
     @cached_property
     def order(self):
         """The id of the vertex at each place: int32, shape (vertices,)."""
-        return from_arrow(self._lists("order".__eq__)["order"], np)
+        order = from_arrow(self._vertices["order"], np)
+        validation.check_order(order, self.facts, self.folder / VERTICES)
+        return order
 
     @cached_property
     def out_weights(self):
         """What leaves the vertex at each place: float64, shape (vertices,)."""
-        return from_arrow(self._lists("out_weights".__eq__)["out_weights"], np)
+        weights = from_arrow(self._vertices["out_weights"], np)
+        validation.check_out_weights(weights, self.facts, self.folder / VERTICES)
+        return weights
 
     @cached_property
     def names(self):
@@ -198,8 +228,11 @@ class Store:
 
     def names_on(self, xp):
         """VertexNames on the device of `xp`."""
-        found = self._lists(lambda name: name.startswith(("names_", "pairs_")))
-        columns = {name: from_arrow(_in_memory(each), xp) for name, each in found.items()}
+        columns = {
+            name: from_arrow(_in_memory(each), xp)
+            for name, each in self._vertices.items()
+            if name.startswith(("names_", "pairs_"))
+        }
         return names_from(columns, self.facts)
 
     @cached_property
@@ -214,12 +247,15 @@ class Store:
 
     @cached_property
     def _layers(self):
-        return self._numbers(LAYERS)
+        columns = self._numbers(LAYERS)
+        validation.check_layers(columns, self.facts, self.folder / LAYERS)
+        return columns
 
     @cached_property
     def table(self):
         """A row a partition; its position is a place in `words`: int64."""
-        columns = self._numbers(PARTITIONS)
+        columns, path = self._numbers(PARTITIONS), self.folder / PARTITIONS
+        validation.check_table(columns, TABLE, self.layer_edges, self.words.size, self.facts, path)
         return np.ascontiguousarray(np.array([columns[name] for name in TABLE]).T)
 
     @cached_property
@@ -250,7 +286,7 @@ class _Words:
 
     def __init__(self, mapped):
         self.mapped = mapped
-        data = np.frombuffer(mapped, np.uint32, len(mapped) // 4)
+        data = np.frombuffer(mapped, np.uint32, len(mapped) // 8 * 2)  # weights take two
         self.__array_interface__ = {**data.__array_interface__, "data": (data.ctypes.data, False)}
 
 
