@@ -135,9 +135,34 @@ def test_a_damaged_store(cached, name, data):
         path.write_bytes(changed)
     else:
         path.write_bytes(b"")
-    assert caching.fitting(cached, 5, OPTIONS) is None
+    if name == "manifest.json" and data is None:
+        assert caching.fitting(cached, 5, OPTIONS) is None
+    else:
+        with pytest.warns(RuntimeWarning, match=f"the cache is not used: .*{name}: "):
+            assert caching.fitting(cached, 5, OPTIONS) is None
     cache(cached, edges(), 5)
     assert caching.fitting(cached, 5, OPTIONS).root == 5
+
+
+def test_a_damaged_partition_is_an_error_once_and_then_built_again(cached):
+    options = {"weight": "km"}
+    layered = LayeredEdgeList.cached(cached, 5, device="cpu", **options)
+    expected = rg.sssp(layered)
+    path = caching.beside(cached) / "edges.arrow"
+    data = bytearray(path.read_bytes())
+    data[4 * int(layered.table[0, 0])] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(rg.GraphError, match="partition 0 .* is damaged; the store is discarded"):
+        rg.sssp(LayeredEdgeList.cached(cached, 5, device="cpu", **options))
+    again = LayeredEdgeList.cached(cached, 5, device="cpu", **options)
+    pandas.testing.assert_frame_equal(rg.sssp(again), expected)
+
+
+def test_a_store_that_was_replaced_is_not_discarded(cached):
+    layered = LayeredEdgeList.cached(cached, 5, device="cpu", weight="km")
+    cache(cached, edges(), 3)
+    layered._store.discard()
+    assert caching.fitting(cached, 3, OPTIONS).root == 3
 
 
 def test_a_folder_of_somebody(cached):

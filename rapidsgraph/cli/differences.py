@@ -23,15 +23,10 @@ CHANGED, OTHER = "the file has changed", "they were not made of this file"
 
 
 def sound(folder):
-    """The Store in a folder, or None where there is none, or a damaged one."""
-    from ..layers import store
+    """(Store, None) of a folder, or (None, why there is none); without a manifest (None, None)."""
+    from ..layers import caching
 
-    try:
-        found = store.opened(folder)
-        found.check()
-    except GraphError:
-        return None
-    return found
+    return caching.load(folder)
 
 
 def differences(found, edges, root, options, any_of):
@@ -50,7 +45,7 @@ def differences(found, edges, root, options, any_of):
     from ..layers import caching
 
     wanted, there = caching.made_from(edges, options), found.facts["made_from"]
-    if there is None:
+    if not there or "options" not in there or "files" not in there:
         return {"file": OTHER}
     different = {
         name

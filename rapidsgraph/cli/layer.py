@@ -119,7 +119,7 @@ def _made(job, edges, start, options, output, how):
 
     store.check_place(output)
     version = caching.made_from(edges, options)
-    found = sound(output)
+    found, problem = sound(output)
     reasons = differences(found, edges, start, options, ()) if found else {}
     layered = start.building(
         edges,
@@ -130,6 +130,8 @@ def _made(job, edges, start, options, output, how):
     job.note("layered")
     if found:
         job.say(replaced(found, reasons), always=True)
+    elif problem:
+        job.say(f"the layers there were not used: {problem}", always=True)
     return layered
 
 

@@ -4,6 +4,7 @@ Means: EDGES may be the folder of a store, or a file with a store beside it, whi
   is missing.
 """
 
+import warnings
 from typing import Annotated
 
 import typer
@@ -178,18 +179,22 @@ def beside(job, edges, root, options, any_of, *, device, may_replace=True, alway
 
     folder = caching.beside(edges)
     caching.made_from(edges, {})  # tells of a file that is not there
-    found = sound(folder)
+    found, problem = sound(folder)
     reasons = differences(found, edges, root, options, any_of) if found else {}
     if found and not reasons:
         job.say(f"reused the layers in {folder}", always)
         return opened(job, folder, device)
     if found and not may_replace and "file" not in reasons:
         raise unfit(found, reasons, edges, options)
-    layered = root.building(
-        edges,
-        lambda name: LayeredEdgeList.cached(edges, name, device=device, **build, **options),
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # `problem` says it
+        layered = root.building(
+            edges,
+            lambda name: LayeredEdgeList.cached(edges, name, device=device, **build, **options),
+        )
     job.note("layered")
+    if problem:
+        job.say(f"the layers there were not used: {problem}", always=True)
     kept = f"the layers are kept in {folder}"
     job.say(replaced(found, reasons) if found else kept, always=True)
     return layered

@@ -6,6 +6,7 @@ Requires: for each file its size, time of change, first and last bytes; a file t
 """
 
 import json
+import warnings
 import zlib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ..errors import GraphError
 from ..formats import Parquet, reading
 from ..inputs import checked_path
 from .store import opened
+from .writer import MANIFEST
 
 DEFAULTS = {
     "source": None,
@@ -96,7 +98,7 @@ def _as_written(root):
 
 
 def fitting(path, root, options):
-    """The Store beside an edge file, if it is sound, and of this root and version of the file.
+    """The Store beside an edge file, if it is valid, and of this root and version of the file.
 
     Parameters
     ----------
@@ -108,7 +110,13 @@ def fitting(path, root, options):
     Returns
     -------
     Store or None
-        None also for one that is damaged. Its partitions are not looked at.
+        None also for one that is damaged or invalid, after a warning. Its partitions are not
+        looked at.
+
+    Warns
+    -----
+    RuntimeWarning
+        A store that is damaged or invalid; the message names the file.
 
     Raises
     ------
@@ -116,13 +124,34 @@ def fitting(path, root, options):
         No such edge file.
     """
     expected = made_from(path, options)
-    try:
-        store = opened(beside(path))
-        found = {**(store.facts["made_from"] or {})}
-        found.pop("build", None)
-        if found != expected or not is_root(store, root):
-            return None
-        store.check()
-    except GraphError:
+    store, problem = load(beside(path))
+    if problem is not None:
+        warnings.warn(f"the cache is not used: {problem}", RuntimeWarning, stacklevel=3)
+    if store is None:
         return None
-    return store
+    found = {**(store.facts["made_from"] or {})}
+    found.pop("build", None)
+    return store if found == expected and is_root(store, root) else None
+
+
+def load(folder):
+    """Open a store that may be missing, damaged or invalid.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    store : Store or None
+        Validated but for the insides of its partitions.
+    problem : GraphError or None
+        Why there is none, unless there is no manifest.
+    """
+    folder = Path(folder).expanduser()
+    try:
+        store = opened(folder)
+        store.validate()
+    except GraphError as error:
+        return None, error if (folder / MANIFEST).exists() else None
+    return store, None

@@ -26,6 +26,7 @@ class HeldEdges(NamedVertices):
     """Partitions, and vertices in layer order."""
 
     is_mapped = False
+    is_cache = False  # whether `cached` opened the store, which it builds again if it is discarded
     first_partition = 0  # its number, where these are but a part of a list
     where = "the layered edge list"
     _on_device = _pinned = None
@@ -151,10 +152,13 @@ class HeldEdges(NamedVertices):
             checksum(own) if own.size else 0 for own in (words[:middle], words[middle:])
         ] == expected:
             reason = explain(words, row, self.num_vertices, self.weight_dtype)
+        advice = "build the layered edge list again"
+        if self.is_cache:
+            self._store.discard()
+            advice = "the store is discarded, so run this again, and it is built again"
         return GraphError(
             f"{self.where}: partition {self.first_partition + partition} of its edges is "
-            f"{'damaged' if reason is None else f'invalid: {reason}'}; build the layered edge "
-            "list again"
+            f"{'damaged' if reason is None else f'invalid: {reason}'}; {advice}"
         )
 
     @cached_property

@@ -208,8 +208,9 @@ class LayeredEdgeList(HeldEdges):
         Raises
         ------
         GraphError
-            No such folder, no layered edge list, or a damaged one; the message names the file, and
-            a worker that cannot open it.
+            No such folder, no layered edge list, or a damaged or invalid one; the message names the
+            file, and a worker that cannot open it. What is read later is validated later,
+            partitions when a run first uses them. Files must not change while the list is in use.
         NoGPU
             ``device="gpu"`` where none works.
         """
@@ -225,7 +226,9 @@ class LayeredEdgeList(HeldEdges):
 
         The store is the folder of the same name with `.layers` behind it. It is used when it was
         made from this root and this version of the file (its size, time of change, begin and end),
-        read in the same way, and is sound; else it is replaced.
+        read in the same way, and is valid; else it is replaced, with a RuntimeWarning if it is
+        damaged. Partitions are verified when they are first used: a damaged one is an error, and
+        the store is discarded, so that the next call builds it again.
 
         Parameters
         ----------
@@ -246,18 +249,21 @@ class LayeredEdgeList(HeldEdges):
         _check_options(options, (*OF_FILE, "minimum_edges"))
         store = caching.fitting(path, root, options)
         if store is not None:
-            return cls._of(store, device)
-        version = caching.made_from(path, options)
-        return cls.build(
-            path,
-            root,
-            store=caching.beside(path),
-            device=device,
-            memory_limit=memory_limit,
-            progress=progress,
-            made_from=version,
-            **options,
-        )
+            layered = cls._of(store, device)
+        else:
+            version = caching.made_from(path, options)
+            layered = cls.build(
+                path,
+                root,
+                store=caching.beside(path),
+                device=device,
+                memory_limit=memory_limit,
+                progress=progress,
+                made_from=version,
+                **options,
+            )
+        layered.is_cache = True
+        return layered
 
     @classmethod
     def _of(cls, store, device):
