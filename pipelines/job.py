@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import sys
-import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
@@ -25,7 +24,6 @@ from rapidsgraph.layers.folders import replacing_folder
 
 SUMMARY = "summary.json"  # by which a folder of results is known
 PATIENCE = 5  # seconds for a scheduler to answer, and for its first worker
-GONE = 30  # seconds without a worker, in which a new one would have started
 
 Device = StrEnum("Device", "auto cpu gpu")
 EdgesArgument = Annotated[
@@ -196,18 +194,23 @@ def _checked(edges, overwrite):
 @contextmanager
 def _at_work(job, scheduler, workers, device):
     """Give a job its client."""
-    before = logging.root.manager.disable
+    before, lost = logging.root.manager.disable, []
     logging.disable(logging.CRITICAL)  # Dask logs at length what is raised here, too
     try:
         with ExitStack() as stack:
             with job.step("workers"):
                 manager = _of_scheduler(scheduler) if scheduler else rg.cluster(device, workers)
                 job.client = stack.enter_context(manager)
-                stack.enter_context(_watched(job.client))
+                if scheduler:  # the watch of rg.cluster is its own
+                    from rapidsgraph.distributed.monitor import watching
+
+                    lost = stack.enter_context(watching(job.client, close=True))
             job.device = _device_of(job.client, device)
             job.tell("workers", number=len(job.client.nthreads()), device=job.device)
             yield
     except Exception as error:
+        if lost:
+            raise lost[0] from error
         if _is_of_cluster(error):
             raise rg.GraphError(f"workers or their scheduler were lost: {error}") from error
         raise
@@ -215,38 +218,12 @@ def _at_work(job, scheduler, workers, device):
         logging.disable(before)
 
 
-@contextmanager
-def _watched(client):
-    """Cancel what is under way when all workers are gone; Dask would wait for others forever."""
-    from distributed import Future
-
-    done = threading.Event()
-
-    def watch():
-        seen = time.monotonic()
-        while not done.wait(1):
-            with suppress(Exception):  # of a scheduler that is gone the caller hears by itself
-                if client.nthreads():
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > GONE:
-                    reason = f"there was no worker for {GONE} seconds"
-                    futures = [Future(key, client) for key in list(client.futures)]
-                    client.cancel(futures, reason=reason)
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(PATIENCE)
-
-
 def _is_of_cluster(error):
     from distributed import KilledWorker
     from distributed.client import CancelledError
+    from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
-    return isinstance(error, (KilledWorker, CancelledError))
+    return isinstance(error, (KilledWorker, CancelledError, NoValidWorkerError, NoWorkerError))
 
 
 @contextmanager

@@ -9,7 +9,16 @@ from .algorithms.similarity import structural_similarity
 from .algorithms.traversal import bfs, sssp
 from .distributed import PartitionedGraph
 from .distributed.local import cluster
-from .errors import GraphError, NoGPU, NotConverged, NotEnoughMemory, VerificationError
+from .errors import (
+    ClusterError,
+    GraphError,
+    NoGPU,
+    NotConverged,
+    NotEnoughMemory,
+    SchedulerLost,
+    VerificationError,
+    WorkerLost,
+)
 from .files import read_edges
 from .graph import Graph
 from .layers import LayeredEdgeList
@@ -18,6 +27,7 @@ from .memory import estimate_memory
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClusterError",
     "Graph",
     "GraphError",
     "LayeredEdgeList",
@@ -26,7 +36,9 @@ __all__ = [
     "NotEnoughMemory",
     "PartitionedGraph",
     "ScanIndex",
+    "SchedulerLost",
     "VerificationError",
+    "WorkerLost",
     "bfs",
     "cluster",
     "connected_components",

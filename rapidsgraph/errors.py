@@ -77,5 +77,65 @@ def _size(count):
     return f"{count:,} bytes"
 
 
+class ClusterError(GraphError):
+    """A Dask cluster cannot complete a call; the message says why and what to do."""
+
+
+class WorkerLost(ClusterError):
+    """No worker was left for longer than the time limit.
+
+    Attributes
+    ----------
+    worker : str or None
+        Address of a worker that stopped answering; None where workers disconnected.
+    timeout : float
+        The time limit in seconds, the dask.config key ``rapidsgraph.timeout``.
+    """
+
+    def __init__(self, worker, timeout):
+        self.worker, self.timeout = worker, timeout
+        if worker is None:
+            reason = f"there was no worker for {timeout:g} seconds"
+        else:
+            reason = f"worker {worker} did not answer for {timeout:g} seconds, and no other is left"
+        super().__init__(
+            f"{reason}; start workers that connect to this scheduler and call again, or raise the "
+            "time limit: dask.config.set({'rapidsgraph.timeout': '5 m'})"
+        )
+
+    def __reduce__(self):
+        return type(self), (self.worker, self.timeout)
+
+
+class SchedulerLost(ClusterError):
+    """The Dask scheduler does not answer within the time limit, or its connection is closed.
+
+    Attributes
+    ----------
+    scheduler : str
+        Its address.
+    timeout : float or None
+        The time limit in seconds, the dask.config key ``rapidsgraph.timeout``; None where the
+        connection is closed.
+    """
+
+    def __init__(self, scheduler, timeout):
+        self.scheduler, self.timeout = scheduler, timeout
+        if timeout is None:
+            super().__init__(
+                f"the scheduler is gone: the connection to {scheduler} is closed; start a cluster, "
+                "connect a new client, and build graphs again"
+            )
+        else:
+            super().__init__(
+                f"the scheduler at {scheduler} did not answer within {timeout:g} seconds; check "
+                "that its process runs and can be reached, or raise the time limit: "
+                "dask.config.set({'rapidsgraph.timeout': '5 m'})"
+            )
+
+    def __reduce__(self):
+        return type(self), (self.scheduler, self.timeout)
+
+
 class VerificationError(GraphError):
     """A result does not satisfy the definition it was checked against."""

@@ -143,7 +143,7 @@ def test_of_gpus(monkeypatch):
     local._of_gpus(1, 1000)(protocol=None)
     local._of_gpus(2, None)(protocol=None)
     assert [one["n_workers"] for one in calls] == [2, 1, 2]
-    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768, 5 << 29]
+    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768, (5 << 30) // 16]
     assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768, None]
     assert [one["protocol"] for one in calls] == ["ucx", None, None]
     for one in calls:
@@ -245,6 +245,33 @@ def test_ctrl_c_ends_all_processes(tmp_path):
     assert not alive
 
 
+INTERRUPTED = """
+import os, signal, sys, threading
+import dask.dataframe, numpy, pandas
+import rapidsgraph as rg
+ring = numpy.arange(20000)
+edges = pandas.DataFrame({"source": ring, "destination": (ring + 1) % 20000})
+def progress(done, total, text):
+    if done == 1:
+        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+with rg.cluster("cpu", workers=2):
+    spread = dask.dataframe.from_pandas(edges, npartitions=2)
+    rg.pagerank(spread, tolerance=0, max_iterations=10**7, progress=progress)
+"""
+
+
+def test_ctrl_c_within_a_round(tmp_path):
+    """Members that are asked after the call ended print nothing."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=90,
+        cwd=tmp_path, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.count("Traceback") == 1 and done.stderr.rstrip().endswith(
+        "KeyboardInterrupt"
+    )
+
+
 def test_ctrl_c_while_workers_start(tmp_path):
     """Processes that Ctrl-C reaches while they import Dask say nothing, and end."""
     running = script(tmp_path, wait=True)
@@ -291,6 +318,44 @@ def test_gpu_workers_share_the_pool():
 
         before, small, failed, same = client.submit(look).result(timeout=60)
         assert before == 10**9 // 256 * 256 and small == 499500 and failed and same
+
+
+TWO_AT_ONCE = """
+import sys
+import dask.dataframe, pandas
+import rapidsgraph as rg
+print("ready", flush=True)
+sys.stdin.readline()
+with rg.cluster("gpu", workers=1):
+    edges = dask.dataframe.from_pandas(pandas.DataFrame({"source": [0, 1], "destination": [1, 0]}))
+    ranks = rg.pagerank(edges.to_backend("cudf")).compute()
+    print(ranks["pagerank"].to_pandas().tolist(), flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.gpu
+def test_gpu_clusters_start_at_the_same_moment():
+    """Each sees all the memory as free, and takes a part that leaves enough to the others."""
+    pytest.importorskip("dask_cuda")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", TWO_AT_ONCE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]  # fmt: skip
+    try:
+        for _ in range(2):  # start together, then end together
+            for process in started:
+                assert process.stdout.readline() in ("ready\n", "[0.5, 0.5]\n")
+            for process in started:
+                print(file=process.stdin, flush=True)
+        assert [process.wait(60) for process in started] == [0] * 3
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
 
 
 @pytest.mark.gpu

@@ -17,9 +17,10 @@ import pandas
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph import GraphError
-from rapidsgraph.distributed import engine, local, ranks, together
+from rapidsgraph import ClusterError, GraphError, SchedulerLost, WorkerLost
+from rapidsgraph.distributed import engine, local, monitor, ranks, together
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
@@ -47,6 +48,13 @@ def limited(seconds=LIMIT):
 def no_hang():
     with limited():
         yield
+
+
+@pytest.fixture
+def time_limit():
+    """A function that sets the time limit in seconds for the rest of a test."""
+    with contextlib.ExitStack() as stack:
+        yield lambda seconds: stack.enter_context(dask.config.set({monitor.TIMEOUT: seconds}))
 
 
 @pytest.fixture(scope="module")
@@ -296,15 +304,14 @@ def test_a_worker_of_its_own_dies(separate, edges):
 
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp"])
-def test_all_workers_die_for_good(edges, name, monkeypatch):
-    monkeypatch.setattr(engine, "PATIENCE", 2)
-    monkeypatch.setattr(engine, "LOOK", 1)
+def test_all_workers_die_for_good(edges, name, time_limit):
     with processes(2) as (address, (_, *workers)), distributed.Client(address) as client:
         client.wait_for_workers(2)
-        killing = Killing(3, lambda: [worker.kill() for worker in workers])
-        with pytest.raises(GraphError, match="there was no worker for 2 seconds"):
+        # A worker that imports on a busy machine may be silent for as long as this limit.
+        killing = Killing(3, lambda: [time_limit(2), *(worker.kill() for worker in workers)])
+        with pytest.raises(WorkerLost, match="there was no worker for 2 seconds") as caught:
             CALLS[name](spread(plain(edges, name)), progress=killing)
-        assert killing.calls >= 3
+        assert killing.calls >= 3 and caught.value.timeout == 2
 
 
 def test_the_scheduler_dies(edges):
@@ -314,7 +321,7 @@ def test_the_scheduler_dies(edges):
     ):
         client.wait_for_workers(1)
         killing = Killing(1, scheduler.kill)
-        with pytest.raises(GraphError, match="scheduler is gone"):
+        with pytest.raises(SchedulerLost, match="scheduler is gone"):
             CALLS["pagerank"](spread(plain(edges, "pagerank")), progress=killing)
 
 
@@ -325,7 +332,7 @@ def test_the_client_is_closed(edges):
         distributed.Client(one) as client,
     ):
         killing = Killing(1, client.close)
-        with pytest.raises(GraphError, match="client is closed"):
+        with pytest.raises(ClusterError, match="client is closed"):
             CALLS["pagerank"](spread(plain(edges, "pagerank")), progress=killing)
         assert client.status == "closed"
 
@@ -342,20 +349,190 @@ def fail(error):
     raise error("of a task")
 
 
-def test_a_task_that_kills_every_worker(two, edges, monkeypatch):
-    """Dask gives up on it after some workers; so must we, and say what it was."""
-    monkeypatch.setattr(two.cluster.scheduler, "allowed_failures", 1)
-    submit = engine.There.submit
+@pytest.mark.parametrize("keep", [pytest.param("frame", marks=pytest.mark.long), "graph"])
+def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
+    """Dask gives up on it after some workers, and so does the call; the next one tries again."""
+    frame = spread(plain(edges, "pagerank"))
+    graph = rg.Graph(frame) if keep == "graph" else frame
+    submit, calls = engine.There.submit, []
 
     def deadly(self, function, *arguments, **options):
         if options["name"] in ("rank-member", "rank"):
+            calls.append(function)
             return submit(self, end, *arguments, **options)
         return submit(self, function, *arguments, **options)
 
-    monkeypatch.setattr(engine.There, "submit", deadly)
-    with pytest.raises(GraphError, match="workers died again and again"):
-        CALLS["pagerank"](spread(plain(edges, "pagerank")))
+    with monkeypatch.context() as patch:
+        patch.setattr(two.cluster.scheduler, "allowed_failures", 0)
+        patch.setattr(engine.There, "submit", deadly)
+        with pytest.raises(ClusterError, match="workers died again and again"):
+            CALLS["pagerank"](graph)
+    assert calls
+    same(CALLS["pagerank"](graph), CALLS["pagerank"](edges))
 
 
 def end(*arguments):
     os._exit(1)
+
+
+def test_failed_tasks_of_a_frame_are_tried_again(two, edges, tmp_path, monkeypatch):
+    """A graph of a persisted frame shares the tasks of the frame, which failed before."""
+    monkeypatch.setattr(two.cluster.scheduler, "allowed_failures", 0)
+    flag = tmp_path / "flag"
+    flag.touch()
+
+    rows = plain(edges, "bfs")
+
+    def load(number, flag=str(flag), rows=rows):
+        if os.path.exists(flag):
+            os._exit(1)
+        return rows.iloc[number::2]
+
+    frame = dataframe.from_map(load, range(2), meta=rows[:0])
+    persisted = frame.persist()  # fails once, as workers die
+    with pytest.raises(ClusterError, match="workers died again and again"):
+        rg.Graph(persisted)
+    flag.unlink()
+    same(CALLS["bfs"](rg.Graph(persisted)), CALLS["bfs"](edges))
+
+
+def preferring(client, worker, function, *arguments):
+    return client.submit(function, *arguments, workers=[worker], allow_other_workers=True)
+
+
+@pytest.mark.long
+def test_new_workers_take_tasks_of_workers_that_are_gone(two):
+    """Dask alone would leave a task without workers that prefers one that is gone."""
+    engine.There(two)
+    worker = next(iter(two.nthreads()))
+    first = preferring(two, worker, abs, -1)
+    second = preferring(two, worker, add_slowly, first)
+    distributed.wait(first)
+    kill(two, 2)
+    assert second.result(timeout=40) == 2
+
+
+def add_slowly(number):
+    time.sleep(1)
+    return number + 1
+
+
+def test_all_workers_of_a_layered_list_die(two, edges, tmp_path):
+    """Their nannies start new ones, and the call goes on with those."""
+    frame = edges.assign(weight=np.arange(len(edges)) % 7 + 1.0)
+    rg.LayeredEdgeList.build(rg.Graph(frame, weight="weight"), START).save(
+        tmp_path / "edges.layers"
+    )
+    layers = rg.LayeredEdgeList.open(tmp_path / "edges.layers", client=two)
+    killing = Killing(1, lambda: kill(two, 2))
+    found = rg.sssp(layers, START, progress=killing)
+    assert killing.calls > 1
+    same(found, rg.sssp(frame, START))
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+
+
+@pytest.mark.parametrize(
+    "name, stopped",
+    [("pagerank", 1), *(pytest.param(*each, marks=pytest.mark.long) for each in [
+        ("bfs", 1), ("sssp", 1), ("sssp", 2), ("pagerank", 2)
+    ])],
+)  # fmt: skip
+def test_workers_that_stop_are_restarted(two, edges, name, stopped, time_limit):
+    stopping = Killing(3, lambda: [time_limit(6), *map(stop, pids_of(two)[:stopped])])
+    began = time.monotonic()
+    with pytest.warns(RuntimeWarning, match="did not answer for 6 s and is restarted"):
+        found = CALLS[name](spread(plain(edges, name)), progress=stopping)
+        same(found, CALLS[name](plain(edges, name)))
+    assert stopping.calls > 3 and time.monotonic() - began < 80
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name, task", TASKS)
+def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch, time_limit):
+    time_limit(6)
+    submit, done = engine.There.submit, []
+
+    def watched(self, *arguments, **options):
+        future = submit(self, *arguments, **options)
+        if options["name"] == task and not done:
+            done.append(task)
+            stop(pids_of(two)[0])
+        return future
+
+    monkeypatch.setattr(engine.There, "submit", watched)
+    with pytest.warns(RuntimeWarning, match="did not answer"):
+        same(CALLS[name](spread(plain(edges, name))), CALLS[name](plain(edges, name)))
+    assert done == [task]
+
+
+def test_a_scheduler_and_workers_without_nannies_stop(edges, time_limit):
+    """The scheduler for a while, then a worker, whose work the other one does, then that one."""
+    frame = plain(edges, "pagerank")
+    with processes(2) as (address, (scheduler, *workers)), distributed.Client(address) as client:
+        client.wait_for_workers(2)
+        graph = rg.Graph(spread(frame))
+        stopping = Killing(3, lambda: [time_limit(3), stop(scheduler.pid)])
+        began = time.monotonic()
+        with pytest.raises(SchedulerLost, match=f"{address} did not answer within 3 sec") as caught:
+            CALLS["pagerank"](graph, progress=stopping)
+        assert time.monotonic() - began < 60
+        assert (caught.value.scheduler, caught.value.timeout) == (address, 3)
+        scheduler.send_signal(signal.SIGCONT)
+        stopping = Killing(3, lambda: stop(workers[0].pid))
+        with pytest.warns(RuntimeWarning, match="3 s and is removed from the cluster"):
+            same(CALLS["pagerank"](graph, progress=stopping), CALLS["pagerank"](frame))
+        assert stopping.calls > 3
+        [left] = client.nthreads()
+        stopping = Killing(3, lambda: stop(workers[1].pid))
+        with pytest.warns(RuntimeWarning), pytest.raises(WorkerLost, match=left) as caught:
+            CALLS["pagerank"](graph, progress=stopping)
+        assert (caught.value.worker, caught.value.timeout) == (left, 3)
+
+
+def test_graphs_of_other_clusters(edges, time_limit):
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    options["dashboard_address"] = "127.0.0.1:0"
+    with (
+        distributed.LocalCluster(**options) as one,
+        distributed.LocalCluster(**options) as other,
+        distributed.Client(one) as first,
+    ):
+        graph = rg.Graph(spread(plain(edges, "bfs")))
+        persisted = spread(plain(edges, "bfs")).persist()
+        distributed.wait(persisted)
+        with distributed.Client(other):
+            with pytest.raises(ClusterError, match="the graph is on the cluster at .* active cli"):
+                rg.bfs(graph, START)
+            with pytest.raises(ClusterError, match="the frame or graph is of another cluster"):
+                rg.Graph(persisted)
+            with first.as_current():
+                found = rg.bfs(graph, START).compute()
+        assert len(found) == graph.num_vertices
+        first.restart(wait_for_workers=False)
+        with pytest.raises(ClusterError, match="it was restarted"):
+            rg.bfs(graph, START)
+    with pytest.raises(ClusterError, match="client is closed"):
+        rg.bfs(graph, START)
+
+
+@pytest.mark.parametrize("value", [0, -1, "soon", True, None, "inf", [1]])
+def test_time_limits_are_checked(value, time_limit):
+    time_limit(value)
+    with pytest.raises(GraphError, match=r"dask.config key 'rapidsgraph.timeout' is .*above 0"):
+        monitor.get_timeout()
+    if value is not None:
+        with pytest.raises(GraphError, match="timeout is"), local.cluster("cpu", timeout=value):
+            raise AssertionError("a cluster started")
+
+
+def test_time_limits(time_limit):
+    assert monitor.get_timeout() == 60
+    given = dask.config.collect_env({"DASK_RAPIDSGRAPH__TIMEOUT": "2 m"})
+    with dask.config.set(given):
+        assert monitor.get_timeout() == 120
+    for error in (WorkerLost(None, 3), WorkerLost("tcp://a:1", 3), SchedulerLost("tcp://a:1", 3)):
+        assert "rapidsgraph.timeout" in str(error)
+        assert str(error) == str(error.__reduce__()[0](*error.__reduce__()[1]))

@@ -138,6 +138,22 @@ def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collect
     assert gone(members.names)
 
 
+def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
+    """Others may ask them still; Dask's actors would log a traceback for each question."""
+    members = start_three(client, negative)
+    names, kept = members.names, members.futures[0]
+    members.call("go_on", 2)
+    members.futures = members.futures[1:]
+    members.close()
+    assert gone(names[1:])
+    with caplog.at_level("WARNING"), pytest.raises(together.Lost, match="its member any more"):
+        client.sync(members._ask, members._members[1], "stop", ())
+    with pytest.raises(together.Lost):
+        members._actors, members.futures = [], [kept]
+        client.sync(members._ask, members._members[0], "act", (members._members, "go_on", 1))
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
 # Memory in common
 
 LOOK = """

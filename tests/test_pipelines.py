@@ -35,6 +35,7 @@ from pipelines import (
     reach,
     report,
 )
+from rapidsgraph.distributed.monitor import watching
 
 ROOT = Path(__file__).parents[1]
 DEBIAN = rg.datasets.debian_path()
@@ -817,10 +818,14 @@ def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
         pd.read_csv(output / "sweep.csv"), expected, rtol=1e-12, check_dtype=False
     )
     worker.kill()
-    monkeypatch.setattr(job, "GONE", 1)
-    gone = pytest.raises(CancelledError, match="there was no worker for 1 seconds")
-    with Client(address) as client, job._watched(client), gone:
-        client.submit(int).result(timeout=30)
+    with (
+        dask.config.set({"rapidsgraph.timeout": "1 s"}),
+        Client(address) as client,
+        watching(client, close=True) as lost,
+    ):
+        with pytest.raises(CancelledError):
+            client.submit(int).result(timeout=30)
+        assert "there was no worker for 1 seconds" in str(lost[0])
 
 
 @pytest.mark.parametrize("moment", ["workers", "ranks"])

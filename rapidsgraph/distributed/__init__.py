@@ -4,7 +4,8 @@
 parts (`parts.py`) stay on their workers, with names by `naming.py`. What the algorithms do with
 them is in a file for each family; results are Dask frames. Where rounds are many, workers go on
 without the scheduler (`together.py`). `layered.py` shares a layered edge list out among workers,
-`local.py` starts a cluster of this machine.
+`local.py` starts a cluster of this machine. `monitor.py` bounds how long a call waits for a worker
+or scheduler that does not answer.
 """
 
 from .components import connected_components

@@ -12,16 +12,14 @@ needs it. A task may name the worker that it belongs to; another takes it over i
 import functools
 import sys
 import threading
-import time
 import uuid
 import weakref
-from contextlib import suppress
 
-from ..errors import GraphError
+from ..errors import ClusterError, SchedulerLost, WorkerLost
 
 FAN_IN = 4  # of a tree of combinations
-LOOK, PATIENCE = 5, 30  # seconds until workers are looked for, and until none is an error
 
+_prepared = weakref.WeakSet()  # clients whose scheduler has the plugin
 _call = threading.local()  # .undo: what to do if the call under way in this thread fails
 
 
@@ -46,6 +44,23 @@ def _active_client():
     return client
 
 
+def check_active(client):
+    """Raise ClusterError where the active client is of another cluster.
+
+    It would not find the tasks of a result, whose frame Dask computes on the active client.
+    """
+    active = _active_client()
+    if client is None or active is None or active is client:
+        return
+    _monitor_module().check_open(client)
+    own, other = map(_monitor_module().address_of, (client, active))
+    if own != other:
+        raise ClusterError(
+            f"the graph is on the cluster at {own}, and the active client is of {other}; call "
+            "within `with client.as_current():` of the graph's own client, or build it again"
+        )
+
+
 def lets_go(function):
     """Have a call that fails let go of all tasks that it made.
 
@@ -60,6 +75,9 @@ def lets_go(function):
             return function(*arguments, **options)
         _call.undo = []
         try:
+            for argument in arguments[:1]:
+                if getattr(type(argument), "is_spread", False) and hasattr(argument, "client"):
+                    check_active(argument.client)
             return function(*arguments, **options)
         except BaseException:
             for undo in _call.undo:
@@ -79,6 +97,18 @@ def if_it_fails(undo):
 
 def _undone():
     return getattr(_call, "undo", None)
+
+
+def _monitor_module():
+    """The module that needs Dask, which this one is imported without."""
+    from . import monitor
+
+    return monitor
+
+
+def supervised(client, function, check=None):
+    """Run a coroutine function in the client's loop; see `monitor.supervise`."""
+    return client.sync(_monitor_module().supervise, client, function, check)
 
 
 def _noted(future):
@@ -119,6 +149,10 @@ class Here:
         """What some tasks give, as a list."""
         return [task.value for task in tasks]
 
+    def are_valid(self, tasks):
+        """Whether no task, in lists or by itself, has failed or been cancelled."""
+        return True
+
     def collection(self, tasks, meta, divisions):
         """A Dask frame whose partitions are what tasks give."""
         from dask import delayed
@@ -138,9 +172,24 @@ class There:
     """Tasks run on the workers of a Dask client."""
 
     def __init__(self, client):
-        self.client = client
-        self._check_open()
-        self.workers = tuple(sorted(client.nthreads())) or (None,)
+        self.client, self._monitor = client, _monitor_module()
+        self.workers = tuple(sorted(self._monitor.ask_scheduler(client, "ncores"))) or (None,)
+        if client not in _prepared:
+            self._register_plugin()
+            _prepared.add(client)
+
+    def _register_plugin(self):
+        from distributed.protocol.pickle import dumps
+
+        plugin = self._monitor.ReleaseRestrictions()
+        options = {"plugin": dumps(plugin), "name": plugin.name, "idempotent": True}
+        try:
+            self._monitor.ask_scheduler(self.client, "register_scheduler_plugin", **options)
+        except ClusterError:
+            raise
+        except Exception:  # a scheduler that may not unpickle, or has no rapidsgraph
+            # Without it, tasks fail by Dask's no-workers-timeout when all workers are replaced.
+            return
 
     def submit(self, function, *arguments, name, at=None, actor=False):
         """As of Here; what an actor is stays where it is, and others call its methods."""
@@ -155,54 +204,78 @@ class There:
         return [_noted(future) for future in self.client.compute(collection.to_delayed())]
 
     def results(self, tasks):
-        """As of Here; GraphError where no worker is left, or the scheduler.
+        """As of Here.
 
-        Dask would wait for workers for ever.
+        Raises
+        ------
+        ClusterError
+            The cluster cannot give them: the message says what does not answer, or who died.
         """
-        from distributed import CancelledError, KilledWorker, wait
+        from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
+        from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
-        tasks, client, seen = list(tasks), self.client, time.monotonic()
-
-        async def gather():
-            return await client.gather(tasks, asynchronous=True)
-
+        tasks, lost = list(tasks), (KilledWorker, NoValidWorkerError, NoWorkerError)
         try:
-            while True:
-                with suppress(TimeoutError):
-                    wait(tasks, timeout=LOOK)
-                if all(task.done() for task in tasks):
-                    try:  # a worker may die with what it has computed
-                        return client.sync(gather, callback_timeout=PATIENCE)
-                    except TimeoutError:
-                        if any(task.status == "error" for task in tasks):
-                            raise  # of a task
-                self._check_open()
-                if client.status != "running":
-                    raise CommClosedError("there is no connection to it")
-                if client.nthreads():
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > PATIENCE:
-                    client.cancel(tasks)
-                    raise GraphError(
-                        f"there was no worker for {PATIENCE} seconds; start workers that connect "
-                        "to this scheduler, and run it again"
-                    )
+            try:
+                return self._gather(tasks)
+            except lost:
+                # Tasks that failed before this call were not tried in it.
+                self._retry(tasks)
+                return self._gather(tasks)
         except KilledWorker as error:
-            raise GraphError(
+            raise ClusterError(
                 f"workers died again and again, the last one at {error.last_worker.address}; "
                 "their logs say why, and lack of memory is what it often is"
             ) from error
-        except (CancelledError, CommClosedError) as error:
+        except (NoValidWorkerError, NoWorkerError) as error:
+            raise WorkerLost(None, self._monitor.get_timeout()) from error
+        except CancelledError as error:
             self._check_open()
-            raise GraphError(f"the scheduler is gone, or the client is closed: {error}") from error
+            if self.client.status != "running":
+                raise SchedulerLost(self._monitor.address_of(self.client), None) from error
+            raise ClusterError(
+                "the cluster has no data for a task that the call needs: it was restarted, or the "
+                "frame or graph is of another cluster; load the frame and build the graph again "
+                f"({error})"
+            ) from error
+        except CommClosedError as error:
+            self._check_open()
+            raise SchedulerLost(self._monitor.address_of(self.client), None) from error
+
+    def _gather(self, tasks):
+        from distributed.client import _wait
+
+        client = self.client
+
+        async def gather():
+            # A cancelled Client.gather that still waits for tasks would leave errors of its own.
+            await _wait(tasks)
+            return await client.gather(tasks, asynchronous=True)
+
+        self._check_open()
+        return supervised(client, gather)
+
+    def _retry(self, tasks):
+        """Have the scheduler run failed tasks again, and the failed ones that they depend on."""
+        client, failed = self.client, [task.key for task in tasks if task.status == "error"]
+
+        async def retry():
+            monitor = self._monitor.monitor_of(client)
+            for key in await monitor.ask("retry", keys=failed, client=client.id):
+                state = client.futures.get(key)
+                if state is not None and state.status == "error":
+                    state.retry()
+
+        client.sync(retry)
 
     def _check_open(self):
-        if self.client.status in ("closing", "closed"):
-            raise GraphError(
-                "the client is closed, and with it went what its workers held; call .compute() on "
-                "results, or write them, while it is open"
-            )
+        self._monitor.check_open(self.client)
+
+    def are_valid(self, tasks):
+        if isinstance(tasks, (list, tuple)):
+            return all(map(self.are_valid, tasks))
+        return getattr(tasks, "status", None) not in ("error", "cancelled", "lost")
 
     def collection(self, tasks, meta, divisions):
         from dask.dataframe import from_delayed

@@ -68,6 +68,7 @@ class SpreadLayers:
         self.opened = LayeredEdgeList.open(self.path, device="cpu")
         what = str(self.path), self.opened.manifest_checksum, device
         with _Letting(client) as engine:
+            self._workers = len(engine.workers)
             devices = engine.results(
                 [
                     engine.submit(shares.device_here, *what, name="device", at=place)
@@ -88,7 +89,7 @@ class SpreadLayers:
         return (
             f"<SpreadLayers: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
             f"{self.depth} from {self.root!r}, {len(self.opened.table)} partitions, {self.device} "
-            f"of {len(self.client.nthreads())} workers>"
+            f"of {self._workers} workers>"
         )
 
 

@@ -20,16 +20,15 @@ from ..errors import GraphError, NoGPU
 from ..inputs import check_count, checked_bytes
 
 CORES = 8  # of a process: more processes have more to tell each other
-POOL = 0.5  # of a GPU's free memory that its pool starts with; it grows
+# Fraction of a GPU's free memory that its pool starts with; the pool grows. Clusters that start at
+# the same moment all see the same memory as free, so this leaves it to 16 of them.
+POOL = 1 / 16
 LEAST = 300 * 10**6  # bytes of a worker's process
 LEAST_ON_GPU = 2**30  # bytes: CUDA itself takes half of that
-CONNECTING = 30  # seconds for a client
 SETTINGS = {  # of Dask, as long as a cluster is open
     # Dask looks so long after a death whether the worker is back, and else gives it up: it may look
     # in the moment of another death, or when it has lost count of workers that died as they came.
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # What finds no worker for so long fails, where it would wait forever.
-    "distributed.scheduler.no-workers-timeout": "60 s",
     # Arrays of vertices come and go in each round of a search. As Dask has it, each would be fresh
     # pages of the system, whose faults take their time.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": str(2**28),
@@ -43,7 +42,7 @@ _with_main = None
 
 
 @contextmanager
-def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
+def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None, timeout=None):
     """A Dask client of a local cluster, as a context; both are closed at its end.
 
     Within it, every call on a Dask frame runs on this cluster.
@@ -58,12 +57,17 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
         cores are shared out: threads within a process are cheaper than messages between them.
     memory_limit : int or str, optional
         For each worker, in bytes, or a text like "4GB". On a GPU all that its pool may hold, of
-        which nothing goes elsewhere; by default the pool starts with half of what is free and
-        grows. On a CPU Dask moves results to disk from 60 % of it on and ends a worker at 95 %; by
-        default workers share the machine's memory.
+        which nothing goes elsewhere: it is reserved at once. By default the pool starts with a
+        sixteenth of what is free and grows. On a CPU Dask moves results to disk from 60 % of it on
+        and ends a worker at 95 %; by default workers share the machine's memory.
     protocol : str, optional
         How workers talk: "tcp" by default; "ucx", with distributed-ucxx installed, takes NVLink
         between GPUs.
+    timeout : number or str, optional
+        How long to wait for a worker or the scheduler without a sign of life, in seconds or as a
+        text like "30 s"; by default the dask.config key ``rapidsgraph.timeout``, which is 60 s
+        where nobody sets it. A worker that is silent for longer is restarted, and its tasks run
+        again. It does not limit how long a call may compute.
 
     Yields
     ------
@@ -99,6 +103,14 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
     if workers is not None:
         check_count("workers", workers)
     limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+    from . import monitor
+
+    seconds = monitor.get_timeout() if timeout is None else monitor.check_timeout(timeout)
+    settings = SETTINGS | {
+        monitor.TIMEOUT: seconds,
+        # Tasks that find no worker for so long fail; they would wait forever.
+        "distributed.scheduler.no-workers-timeout": seconds,
+    }
     if not on_gpu and limit is not None and limit < LEAST:
         raise GraphError(
             f"memory_limit is {memory_limit!r}; a worker takes some 200 MB before it has any "
@@ -111,7 +123,7 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
     with ExitStack() as stack:
         before, names = dict(os.environ), set()
         stack.callback(_put_back, before, names)
-        stack.enter_context(config.set(SETTINGS))
+        stack.enter_context(config.set(settings))
         stack.enter_context(_workers_without_main())
         there, running = set(SpecCluster._instances), multiprocessing.active_children()
         try:
@@ -129,7 +141,8 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None):
         finally:
             names |= _changed(before)
         stack.callback(_close, local)
-        client = stack.enter_context(Client(local, timeout=CONNECTING))
+        client = stack.enter_context(Client(local, timeout=seconds))
+        stack.enter_context(monitor.watching(client))
         yield client
 
 

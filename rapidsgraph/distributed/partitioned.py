@@ -271,6 +271,8 @@ class PartitionedGraph:
 
     def kept(self, key, make):
         """What an algorithm makes of the graph and may need again, made once."""
+        if key in self._kept and not self.engine.are_valid(self._kept[key]):
+            del self._kept[key]  # failed or cancelled since it was computed
         if key not in self._kept:
             if_it_fails(lambda: self._kept.pop(key, None))
             self._kept[key] = make()
@@ -291,6 +293,11 @@ class PartitionedGraph:
     def built(self):
         """{direction: tasks of parts} of what has been built so far."""
         return self._parts
+
+    @property
+    def client(self):
+        """The distributed.Client whose workers have the graph; None where it is in this process."""
+        return self.engine.client if hasattr(self, "engine") else None
 
     @property
     def device(self):

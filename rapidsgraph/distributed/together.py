@@ -24,6 +24,8 @@ from . import engine as engines
 
 FEW, LASTING = 4, 0.25  # rounds at once at first; seconds from which on they are not doubled
 GONE = OSError, RuntimeError  # what Dask raises of a worker and of an actor that are no more
+OPERATION = "rapidsgraph_member"  # name of the handler that workers have for calls of members
+STOPPING = 5  # seconds for members to hear that a call failed; nobody waits for it
 
 _here = weakref.WeakValueDictionary()  # members in this process
 
@@ -40,11 +42,12 @@ class Member:
 
         _here[name] = self
         self.number, self._worker = number, get_worker()
+        self._worker.handlers.setdefault(OPERATION, _call_member)
         self._round, self._made, self._is_there = 0, {}, defaultdict(asyncio.Event)
         self._stopped = False
 
     async def act(self, members, method, *arguments):
-        """Call a method; `members` are the (address, key) of all, in the order of parts."""
+        """Call a method; `members` are the (address, name) of all, in the order of parts."""
         self._others = [each for at, each in enumerate(members) if at != self.number]
         return await getattr(self, method)(*arguments)
 
@@ -91,16 +94,32 @@ class Member:
         return found
 
     async def _ask(self, other, round):
-        address, key = other
+        address, name = other
         try:
-            answer = await self._worker.rpc(address).actor_execute(
-                actor=key, function="give", args=(round, self.number), kwargs={}
-            )
-        except (OSError, KeyError) as error:  # no connection, or no such member any more
+            call = getattr(self._worker.rpc(address), OPERATION)
+            answer = await call(member=name, method="give", arguments=(round, self.number))
+        except OSError as error:
             raise Lost(f"{address} does not answer: {error}") from error
         if answer["status"] != "OK":
             raise Lost(f"{address} has failed")
         return answer["result"]
+
+
+async def _call_member(member, method, arguments):
+    """Answer a call of a member of this process: the handler of OPERATION on workers.
+
+    Dask's own handler of calls to actors logs an error with a traceback where the actor is gone,
+    which is what happens to members whose client ends.
+    """
+    from distributed.protocol import to_serialize
+
+    own = here(member)
+    if own is None:
+        return {"status": "gone"}
+    try:
+        return {"status": "OK", "result": to_serialize(await getattr(own, method)(*arguments))}
+    except Exception as error:
+        return {"status": "error", "exception": to_serialize(error)}
 
 
 def _looked_at(task):
@@ -184,7 +203,8 @@ class Together:
         try:
             with engine.client.as_current():
                 self._actors = engine.results(self.futures)
-            self._members = [(actor._address, actor.key) for actor in self._actors]
+            addresses = [actor._address for actor in self._actors]
+            self._members = list(zip(addresses, self.names))
         except BaseException as error:
             self.close()
             if isinstance(error, GONE):
@@ -211,16 +231,34 @@ class Together:
 
     def call(self, method, *arguments):
         """What a method gives, by member; raises what one of them raised, or Lost."""
+        client, given = self._engine.client, (self._members, method, *arguments)
+
+        async def answers():
+            return await asyncio.gather(*(self._ask(each, "act", given) for each in self._members))
+
         try:
-            with self._engine.client.as_current():
-                given = self._members, method, *arguments
-                calls = [actor.act(*given) for actor in self._actors]
-            return self._engine.client.sync(self._answers, calls)
+            return engines.supervised(client, answers, self._check_members)
         except BaseException as error:
             self._stop()
             if isinstance(error, GONE):
                 raise Lost(str(error)) from error
             raise
+
+    async def _ask(self, member, method, arguments):
+        from distributed.protocol import to_serialize
+
+        address, name = member
+        message = {"op": OPERATION, "member": name, "method": method}
+        message["arguments"] = to_serialize(arguments)
+        try:
+            answer = await self._engine.client.scheduler.proxy(worker=address, msg=message)
+        except Exception as error:  # of the connections; those of members are answers
+            raise Lost(f"{address} does not answer: {error}") from error
+        if answer["status"] == "gone":
+            raise Lost(f"{address} does not have its member any more")
+        if answer["status"] != "OK":
+            raise answer["exception"]
+        return answer["result"]
 
     def pieces(self, again, name):
         """A task a member: its `piece()`; where it is gone by then, what `again` makes.
@@ -235,38 +273,20 @@ class Together:
         self._taken = [submit(_known, each, name="taken", at=at) for at, each in enumerate(pieces)]
         return pieces
 
-    async def _answers(self, calls):
-        waiting = [asyncio.ensure_future(_answer(call)) for call in calls]
-        try:
-            while True:
-                done, left = await asyncio.wait(
-                    waiting, timeout=engines.LOOK, return_when=asyncio.FIRST_EXCEPTION
-                )
-                for each in done:
-                    each.result()
-                if not left:
-                    return [each.result() for each in waiting]
-                if not self._are_all_there():
-                    raise Lost("a worker is gone")
-        finally:
-            for each in waiting:
-                each.cancel()
-                each.add_done_callback(_looked_at)
-
-    def _are_all_there(self):
-        is_open = self._engine.client.status == "running"
-        return is_open and all(future.status == "finished" for future in self.futures)
+    def _check_members(self):
+        if any(future.status != "finished" for future in self.futures):
+            raise Lost("a worker is gone")
 
     def _stop(self):
-        with self._engine.client.as_current():
-            for actor, future in zip(self._actors, self.futures):
-                if future.status == "finished":
-                    with suppress(*GONE):
-                        actor.stop()
+        """Let no member wait for another one, without waiting for that."""
 
+        async def stop(futures):  # they keep members alive until these have heard of it
+            asked = [self._ask(each, "stop", ()) for each in self._members]
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), STOPPING)
 
-async def _answer(call):
-    return await call
+        with suppress(RuntimeError):  # the loop is closed, and the members with it
+            self._engine.client.loop.add_callback(stop, list(self.futures))
 
 
 class Batches:
