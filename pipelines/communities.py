@@ -15,10 +15,15 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
+
+from rapidsgraph.signals import exit_on_signals
+
+if __name__ == "__main__":
+    exit_on_signals()  # before the imports that take time
+
 import pandas
 import typer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
 import rapidsgraph as rg
 from pipelines import edge_logs, log_files

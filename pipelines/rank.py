@@ -10,9 +10,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
+
+from rapidsgraph.signals import exit_on_signals
+
+if __name__ == "__main__":
+    exit_on_signals()  # before the imports that take time
+
+import typer
 
 import rapidsgraph as rg
 from pipelines import edge_logs, log_files

@@ -1,30 +1,38 @@
-"""Graph analytics on dataframes: on a CPU, a GPU or a Dask cluster, the same call."""
+"""Graph analytics on dataframes: on a CPU, a GPU or a Dask cluster, the same call.
 
-from . import datasets, generate, plot, verify
-from .algorithms.components import connected_components
-from .algorithms.pagerank import pagerank
-from .algorithms.scan import scan
-from .algorithms.scan_index import ScanIndex
-from .algorithms.similarity import structural_similarity
-from .algorithms.traversal import bfs, sssp
-from .distributed import PartitionedGraph
-from .distributed.local import cluster
-from .errors import (
-    ClusterError,
-    GraphError,
-    NoGPU,
-    NotConverged,
-    NotEnoughMemory,
-    SchedulerLost,
-    VerificationError,
-    WorkerLost,
-)
-from .files import read_edges
-from .graph import Graph
-from .layers import LayeredEdgeList
-from .memory import estimate_memory
+Public names are imported when they are first used (PEP 562), so that ``import rapidsgraph`` takes
+no time and the command handles signals before it imports anything large.
+"""
+
+import importlib
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # type checkers take it for true
+if TYPE_CHECKING:
+    from . import datasets, generate, plot, verify
+    from .algorithms.components import connected_components
+    from .algorithms.pagerank import pagerank
+    from .algorithms.scan import scan
+    from .algorithms.scan_index import ScanIndex
+    from .algorithms.similarity import structural_similarity
+    from .algorithms.traversal import bfs, sssp
+    from .distributed import PartitionedGraph
+    from .distributed.local import cluster
+    from .errors import (
+        ClusterError,
+        GraphError,
+        NoGPU,
+        NotConverged,
+        NotEnoughMemory,
+        SchedulerLost,
+        VerificationError,
+        WorkerLost,
+    )
+    from .files import read_edges
+    from .graph import Graph
+    from .layers import LayeredEdgeList
+    from .memory import estimate_memory
 
 __all__ = [
     "ClusterError",
@@ -53,3 +61,40 @@ __all__ = [
     "structural_similarity",
     "verify",
 ]
+
+_MODULES = {  # that define the public names; those that are missing here are modules themselves
+    "ClusterError": "errors",
+    "Graph": "graph",
+    "GraphError": "errors",
+    "LayeredEdgeList": "layers",
+    "NoGPU": "errors",
+    "NotConverged": "errors",
+    "NotEnoughMemory": "errors",
+    "PartitionedGraph": "distributed",
+    "ScanIndex": "algorithms.scan_index",
+    "SchedulerLost": "errors",
+    "VerificationError": "errors",
+    "WorkerLost": "errors",
+    "bfs": "algorithms.traversal",
+    "cluster": "distributed.local",
+    "connected_components": "algorithms.components",
+    "estimate_memory": "memory",
+    "pagerank": "algorithms.pagerank",
+    "read_edges": "files",
+    "scan": "algorithms.scan",
+    "sssp": "algorithms.traversal",
+    "structural_similarity": "algorithms.similarity",
+}
+
+
+def __getattr__(name):
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
+    value = getattr(module, name) if name in _MODULES else module
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

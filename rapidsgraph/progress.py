@@ -4,6 +4,8 @@ import sys
 import time
 from contextlib import contextmanager
 
+from .signals import cleanup_on_signal, show_cursor
+
 PATIENCE = 1.0  # seconds before a bar appears by itself
 
 
@@ -34,11 +36,12 @@ def reporter(progress, description, total):
             bars[0].add_task(description, total=total, text="")
         bars[0].update(bars[0].task_ids[0], completed=done, text=text)
 
-    try:
-        yield report
-    finally:
-        for bar in bars:
-            bar.stop()
+    with cleanup_on_signal(lambda: show_cursor() if bars and not bars[0].disable else None):
+        try:
+            yield report
+        finally:
+            for bar in bars:
+                bar.stop()
 
 
 def _bar():

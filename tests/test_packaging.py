@@ -201,7 +201,8 @@ def test_wheel_metadata(wheel):
     metadata = wheel.read(f"{folder}/METADATA").decode()
     assert f"Version: {VERSION}\n" in metadata
     assert "License-Expression: Apache-2.0\n" in metadata
-    assert "rapidsgraph = rapidsgraph.cli:main" in wheel.read(f"{folder}/entry_points.txt").decode()
+    scripts = wheel.read(f"{folder}/entry_points.txt").decode()
+    assert "rapidsgraph = rapidsgraph.__main__:main" in scripts
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
 
 

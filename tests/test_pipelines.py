@@ -828,18 +828,24 @@ def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
         assert "there was no worker for 1 seconds" in str(lost[0])
 
 
-@pytest.mark.parametrize("moment", ["workers", "ranks"])
-def test_ctrl_c_leaves_nothing(edges, tmp_path, moment):
+@pytest.mark.parametrize(
+    ("moment", "number"), [("workers", signal.SIGTERM), ("ranks", signal.SIGINT)]
+)
+def test_a_signal_leaves_nothing(edges, tmp_path, moment, number):
     output = tmp_path / "ranked"
     process = start("rank", edges, "-o", output, "--workers", 1)
     wanted = ".ranked.*.tmp" if moment == "workers" else ".ranked.*.tmp/ranks"
-    for _ in range(600):
+    for _ in range(3000):
         if list(tmp_path.glob(wanted)):
             break
         time.sleep(0.02)
     assert list(tmp_path.glob(wanted))
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does: to all processes
+    else:
+        process.send_signal(number)
     out, err = process.communicate(timeout=30)
-    assert err == "error: interrupted; no half-written file is left\n"
-    assert (process.returncode, out) == (130, "")
+    reason = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
+    assert err == f"error: {reason}; no half-written file is left\n"
+    assert (process.returncode, out) == (128 + number, "")
     assert os.listdir(tmp_path) == ["edges.parquet"]

@@ -1,8 +1,8 @@
 """The `rapidsgraph` command: files in, files out.
 
 Results go to standard output or into files, everything said about them to standard error. A
-mistake is one line and exit code 1, wrong usage 2, Ctrl-C 130. Modules with commands import what
-they compute with when they run, so that `--help` is quick.
+mistake is one line and exit code 1, wrong usage 2, Ctrl-C 130, SIGTERM 143. Modules with commands
+import what they compute with when they run, so that `--help` is quick.
 """
 
 import os
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from ..signals import exit_on_signals, ignore_signals
 from . import (  # noqa: F401  they add commands
     components,
     generate,
@@ -46,11 +47,25 @@ def _options(
 
 
 def main():
-    """The console script."""
+    """Run the command in a process of its own; `rapidsgraph.__main__` calls it."""
+    exit_on_signals()
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by whoever started this
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
     try:
         app()
-    except KeyboardInterrupt:  # before or after a command, as in the imports
-        sys.exit(130)
+    finally:
+        ignore_signals()  # the exit code says how the command ended
+        _discard_unwritable()
+
+
+def _discard_unwritable():
+    """Drop what a full disk keeps from being written; Python would try again and say so at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            pass  # Typer deals with it
+        except OSError:
+            with open(os.devnull, "wb") as null:
+                os.dup2(null.fileno(), stream.fileno())

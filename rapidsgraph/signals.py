@@ -1,0 +1,95 @@
+"""Termination of the command by a signal: clean up, say so in one line, exit.
+
+The handlers do not raise. `KeyboardInterrupt` can surface anywhere, and is lost where a library
+swallows it: in callbacks of ctypes, in destructors, in imports. The handlers run the registered
+cleanups themselves and end the process.
+
+This module imports nothing but the standard library's smallest modules, so that the handlers are
+installed before anything that takes time.
+"""
+
+import os
+import signal
+import sys
+from contextlib import contextmanager, suppress
+
+SIGNALS = {
+    "SIGINT": "interrupted",
+    "SIGHUP": "the terminal was closed",
+    "SIGTERM": "terminated",  # last: whoever sees this handler sees the others, too
+}
+SHOW_CURSOR = "\x1b[?25h"  # ECMA-48 private mode; progress bars hide the cursor
+
+_cleanups = {}
+
+
+def exit_on_signals():
+    """Exit with 128 plus the number of the signal on SIGINT, SIGHUP and SIGTERM.
+
+    Signals that the parent process ignores, as `nohup` and a shell's background jobs do, stay
+    ignored. Call this in the main thread of a process of its own, not in a library.
+    """
+    process = os.getpid()
+
+    def handle(number, frame):
+        for other in SIGNALS:
+            signal.signal(getattr(signal, other), signal.SIG_IGN)
+        if os.getpid() == process:  # a forked child has nothing of its own to clean up
+            _kill_children()
+            _run_cleanups()
+            _print_reason(signal.Signals(number).name)
+        os._exit(128 + number)
+
+    for name in SIGNALS:
+        number = getattr(signal, name)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handle)
+
+
+def ignore_signals():
+    """Ignore all of them from here on: the work is done, and its exit code is known."""
+    for name in SIGNALS:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+@contextmanager
+def cleanup_on_signal(cleanup):
+    """Register a function to be called if a signal ends this process within the block."""
+    key = object()
+    _cleanups[key] = os.getpid(), cleanup
+    try:
+        yield
+    finally:
+        del _cleanups[key]
+
+
+def _run_cleanups():
+    for process, cleanup in reversed(list(_cleanups.values())):
+        if process == os.getpid():
+            with suppress(Exception):
+                cleanup()
+
+
+def _kill_children():
+    """Kill the workers of a local cluster, which could still write into what is deleted."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    with suppress(Exception):
+        for child in multiprocessing.active_children() if multiprocessing else ():
+            child.kill()
+            child.join(1)
+    # What multiprocessing does at exit. Its resource tracker reports semaphores that are left.
+    # Negative priorities, as of queues that wait for their readers, are left out.
+    with suppress(Exception):
+        multiprocessing.util._run_finalizers(0)
+
+
+def _print_reason(name):
+    with suppress(OSError):
+        prefix = "\x1b[31merror: \x1b[0m" if os.isatty(2) else "error: "
+        os.write(2, f"{prefix}{SIGNALS[name]}; no half-written file is left\n".encode())
+
+
+def show_cursor():
+    """Undo what a progress bar on a terminal has changed."""
+    with suppress(OSError):
+        os.write(2, f"{SHOW_CURSOR}\n".encode())
