@@ -46,13 +46,13 @@ class NotEnoughMemory(GraphError, MemoryError):
     def __init__(self, what, needed, free, where):
         self.what, self.needed, self.free, self.where = what, needed, free, where
         if where == "memory_limit":
-            reason = f"and memory_limit is {_size(free)}; raise it"
+            reason = f"and memory_limit is {format_bytes(free)}; raise it"
         else:
             reason = (
-                f"and {_size(free)} are free {where}; use a machine or device with more, or fewer "
-                "edges"
+                f"and {format_bytes(free)} are free {where}; use a machine or device with more, "
+                "or fewer edges"
             )
-        super().__init__(f"{what} needs about {_size(needed)} {reason}")
+        super().__init__(f"{what} needs about {format_bytes(needed)} {reason}")
 
     def __reduce__(self):
         return type(self), (self.what, self.needed, self.free, self.where)
@@ -67,8 +67,8 @@ def shown(value):
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def _size(count):
-    """Bytes in words."""
+def format_bytes(count):
+    """Return a number of bytes as text in the largest unit that fits, such as ``1.50 MB``."""
     if count >= 10**24:
         return "more than 10^24 bytes"
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

@@ -11,12 +11,10 @@
 Text may be compressed: ``.gz`` behind the ending. Nothing is imported before it is needed.
 """
 
-import contextlib
 import os
-import secrets
-from pathlib import Path
 
 from . import formats
+from .atomic import ByteCounter, check_regular_file, replacing, resolve_destination, write_error
 from .errors import GraphError
 from .inputs import checked_path
 
@@ -150,6 +148,8 @@ def edge_facts(path, *, source=None, destination=None):
 def write_frame(frame, path):
     """Write a frame; another file of this name is replaced at the end, and only if all went well.
 
+    A file that is replaced keeps its mode and, where permitted, its owner.
+
     Parameters
     ----------
     frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
@@ -162,8 +162,8 @@ def write_frame(frame, path):
     Raises
     ------
     GraphError
-        What `check_writable` finds, what the format cannot hold, or a full disk. Nothing is left
-        behind then.
+        What `check_writable` finds, what the format cannot hold, or a full disk; the message says
+        how many bytes are needed. Nothing is left behind then, and an old file stays.
     """
     path = checked_path(path)
     kind = check_writable(path)
@@ -172,17 +172,29 @@ def write_frame(frame, path):
     try:
         table = _to_arrow(frame)
         with replacing(path) as file:
-            if path.suffix.lower() == ".gz":
-                import gzip
+            _write(table, file, path, kind)
+    except (OSError, pa.ArrowException) as error:
+        raise write_error(path, error, lambda: _size_of(table, path, kind)) from error
 
-                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    formats.write(table, packed, kind)
-            else:
-                formats.write(table, file, kind)
+
+def _write(table, file, path, kind):
+    try:
+        if path.suffix.lower() != ".gz":
+            formats.write(table, file, kind)
+            return
+        import gzip
+
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+            formats.write(table, packed, kind)
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from error
-    except (OSError, pa.ArrowException) as error:
-        raise GraphError(f"{path}: it could not be written ({error})") from error
+
+
+def _size_of(table, path, kind):
+    """Return how many bytes a table takes in a file."""
+    counter = ByteCounter()
+    _write(table, counter, path, kind)
+    return counter.size
 
 
 def check_writable(path, endings=None):
@@ -202,37 +214,22 @@ def check_writable(path, endings=None):
     Raises
     ------
     GraphError
-        Unknown ending, no such folder, a folder of this name, or no permission.
+        Unknown ending, no such folder, no permission, a place inside a stored layered edge list, or
+        something of this name that is no regular file: a folder, a device (as ``/dev/stdout``), a
+        FIFO, a socket.
     """
     path = checked_path(path)
+    folder = resolve_destination(path).parent
+    check_regular_file(path)
     ending = path.suffix.lower()
     if endings is not None and ending not in endings:
         raise GraphError(f"{path}: the ending {ending!r} is not known; try {' '.join(endings)}")
     kind = formats.format_of(path) if endings is None else ending
-    folder = Path(os.path.realpath(path)).parent
-    if path.is_dir():
-        raise GraphError(f"{path}: it is a folder; give the name of a file")
     if not folder.is_dir():
         raise GraphError(f"{path}: the folder {folder} does not exist; make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise GraphError(f"{path}: there is no permission to write into the folder {folder}")
     return kind
-
-
-@contextlib.contextmanager
-def replacing(path):
-    """A binary file that takes the place of `path` at the end, and vanishes if the block fails."""
-    final = Path(os.path.realpath(path))  # the file that a link leads to, not the link
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, final)
-    except BaseException:  # KeyboardInterrupt, too
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _chosen(device):

@@ -12,6 +12,7 @@ import itertools
 import zlib
 from pathlib import Path
 
+from .atomic import is_no_space
 from .errors import GraphError
 from .textfiles import DELIMITERS, Matrix, Text, is_number
 
@@ -66,13 +67,21 @@ def reading(path):
         raise GraphError(f"{path}: there is no such file") from error
     except PermissionError as error:
         raise GraphError(f"{path}: there is no permission to read it") from error
+    except OSError as error:
+        if is_no_space(error):  # of something that is written meanwhile, with its own path
+            raise
+        raise GraphError(_unreadable(path, error)) from error
     except (EOFError, zlib.error) as error:
         raise GraphError(f"{path}: the gzip data are truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:
         raise GraphError(f"{path}: the text is not UTF-8 ({error}); convert it first") from error
-    except (ValueError, OSError, csv.Error, NotImplementedError, TypeError, KeyError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise GraphError(f"{path}: truncated, damaged or no such format ({reason})") from error
+    except (ValueError, csv.Error, NotImplementedError, TypeError, KeyError) as error:
+        raise GraphError(_unreadable(path, error)) from error
+
+
+def _unreadable(path, error):
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    return f"{path}: truncated, damaged or no such format ({reason})"
 
 
 def opened(path, positional):

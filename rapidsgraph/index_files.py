@@ -27,8 +27,9 @@ from .arrow_lists import (
     names_from,
     read_lists,
 )
+from .atomic import replacing, write_error
 from .errors import GraphError
-from .files import check_writable, replacing
+from .files import check_writable
 from .formats import reading
 from .inputs import checked_path
 
@@ -51,7 +52,7 @@ def save(path, arrays, names, own):
     Raises
     ------
     GraphError
-        Unknown ending, no such folder, or no permission.
+        What `check_writable` finds, or a full disk.
     """
     import pyarrow
 
@@ -69,7 +70,7 @@ def save(path, arrays, names, own):
                 file.seek(place)
                 file.write(NO_CHECKSUM.replace(b"00000000", b"%08x" % summing.checksum))
     except (OSError, pyarrow.ArrowException) as error:
-        raise GraphError(f"{path}: it could not be written ({error})") from error
+        raise write_error(path, error, lambda: table.nbytes) from error
 
 
 class _Summing(Summing):

@@ -683,6 +683,26 @@ def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     assert names_in(tmp_path) == ["e.parquet", "e.parquet.layers"]
 
 
+def test_no_output_goes_into_a_layered_edge_list(edges, tmp_path):
+    store, link = tmp_path / "s.layers", tmp_path / "link.arrow"
+    run("layer", edges, "--from", "a", "--output", store)
+    link.symlink_to(store / "edges.arrow")
+    before = {each.name: each.read_bytes() for each in store.iterdir()}
+    for arguments in (
+        *(["pagerank", store, "--output", path] for path in (store / "edges.arrow", link)),
+        ["bfs", store, "--output", store / "new.csv"],
+        ["sssp", store, "--output", tmp_path / "." / "s.layers" / "edges.arrow"],
+        ["bfs", store, "--plot", store / "new.png"],
+        ["components", edges, "--output", store / "edges.arrow"],
+        ["scan", edges, "--similarities", store / "edges.arrow"],
+        ["generate", "rmat", 3, "--output", store / "edges.arrow"],
+        ["layer", edges, "--from", "a", "--output", store / "inner.layers"],
+    ):
+        done = run(*arguments, code=1)
+        assert f"{store} is a layered edge list, which another file would damage" in done.stderr
+    assert {each.name: each.read_bytes() for each in store.iterdir()} == before
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("command", ["layer", "bfs", "sssp", "pagerank"])
 def test_layers_on_a_gpu(store, edges, command):

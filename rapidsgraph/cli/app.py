@@ -1,5 +1,6 @@
 """What all commands share: how they end, the options they have in common, how results are shown."""
 
+import contextlib
 import errno
 import functools
 import re
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ..atomic import is_no_space
 from ..errors import GraphError
 
 Device = StrEnum("Device", "auto cpu gpu")
@@ -41,7 +43,8 @@ def command(group):
             except OSError as error:
                 if error.errno == errno.EPIPE:
                     raise  # Typer ends quietly
-                fail(error)
+                is_stdout = error.filename is None and is_no_space(error)
+                fail(f"standard output could not be written ({error})" if is_stdout else error)
 
         return function
 
@@ -50,8 +53,9 @@ def command(group):
 
 def fail(reason, code=1):
     """End with one line on standard error."""
-    typer.secho("error: ", fg="red", nl=False, err=True)
-    typer.echo(as_options(" ".join(str(reason).split())), err=True)
+    with contextlib.suppress(OSError):  # the exit code tells, too
+        typer.secho("error: ", fg="red", nl=False, err=True)
+        typer.echo(as_options(" ".join(str(reason).split())), err=True)
     raise typer.Exit(code)
 
 

@@ -1,5 +1,6 @@
 """What the commands that read a graph share: their options, and the way there and back."""
 
+import contextlib
 import os
 import sys
 import time
@@ -102,8 +103,9 @@ class Job:
                 raise GraphError(f"{option} is -, but standard input is not read; name a file")
             for writer, to in written.items():
                 if path and _is_within(to, path.expanduser()):
+                    read = option if to == path.expanduser() else f"{option} ({path})"
                     raise GraphError(
-                        f"{to}: {writer} would write over {option}, which is read from there; "
+                        f"{to}: {writer} would write over {read}, which is read from there; "
                         "name another file"
                     )
         _check_result(output, what, has_nulls)
@@ -150,7 +152,8 @@ class Job:
     def say(self, text, always=False):
         """A line on standard error: where that is a terminal, or something is verified."""
         if self.talks or always:
-            typer.echo(text, err=True)
+            with contextlib.suppress(OSError):  # a log that cannot be written must not end the work
+                typer.echo(text, err=True)
 
     def deliver(self, result, show, draw):
         """Write the result, `show(top)` what is asked for, `draw(path)` the picture."""

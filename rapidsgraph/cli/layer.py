@@ -118,6 +118,7 @@ def _made(job, edges, start, options, output, how):
     from ..layers import caching, store
 
     store.check_place(output)
+    store.check_separate(output, edges)
     version = caching.made_from(edges, options)
     found, problem = sound(output)
     reasons = differences(found, edges, start, options, ()) if found else {}

@@ -70,6 +70,10 @@ class EdgeFile:
     def is_text(self):
         return isinstance(self.file, formats.Text)
 
+    def count_rows(self):
+        """Return the rows of a file that was not read yet; lines of comments count."""
+        return self.file.facts(self.ids[0], self.ids[-1])[0]
+
     def parse(self, folder, report):
         """Text becomes an Arrow file in `folder`; what else there is stays as it is."""
         if self.is_text:

@@ -13,13 +13,12 @@ each list once; then all are moved into buckets of layer order, and packed from 
 
 import contextlib
 import math
-import os
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
 from .. import device
+from ..atomic import resolve_destination, write_error
 from ..edge_columns import check_policies
 from ..errors import GraphError, NotEnoughMemory
 from ..inputs import checked_path, labels_of
@@ -29,7 +28,7 @@ from ..overflow import merged_weight_error, sum_type, total_weight
 from ..vertex_values import source_ids
 from . import building
 from .batches import EdgeFile
-from .folders import remove_leftovers, temporary_folder
+from .folders import temporary_folder
 from .lists import Lists, search
 from .looking_up import check_found
 from .naming import Names
@@ -98,19 +97,18 @@ def build_from_file(
     folder = checked_path(folder)
     file = EdgeFile(path, source, destination, weight)
     build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
-    with writing(folder) as writer, _disk_errors(folder):
-        final = Path(os.path.realpath(folder))
-        remove_leftovers(final)  # before the disk is needed
+    with writing(folder, build.disk_bytes) as writer, _disk_errors(folder, build, writer):
+        final = resolve_destination(folder)
         with temporary_folder(final) as temporary, Scratch(temporary) as scratch:
             build.run(root, scratch, writer, partition_bytes, minimum_edges, made_from)
 
 
 @contextlib.contextmanager
-def _disk_errors(folder):
+def _disk_errors(folder, build, writer):
     try:
         yield
     except OSError as error:
-        raise GraphError(f"{folder}: it could not be written ({error})") from error
+        raise write_error(folder, error, build.disk_bytes, writer.temporary) from error
 
 
 class _Vertices(NamedVertices):
@@ -176,9 +174,13 @@ class _Build:
 
     def check_disk(self, temporary):
         if self.file.rows is not None:
-            arcs = self.file.rows * (1 if self.directed else 2)
-            weight_bytes = 8 if self.weighted else 0
-            check_disk(temporary.parent, arcs * (12 + 2 * weight_bytes))
+            check_disk(temporary.parent, self.disk_bytes())
+
+    def disk_bytes(self):
+        """Return about how many bytes of disk space the build takes at its peak."""
+        rows = self.file.count_rows() if self.file.rows is None else self.file.rows
+        weight_bytes = 8 if self.weighted else 0
+        return rows * (1 if self.directed else 2) * (12 + 2 * weight_bytes)
 
     def vertex_bytes(self, names):
         """What arrays by vertex take; raises NotEnoughMemory where that is too much."""

@@ -25,7 +25,7 @@ from . import building, caching
 from .held import HeldEdges
 from .partitions import COLUMN, PARTITION_BYTES, unpacked
 from .store import opened
-from .writer import EDGES, check_place, save
+from .writer import EDGES, check_place, check_separate, save
 
 OF_FILE = "source", "destination", "weight", "directed", "multi_edges", "self_loops"
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
@@ -163,6 +163,7 @@ class LayeredEdgeList(HeldEdges):
             )
         choose(device)
         check_place(store)
+        check_separate(store, path)
         limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
         build = {"build": secrets.token_hex(8)}  # tells this one from all others
         options["made_from"] = {**options.get("made_from", {}), **build}

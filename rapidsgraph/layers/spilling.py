@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import device
-from ..errors import GraphError
+from ..errors import GraphError, format_bytes
 from ..kernels import counting, spill
 
 DIGIT = 12  # bits
@@ -36,8 +36,8 @@ def check_disk(folder, needed):
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise GraphError(
-            f"{folder}: about {needed / 1e9:.2f} GB are needed there while the layers are built, "
-            f"and {free / 1e9:.2f} GB are free; free some, or write to another disk"
+            f"{folder}: about {format_bytes(needed)} are needed there while the layers are built, "
+            f"and {format_bytes(free)} are free; free some, or write to another disk"
         )
 
 

@@ -35,11 +35,12 @@ from .writer import (
     VERTICES,
     Writer,
     check_place,
+    check_separate,
     save,
     writing,
 )
 
-__all__ = ["Store", "Writer", "check_place", "opened", "save", "writing"]
+__all__ = ["Store", "Writer", "check_place", "check_separate", "opened", "save", "writing"]
 
 CHUNK = 2**26  # bytes between two looks for Ctrl-C
 

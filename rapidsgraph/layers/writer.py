@@ -27,21 +27,17 @@ import numpy as np
 
 from .. import device
 from ..arrow_lists import Summing, list_table, name_columns, name_facts
+from ..atomic import resolve_destination, write_error
 from ..errors import GraphError
 from ..formats import reading
 from ..inputs import checked_path
 from ..names import name_of
+from ..store_format import FILES, FORMAT, is_part_of_store
 from .folders import replacing_folder
 from .partitions import COLUMN, TABLE
 
-FORMAT, VERSION = "rapidsgraph.LayeredEdgeList", 1
-MANIFEST, VERTICES, LAYERS, PARTITIONS, EDGES = FILES = (
-    "manifest.json",
-    "vertices.arrow",
-    "layers.arrow",
-    "partitions.arrow",
-    "edges.arrow",
-)
+VERSION = 1
+MANIFEST, VERTICES, LAYERS, PARTITIONS, EDGES = FILES
 CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{8})"\n\}\n\Z')
 ALIGNMENT = 64  # of a partition's words in the file, in bytes
 
@@ -52,7 +48,7 @@ def check_place(folder):
     A store that is there already will be replaced, and so will an empty folder; nothing else.
     """
     folder = checked_path(folder)
-    final = Path(os.path.realpath(folder))
+    final = resolve_destination(folder)
     if not final.parent.is_dir():
         raise GraphError(f"{folder}: the folder {final.parent} does not exist; make it first")
     if not os.access(final.parent, os.W_OK | os.X_OK):
@@ -68,7 +64,7 @@ def check_place(folder):
     with reading(folder):
         there = sorted(each.name for each in final.iterdir())
         others = [name for name in there if name not in FILES or not (final / name).is_file()]
-        is_store = not there or any(_is_of_store(final / name) for name in {*there} - {*others})
+        is_store = not there or any(is_part_of_store(final / name) for name in {*there} - {*others})
     if others or not is_store:
         what = f"{others[0]}, which is no part of one" if others else "other files"
         raise GraphError(
@@ -76,27 +72,43 @@ def check_place(folder):
         )
 
 
-def _is_of_store(path):
-    """Whether a file says that it is part of a store, be it a damaged one."""
-    with open(path, "rb") as file:
-        return FORMAT.encode() in file.read(2**16)
+def check_separate(folder, source):
+    """Raise GraphError if a store in `folder` would replace or be part of the input it is built of.
+
+    Parameters
+    ----------
+    folder, source : str or path
+        The destination, and the file of edges or the folder of Parquet files.
+    """
+    final, read = (Path(os.path.realpath(Path(each).expanduser())) for each in (folder, source))
+    if final == read or final in read.parents or read in final.parents:
+        raise GraphError(
+            f"{folder}: the edges are read from {source}, which is there or around it; name a "
+            "folder outside of it"
+        )
 
 
 @contextlib.contextmanager
-def _explained(folder):
+def _explained(folder, needed=None, partial=None):
     import pyarrow
 
     try:
         yield
     except (OSError, pyarrow.ArrowException) as error:
-        raise GraphError(f"{folder}: it could not be written ({error})") from error
+        raise write_error(folder, error, needed, partial) from error
 
 
 @contextlib.contextmanager
-def writing(folder):
+def writing(folder, needed=None):
     """A Writer of a store that takes the place of `folder` at the end of the block.
 
     If the block raises, nothing is left of it, and a store that was there stays.
+
+    Parameters
+    ----------
+    folder : str or path
+    needed : callable, optional
+        Returns how many bytes of disk space are needed, for the message if the disk is full.
 
     Raises
     ------
@@ -107,7 +119,7 @@ def writing(folder):
     with contextlib.ExitStack() as at_end:
         with _explained(folder):
             temporary = at_end.enter_context(replacing_folder(folder, check_place))
-            writer = Writer(folder, temporary)
+            writer = Writer(folder, temporary, needed)
         try:
             yield writer
             if not writer.is_finished:
@@ -115,7 +127,7 @@ def writing(folder):
         except BaseException:
             writer.close()
             raise
-        with _explained(folder):
+        with _explained(folder, needed):
             at_end.close()
 
 
@@ -128,10 +140,10 @@ class Writer:
         The rows of the partitions so far, with their positions.
     """
 
-    def __init__(self, folder, temporary):
+    def __init__(self, folder, temporary, needed=None):
         import pyarrow
 
-        self.folder, self.temporary = folder, temporary
+        self.folder, self.temporary, self.needed = folder, temporary, needed
         self.table, self.is_finished = [], False
         numbers = [pyarrow.field(name, pyarrow.int64()) for name in TABLE]
         words = pyarrow.field("packed_words", pyarrow.large_list(pyarrow.uint32()))
@@ -158,11 +170,14 @@ class Writer:
         padding = -(place + self._size(batch, "") - own) % ALIGNMENT
         end = place + self._size(batch, " " * padding)
         row[COLUMN["position"]] = (end - own) // 4
-        with _explained(self.folder):
+        with self._explained():
             self._batches.write_batch(self._batch(row, words), {"padding": " " * padding})
         if (end - own) % ALIGNMENT or self._file.tell() != end:
             raise RuntimeError(f"pyarrow {pyarrow.__version__} lays record batches out otherwise")
         self.table.append(row)
+
+    def _explained(self):
+        return _explained(self.folder, self.needed, self.temporary)
 
     def _batch(self, row, words):
         import pyarrow
@@ -200,7 +215,7 @@ class Writer:
         facts : LayeredEdgeList, or anything with the same attributes
             But for its words and table. `made_from`, if there is one, says which input it is of.
         """
-        with _explained(self.folder):
+        with self._explained():
             self._batches.close()
             _flush(self._file)
             files = {EDGES: {"bytes": self._file.tell()}}
@@ -277,7 +292,7 @@ def _flush(file):
 
 def save(layered, folder, report=None):
     """Write a LayeredEdgeList; `report(partitions done, text)` is called for each partition."""
-    with writing(folder) as writer:
+    with writing(folder, lambda: layered.nbytes) as writer:
         for partition, row in enumerate(layered.table):
             start = int(row[COLUMN["position"]])
             words = layered.words[start : start + int(row[COLUMN["words"]])]

@@ -1,7 +1,8 @@
 """What all pictures share: whether one can be drawn, and its way into a file."""
 
+from ..atomic import ByteCounter, replacing, write_error
 from ..errors import GraphError
-from ..files import check_writable, replacing
+from ..files import check_writable
 from ..inputs import checked_path
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -24,8 +25,17 @@ def write(figure, path, dpi=150):
     if path is None:
         return
     path = checked_path(path)
+
+    def save(file):
+        figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
+
+    def size():
+        counter = ByteCounter()
+        save(counter)
+        return counter.size
+
     try:
         with replacing(path) as file:
-            figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
+            save(file)
     except OSError as error:
-        raise GraphError(f"{path}: it could not be written ({error})") from error
+        raise write_error(path, error, size) from error

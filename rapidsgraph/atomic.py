@@ -1,0 +1,328 @@
+"""Files and folders that appear whole or not at all, whatever ends the process that writes them.
+
+The content is written under a hidden name beside the destination and renamed at the end. The
+process that writes a temporary file or folder holds a lock on it (flock). The lock ends with the
+process, even with SIGKILL, and the next write to the same destination deletes what is not locked.
+
+References
+----------
+flock(2), rename(2). Over NFS, Linux implements flock by byte-range locks on the server. Where a
+file system has no locks at all, leftovers of killed processes stay.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+from pathlib import Path
+
+from .errors import GraphError, format_bytes
+from .signals import cleanup_on_signal
+from .store_format import enclosing_store
+
+KINDS = {
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+}
+NO_SPACE = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the limit of file sizes (ulimit -f) is reached",
+}
+
+
+def resolve_destination(path):
+    """Return the path that a write to `path` creates or replaces, with all links followed.
+
+    Raises
+    ------
+    GraphError
+        It is inside a stored layered edge list, or a loop of links.
+    """
+    final = Path(os.path.realpath(path))
+    if os.path.islink(final):
+        raise GraphError(f"{path}: it is a link that leads to itself; name another file")
+    store = enclosing_store(final)
+    if store:
+        raise GraphError(
+            f"{path}: the folder {store} is a layered edge list, which another file would damage; "
+            "name a place outside of it"
+        )
+    return final
+
+
+def check_regular_file(path):
+    """Raise GraphError if there is something at `path` that is not a regular file.
+
+    Replacing a device, a FIFO or a socket would remove it. ``/dev/stdout`` is one of these.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # there is nothing, or nothing that can be looked at
+        return
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
+        raise GraphError(f"{path}: it is {kind}; give the name of a file")
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """Write a binary file that replaces `path` at the end of the block.
+
+    A file that is replaced passes on its mode and, where permitted, its owner and group. A new one
+    follows the umask. If the block raises, nothing is left and the old file stays.
+
+    Parameters
+    ----------
+    path : str or path
+        A link is followed, and the file that it leads to is replaced.
+
+    Yields
+    ------
+    file object
+        Binary, for writing.
+
+    Raises
+    ------
+    GraphError
+        What `resolve_destination` and `check_regular_file` find.
+    """
+    final = resolve_destination(path)
+    check_regular_file(path)
+    remove_leftovers(final)
+    try:
+        replaced = os.stat(final)
+    except FileNotFoundError:
+        replaced = None
+    with temporary_path(final, 0o666 if replaced is None else 0o600) as (temporary, handle):
+        with open(handle, "wb", closefd=False) as file:
+            yield file
+        if replaced is not None:
+            copy_ownership(handle, replaced)
+        os.fsync(handle)
+        os.replace(temporary, final)
+
+
+@contextlib.contextmanager
+def temporary_path(final, mode, *, is_folder=False):
+    """Create a hidden file or folder beside `final`; delete what has its name at the end.
+
+    Parameters
+    ----------
+    final : Path
+        Resolved.
+    mode : int
+        Permissions, of which the umask is subtracted.
+    is_folder : bool
+
+    Yields
+    ------
+    (Path, int)
+        The path, and a handle that holds the lock: of the file for reading and writing.
+    """
+    while True:
+        path = hidden_path(final)
+        with contextlib.ExitStack() as stack:
+            # Registered before the path exists, so that no moment is left out.
+            remove = stack.enter_context(_removal(path))
+            try:
+                if is_folder:
+                    os.mkdir(path, mode)
+                else:
+                    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode | 0o600))
+            except OSError:
+                remove.clear()  # the path belongs to another process, or to nobody
+                raise
+            try:
+                handle = _open(path, is_folder)
+                stack.callback(os.close, handle)
+                _lock(handle, path)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # another process took the path for a leftover before it was locked
+            yield path, handle
+            return
+
+
+@contextlib.contextmanager
+def _removal(path):
+    """Delete `path` at the end of the block, or on a signal, unless the yielded list is cleared."""
+    paths = [path]
+
+    def remove():
+        for each in paths:
+            delete(each)
+
+    with cleanup_on_signal(remove):
+        try:
+            yield paths
+        finally:
+            remove()
+
+
+def remove_leftovers(final):
+    """Delete the temporary files and folders of `final` that no living process has locked."""
+    pattern = re.compile(re.escape(f".{final.name}.") + r"[0-9a-f]{8}\.tmp")
+    with contextlib.suppress(OSError):  # a folder that cannot be listed
+        names = [name for name in os.listdir(final.parent) if pattern.fullmatch(name)]
+        for path in map(final.with_name, names):
+            with contextlib.suppress(OSError):  # locked, or just deleted by another process
+                mode = os.lstat(path).st_mode
+                if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                    continue
+                handle = _open(path, stat.S_ISDIR(mode))
+                try:
+                    if _lock(handle, path):
+                        delete(path)
+                finally:
+                    os.close(handle)
+
+
+def hidden_path(final):
+    """Return a new name for a temporary file or folder of `final`."""
+    return final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+
+
+def delete(path):
+    """Delete a file or folder, if it exists."""
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            os.unlink(path)
+        except (IsADirectoryError, PermissionError):
+            for _ in range(3):  # a thread may add files meanwhile
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _open(path, is_folder):
+    access = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR
+    return os.open(path, access | os.O_NOFOLLOW)
+
+
+def _lock(handle, path):
+    """Lock an open temporary file until it is closed; return whether the file system has locks.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process holds the lock.
+    FileNotFoundError
+        Another process deleted it before it was locked.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    if not os.path.samestat(os.fstat(handle), os.stat(path)):
+        raise FileNotFoundError(errno.ENOENT, "replaced", str(path))
+    return True
+
+
+def copy_ownership(handle, replaced):
+    """Give a new file or folder the mode, owner and group of the one that it replaces.
+
+    Only root can give away the owner. A group that cannot be kept gets what others may do, so that
+    nobody gains access.
+    """
+    mode = stat.S_IMODE(replaced.st_mode)
+    now = os.fstat(handle)
+    if (now.st_uid, now.st_gid) != (replaced.st_uid, replaced.st_gid):
+        for owner in (replaced.st_uid, -1):
+            with contextlib.suppress(OSError):
+                os.fchown(handle, owner, replaced.st_gid)
+                break
+        if os.fstat(handle).st_gid != replaced.st_gid:
+            mode = mode & ~0o070 | (mode & 0o007) << 3
+    with contextlib.suppress(PermissionError):  # a file system without modes
+        os.fchmod(handle, mode)
+
+
+def is_no_space(error):
+    """Return whether an OSError says that a disk, a quota or a limit of file sizes is exhausted."""
+    return isinstance(error, OSError) and error.errno in NO_SPACE
+
+
+def write_error(path, error, needed=None, partial=None):
+    """Return the GraphError for an exception that was raised while `path` was written.
+
+    Parameters
+    ----------
+    path : str or path
+    error : Exception
+    needed : callable, optional
+        Returns the size of what is written, in bytes. It is only called if space is missing.
+    partial : Path, optional
+        A temporary folder that will be deleted, so that its space counts as free.
+    """
+    if not is_no_space(error):
+        return GraphError(f"{path}: it could not be written ({error})")
+    reason = NO_SPACE[error.errno]
+    folder = Path(os.path.realpath(path)).parent
+    facts = []
+    if needed is not None:
+        facts.append(f"about {format_bytes(needed())} are needed")
+    if error.errno == errno.EFBIG:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        if limit != resource.RLIM_INFINITY:
+            facts.append(f"{format_bytes(limit)} are allowed")
+        remedy = "raise the limit"
+    else:
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(folder).free + (_disk_usage(partial) if partial else 0)
+            facts.append(f"{format_bytes(free)} are free in {folder}")
+        remedy = "free some space, or write to another disk"
+    return GraphError(
+        "; ".join([f"{path}: {reason}", *([" and ".join(facts)] if facts else []), remedy])
+    )
+
+
+def _disk_usage(folder):
+    """Return the bytes that the files directly in a folder take on the disk."""
+    with os.scandir(folder) as entries:
+        return sum(entry.stat().st_blocks * 512 for entry in entries)
+
+
+class ByteCounter:
+    """A binary file that only counts the bytes written to it."""
+
+    closed = False
+
+    def __init__(self):
+        self.position = self.size = 0
+
+    def write(self, data):
+        count = memoryview(data).nbytes
+        self.position += count
+        self.size = max(self.size, self.position)
+        return count
+
+    def seek(self, position, whence=os.SEEK_SET):
+        self.position = position + (0, self.position, self.size)[whence]
+        return self.position
+
+    def tell(self):
+        return self.position
+
+    def writable(self):
+        return True
+
+    def readable(self):
+        return False
+
+    def seekable(self):
+        return True
+
+    def flush(self):
+        pass
+
+    def close(self):
+        pass
