@@ -21,6 +21,8 @@ INTEGERS = {
     for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
 
+PIECE = 2**20  # bytes written between two calls that release mapped pages
+
 
 def list_table(columns):
     """A pyarrow.Table of {name: array or text Series}, one row."""
@@ -214,7 +216,7 @@ def _check_ascending(values, name, path, advice):
 
 
 def to_arrow(values):
-    """The Arrow array of an array, or of a text Series as large_string, wherever they are."""
+    """The Arrow array of an array or column, text as large_string, wherever they are."""
     import pyarrow
 
     if device.is_on_gpu(values):
@@ -223,7 +225,8 @@ def to_arrow(values):
         return pyarrow.array(values)
     values = values.to_arrow() if hasattr(values, "to_arrow") else pyarrow.array(values)
     values = values.combine_chunks() if isinstance(values, pyarrow.ChunkedArray) else values
-    return values.cast(pyarrow.large_string())
+    is_number = pyarrow.types.is_integer(values.type)
+    return values if is_number else values.cast(pyarrow.large_string())
 
 
 def from_arrow(values, xp):
@@ -261,10 +264,17 @@ def names_from(columns, facts):
 
 
 class Summing(io.RawIOBase):
-    """Passes on what is written, with its checksum (CRC-32)."""
+    """Passes on what is written, with its checksum (CRC-32).
 
-    def __init__(self, file):
-        self.file, self.checksum = file, 0
+    Parameters
+    ----------
+    file : binary file
+    release : callable, optional
+        Called after each piece of at most `PIECE` bytes.
+    """
+
+    def __init__(self, file, release=None):
+        self.file, self.checksum, self.release = file, 0, release
 
     def writable(self):
         return True
@@ -273,5 +283,13 @@ class Summing(io.RawIOBase):
         return self.file.tell()
 
     def write(self, data):
-        self.checksum = zlib.crc32(data, self.checksum)
-        return self.file.write(data)
+        if self.release is None:
+            self.checksum = zlib.crc32(data, self.checksum)
+            return self.file.write(data)
+        data = memoryview(data).cast("B")
+        for start in range(0, len(data), PIECE):
+            piece = data[start : start + PIECE]
+            self.checksum = zlib.crc32(piece, self.checksum)
+            self.file.write(piece)
+            self.release()
+        return len(data)

@@ -85,7 +85,7 @@ class EdgeFile:
     def forget(self):
         """Remove what `parse` has written."""
         if self.parsed:
-            self.parsed.path.unlink()
+            self.parsed.path.unlink(missing_ok=True)
 
     def batches(self, size, room):
         """Each `Batch` of at most `size` rows, in the order of the file; the last has none.

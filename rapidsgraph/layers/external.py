@@ -38,6 +38,7 @@ from .spilling import BUCKETS, PIECE, Scratch, Spill, check_disk, run
 from .store import writing
 
 VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
+OPENED_BYTES = 12  # of a vertex in an opened store, beside its name, mapped and copied
 LEAST_ROOM = 2**18  # bytes beside these
 STEPS = 100  # that a progress report counts to
 BATCH = 2**20  # rows of the file at once
@@ -123,6 +124,36 @@ class _Vertices(NamedVertices):
                 self._text_types[column] = None
 
 
+class _Weights:
+    """Weights of rows whose names are not read again, in a file."""
+
+    def __init__(self, scratch):
+        self.scratch, self.files, self.ends = scratch, [], [0]
+
+    def append(self, weights):
+        """Write the weights of a batch; a file holds those of one type."""
+        if not self.files or self.files[-1].dtype != weights.dtype:
+            self.files.append(self.scratch.flat(weights.dtype))
+            self.ends.append(self.ends[-1])
+        self.files[-1].append(weights)
+        self.ends[-1] += weights.size
+
+    def read(self, start, stop, dtype):
+        """The weights of the rows from `start` to `stop`."""
+        weights = np.empty(stop - start, dtype)
+        for file, first, end in zip(self.files, self.ends[:-1], self.ends[1:], strict=True):
+            low, high = max(start, first), min(stop, end)
+            if low < high:
+                values = np.empty(high - low, file.dtype)
+                file.read(low - first, [values])
+                weights[low - start : high - start] = values
+        return weights
+
+    def close(self):
+        for file in self.files:
+            file.close()
+
+
 class _Build:
     """One build: what its steps share."""
 
@@ -141,15 +172,18 @@ class _Build:
         self.check_disk(scratch.folder)
         file.parse(scratch.folder, lambda text: self.tell(0, 0, 0, 1, text))
         self.check_disk(scratch.folder)
-        names, places = self.named()
+        naming = Names(labels_of(*file.ends), self.limit // 3, scratch)
+        names = self.named(naming, scratch)
+        if naming.is_encoded:
+            file.forget()
         self.check_disk(scratch.folder)
         vertices = _Vertices(names, file.ends)
         ids = source_ids(vertices, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
-        self.room = self.limit - self.vertex_bytes(names)
-        lists = self.lists(places, vertices, scratch)
-        del places
+        lists = self.lists(naming, vertices, scratch)
+        naming.close()
+        self.weights.close()
         file.forget()
         distances = search(
             lists, int(ids[0]), self.room // 4,
@@ -182,32 +216,38 @@ class _Build:
         weight_bytes = 8 if self.weighted else 0
         return rows * (1 if self.directed else 2) * (12 + 2 * weight_bytes)
 
-    def vertex_bytes(self, names):
-        """What arrays by vertex take; raises NotEnoughMemory where that is too much."""
-        needed = names.count * VERTEX_BYTES + 2 * names.text_bytes
+    def reserve(self, count, name_bytes):
+        """Set memory aside for arrays by vertex and, at the end, for the opened store.
+
+        Raises
+        ------
+        NotEnoughMemory
+            The limit is too low; says which one suffices.
+        """
+        needed = max(count * VERTEX_BYTES, count * OPENED_BYTES + 2 * name_bytes)
         if needed + LEAST_ROOM > self.limit:
             raise NotEnoughMemory(
-                f"building layers of {names.count:,} vertices", needed + LEAST_ROOM, self.limit,
+                f"building layers of {count:,} vertices", needed + LEAST_ROOM, self.limit,
                 "memory_limit",
             )  # fmt: skip
-        return needed
+        self.room = self.limit - needed
 
     def batches(self, room):
         """Batches of the file, which take less than half of `room`."""
         width = 64 * (len(self.file.ids) + self.file.weighted)
         return self.file.batches(int(np.clip(room // width // 2, 1024, BATCH)), room)
 
-    def named(self):
-        """The first pass: (names of the vertices, ids of the columns of a batch).
+    def named(self, naming, scratch):
+        """The first pass: the names of the vertices.
 
         What is wrong with a row is found here, too.
         """
-        names, done, types = Names(labels_of(*self.file.ends), self.limit // 4), 0, []
-        self.total_weight = 0
+        done, types = 0, []
+        self.total_weight, self.weights = 0, _Weights(scratch)
         batches = self.batches(self.limit // 2)
         for batch in batches:
             try:
-                names.add(batch.sources, batch.destinations)
+                naming.add(batch.sources, batch.destinations)
             except GraphError:
                 for _ in batches:  # a missing value, which would be told first, explains floats
                     pass
@@ -216,16 +256,34 @@ class _Build:
                 types = [batch.weights.dtype] if not done else [*types[-1:], batch.weights.dtype]
                 types = [np.result_type(*types)]
                 self.total_weight += total_weight(batch.weights)
+                if naming.is_encoded:
+                    self.weights.append(batch.weights)
             done += batch.rows
-            if names.nbytes > self.limit:
-                raise NotEnoughMemory(
-                    "naming the vertices", names.nbytes, self.limit, "memory_limit"
-                )
             self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
         self.file.rows, self.weight_type = done, types[0] if types else None
-        return names.named()
+        del batch, batches
+        return naming.named(self.reserve)
 
-    def lists(self, places, vertices, scratch):
+    def edges(self, naming, names):
+        """Pieces of the edges, in the order of the file: ids of sources and destinations, weights.
+
+        Weights are None where there are none.
+        """
+        if naming.is_encoded:
+            done = 0
+            for sources, destinations in naming.ids():
+                weights = None
+                if self.file.weighted:
+                    weights = self.weights.read(done, done + sources.size, self.weight_type)
+                done += sources.size
+                yield sources, destinations, weights
+            return
+        look_up = naming.look_up_in(names)
+        for batch in self.batches(self.room // 2):
+            if batch.rows:
+                yield *look_up(batch.sources, batch.destinations), batch.weights
+
+    def lists(self, naming, vertices, scratch):
         """The second pass, and a sort: adjacency lists in a file."""
         count = vertices.names.count
         each, weighted, kind = 1 if self.directed else 2, self.file.weighted, self.weight_type
@@ -237,12 +295,10 @@ class _Build:
         size = min(self.room // 4 // (8 + weight_bytes), PIECE, max(arcs, each))
         keys, weights, used = np.empty(size, np.uint64), np.empty(size if weighted else 0, kind), 0
         done, none = 0, np.empty(0, kind)
-        for batch in self.batches(self.room // 2):
-            if not batch.rows:
-                continue
-            given = batch.weights.astype(kind, copy=False) if weighted else none
-            sources, destinations = places(batch.sources, batch.destinations)
-            for start in range(0, batch.rows, size // each):
+        for sources, destinations, given in self.edges(naming, vertices.names):
+            rows = sources.size
+            given = given.astype(kind, copy=False) if weighted else none
+            for start in range(0, rows, size // each):
                 piece = slice(start, start + size // each)
                 if used + each * sources[piece].size > size:
                     spilled.add(keys[:used], weights[:used])
@@ -251,7 +307,7 @@ class _Build:
                     spill.to_keys, sources[piece], destinations[piece], given[piece], weighted,
                     not self.directed, self.drops_loops, used, keys, weights,
                 )  # fmt: skip
-            done += batch.rows
+            done += rows
             self.tell(10, 35, done, self.file.rows, f"{done:,} rows, by source")
         spilled.add(keys[:used], weights[:used])
         del keys, weights

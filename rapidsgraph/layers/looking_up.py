@@ -1,4 +1,4 @@
-"""Ids of the names in batches.
+"""Ids of integer names in batches, and text as bytes.
 
 Means: what VertexNames.ids says, with what it takes to look up made once and not for every batch.
 Requires: names that are all there, because they were all collected before.
@@ -6,19 +6,11 @@ Requires: names that are all there, because they were all collected before.
 
 import numpy as np
 
-from .. import frames
 from ..errors import GraphError
 from ..kernels import spill
 from .spilling import run
 
-
-def look_up_by(names):
-    """A function from the columns that name one end of edges to int32 ids."""
-    if len(names.parts) > 1:
-        return lambda columns: _of_several(columns, names)
-    is_text = not (names.parts[0] is None or isinstance(names.parts[0], np.ndarray))
-    one = (_TextPlaces if is_text else _IntegerPlaces)(names)
-    return lambda columns: one(*columns)
+BUCKETS = 2**16  # whose bounds are searched at once
 
 
 def check_found(sound):
@@ -27,7 +19,7 @@ def check_found(sound):
         raise GraphError("the file was changed while it was read; try again")
 
 
-class _IntegerPlaces:
+class IntegerIds:
     """Integer names to ids, by a table over the highest bits of what they are above the least."""
 
     def __init__(self, names):
@@ -39,10 +31,13 @@ class _IntegerPlaces:
             self.low = self.names[0]
             span = (int(self.names[-1]) - int(self.low)) % 2**64
             shift = max((span // max(2 * self.count, 1024)).bit_length(), 0)
-            buckets = np.arange((span >> shift) + 2, dtype=np.uint64) << np.uint64(shift)
             self.shift = np.uint64(shift)
             above = self.names - self.low
-            self.starts = np.searchsorted(above, buckets).astype(np.int32)
+            self.starts = np.empty((span >> shift) + 2, np.int32)
+            for start in range(0, self.starts.size, BUCKETS):
+                stop = min(start + BUCKETS, self.starts.size)
+                buckets = np.arange(start, stop, dtype=np.uint64) << self.shift
+                self.starts[start:stop] = np.searchsorted(above, buckets)
             self.starts[-1] = self.count  # of the last bucket, whose end may be beyond 64 bits
 
     def __call__(self, values):
@@ -59,37 +54,16 @@ class _IntegerPlaces:
         return ids
 
 
-class _TextPlaces:
-    """Text to ids: of the distinct ones of a batch, spread again."""
-
-    def __init__(self, names):
-        self.names = as_text(names.parts[0])
-
-    def __call__(self, values):
-        import pyarrow.compute as pc
-
-        coded = as_text(values).dictionary_encode()
-        ids = pc.index_in(coded.dictionary, value_set=self.names)
-        check_found(not ids.null_count)
-        return ids.to_numpy()[coded.indices.to_numpy()]
-
-
-def as_text(values):
-    """Text as an Arrow array."""
+def as_binary(values):
+    """An array of integers as an Arrow array, text as one of its UTF-8 bytes."""
     import pyarrow
 
-    values = pyarrow.array(values, from_pandas=True) if len(values) else pyarrow.array([], "string")
-    return values.cast(pyarrow.large_string())
-
-
-def _of_several(columns, names):
-    """Those of the distinct ones, spread again."""
-    import pandas
-
-    frame = pandas.DataFrame(dict(enumerate(columns)), copy=False)
-    if not len(frame):
-        return np.empty(0, np.int32)
-    codes = frame.groupby(list(frame), sort=False).ngroup().to_numpy()
-    distinct = frame.drop_duplicates(ignore_index=True)
-    distinct = [frames.column(distinct, place, "vertex") for place in distinct]
-    return names.ids(distinct, np, "edges")[codes]
+    if isinstance(values, np.ndarray):
+        return pyarrow.array(values)
+    values = pyarrow.array(values, from_pandas=True)
+    if isinstance(values, pyarrow.ChunkedArray):
+        chunks = [chunk for chunk in values.chunks if len(chunk)]
+        values = chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks)
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values.cast(pyarrow.large_string()).cast(pyarrow.large_binary())

@@ -1,15 +1,30 @@
-"""Names of vertices out of core: what is distinct, batch by batch, then ids of each batch.
+"""Names of vertices out of core: what is distinct, batch by batch, then ids of each row.
 
 Means: the VertexNames that Graph makes of the whole columns, and the same ids.
-Requires: the distinct names fit in memory.
+Requires: the names of one column of integers fit in memory once they are distinct, 8 bytes each.
+  Text, and names of several columns, stay on the disk (dictionaries.py).
 """
 
 import numpy as np
 
-from .. import device, frames
+from .. import device
 from ..errors import GraphError
-from ..names import MOST_VERTICES, VertexNames, name_vertices
-from .looking_up import as_text, look_up_by
+from ..names import VertexNames, _as_numbers, _check_there, name_vertices
+from .dictionaries import (
+    HASH_BYTES,
+    DictionaryEncoder,
+    Run,
+    StoredColumn,
+    StoredNames,
+    check_count,
+    encode_pairs,
+    merge_runs,
+)
+from .looking_up import IntegerIds, as_binary
+from .spilling import check_disk
+
+DISTINCT_BYTES = 32  # to sort and merge distinct integers, per integer
+MIN_ENCODED_ROWS = 1024
 
 
 class Names:
@@ -19,13 +34,14 @@ class Names:
     ----------
     labels : list of str
         As VertexNames.
-    room : int
-        Bytes for a table that says which integers there are.
+    memory : int
+        Bytes for distinct names; what exceeds it is written to the disk.
+    scratch : Scratch
     """
 
-    def __init__(self, labels, room):
-        self.labels, self.room = labels, room
-        self.first, self.distinct, self.dtypes = None, None, []
+    def __init__(self, labels, memory, scratch):
+        self.labels, self.memory, self.scratch = labels, memory, scratch
+        self.first, self.integers, self.encoders, self.dtypes = None, None, None, []
 
     def add(self, sources, destinations):
         """Take note of the names in some rows."""
@@ -38,11 +54,28 @@ class Names:
                 _common(a, b, label)
                 for a, b, label in zip(sources, destinations, self.labels, strict=True)
             ]
-            integers = self.dtypes[0] is not None
-            one = _Integers(self.room) if integers else _Text()
-            self.distinct = one if len(self.labels) == 1 else _Rows()
-        if len(sources[0]):
-            self.distinct.add(*self._alike(sources, destinations))
+        if not len(sources[0]):
+            return
+        ends = self._alike(sources, destinations)
+        if len(self.labels) == 1 and self.dtypes[0] is not None:
+            self.integers = self.integers or _Integers(self.memory, self.scratch, self.dtypes[0])
+            self.integers.add(*ends)
+        else:
+            self._encode(*ends)
+
+    def _encode(self, sources, destinations):
+        """Encode rows, as many at once as take an eighth of the memory."""
+        if self.encoders is None:
+            memory = self.memory // len(self.labels)
+            self.encoders = [DictionaryEncoder(self.scratch, memory) for _ in self.labels]
+        ends = [[as_binary(values) for values in columns] for columns in (sources, destinations)]
+        rows = len(ends[0][0])
+        row_bytes = 2 * sum(array.nbytes for columns in ends for array in columns) // rows
+        row_bytes += 2 * HASH_BYTES * len(self.labels)
+        size = max(self.memory // 8 // row_bytes, MIN_ENCODED_ROWS)
+        for start in range(0, rows, size):
+            for encoder, *columns in zip(self.encoders, *ends, strict=True):
+                encoder.add([array.slice(start, size) for array in columns])
 
     def _alike(self, sources, destinations):
         """Both ends, integers in the type that is to name vertices."""
@@ -54,22 +87,46 @@ class Names:
             for end in (sources, destinations)
         ]
 
-    @property
-    def nbytes(self):
-        return 0 if self.distinct is None else self.distinct.nbytes
-
-    def named(self):
-        """(VertexNames, a function from a batch's columns to two int32 arrays of ids)."""
-        if not len(self.first[0][0]):
+    def named(self, check):
+        """The VertexNames, once `check` (count, bytes of stored names) has let them pass."""
+        if self.integers is not None:
+            return self.integers.named(self.labels, check)
+        if self.encoders is None:
             names, *_ = name_vertices(*self.first, None, self.labels, np)
-        elif isinstance(self.distinct, _Integers):
-            names = self.distinct.named(self.labels, self.dtypes[0])
-        else:
-            columns = self.distinct.columns()
-            names, *_ = name_vertices(columns, [c[:0] for c in columns], None, self.labels, np)
-        self.distinct = None
-        look_up = look_up_by(names)
-        return names, lambda *ends: [look_up(columns) for columns in self._alike(*ends)]
+            check(0, 0)
+            return names
+        parts = [e.finish(label) for e, label in zip(self.encoders, self.labels, strict=True)]
+        pairs, encoded = [], self.encoders[0]
+        for encoder, part in zip(self.encoders[1:], parts[1:], strict=True):
+            merged = encode_pairs(encoded, encoder, len(part), self.scratch, self.memory)
+            pairs.append(merged.finish(", ".join(self.labels)))
+            encoded.close()
+            encoder.close()
+            encoded = merged
+        self.encoders = [encoded]
+        names = StoredNames(self.labels, parts, pairs, self.dtypes)
+        check(names.count, names.stored_bytes)
+        return names
+
+    @property
+    def is_encoded(self):
+        """Whether `ids` gives the ids of all rows, so that the names are not read again."""
+        return self.encoders is not None
+
+    def ids(self):
+        """The int32 ids of sources and of destinations, in pieces, in the order of `add`."""
+        for both in self.encoders[0].ids():
+            yield both[: both.size // 2], both[both.size // 2 :]
+
+    def close(self):
+        """Remove what `ids` reads; the names stay."""
+        for encoder in self.encoders or ():
+            encoder.close()
+
+    def look_up_in(self, names):
+        """A function from the columns of a batch to int32 ids of sources and of destinations."""
+        look_up = IntegerIds(names)
+        return lambda *ends: [look_up(values) for (values,) in self._alike(*ends)]
 
 
 def _few(values):
@@ -92,38 +149,72 @@ def _converted(values, dtype, label):
 
 
 class _Integers:
-    """Distinct integers: a table of those that there are, or a sorted array where they lie wide."""
+    """Distinct integers: a table of those that there are, or a sorted array where they lie wide.
 
-    def __init__(self, room):
-        self.room, self.low, self.present = room, 0, np.zeros(0, bool)
+    A sorted array that would exceed the memory is written as a run, and merged at the end.
+    """
+
+    def __init__(self, memory, scratch, dtype):
+        self.memory, self.scratch, self.dtype = memory, scratch, dtype
+        self.wide = np.dtype(np.int64 if dtype != np.uint64 else np.uint64)
+        self.low, self.present = 0, np.zeros(0, bool)
         self.sorted, self.pending, self.waiting = None, [], 0
-
-    @property
-    def nbytes(self):
-        if self.sorted is None:
-            return self.present.nbytes
-        return self.sorted.nbytes + self.waiting * self.sorted.itemsize
+        self.column, self.runs = None, []
 
     def add(self, sources, destinations):
         for (values,) in (sources, destinations):
             self._add(values)
 
     def _add(self, values):
-        wide = np.int64 if values.dtype != np.uint64 else np.uint64
-        values = values.astype(wide, copy=False)
+        values = values.astype(self.wide, copy=False)
         if self.sorted is None and self._reach(int(values.min()), int(values.max())):
             device.launch(
                 "build", "mark", values.size, values, self.low, self.present, size=values.size
             )
             return
         if self.sorted is None:
-            self.sorted = np.flatnonzero(self.present).astype(wide) + wide(self.low)
-            self.present = None
-        values = _distinct(values.copy())
-        self.pending.append(values)
-        self.waiting += values.size
-        if self.waiting > self.sorted.size // 2:
-            self._merge()
+            self._leave_table()
+        size = max(self.memory // 4 // DISTINCT_BYTES, MIN_ENCODED_ROWS)
+        for start in range(0, values.size, size):
+            distinct = _distinct(values[start : start + size].copy())
+            known = self.sorted.size + self.waiting
+            if known and (known + distinct.size) * DISTINCT_BYTES > self.memory:
+                self._merge()
+                if (self.sorted.size + distinct.size) * DISTINCT_BYTES > self.memory:
+                    self._flush(self.sorted)
+                    self.sorted = self.sorted[:0].copy()
+            self.pending.append(distinct)
+            self.waiting += distinct.size
+            if self.waiting > self.sorted.size // 2:
+                self._merge()
+
+    def _leave_table(self):
+        """Go on with a sorted array, where integers lie too far apart for a table."""
+        if np.count_nonzero(self.present) * DISTINCT_BYTES > self.memory // 2:
+            step = max(self.memory // 64, 1)
+            for start in range(0, self.present.size, step):
+                self._flush(self._listed(start, start + step), start > 0)
+            self.sorted = np.empty(0, self.wide)
+        else:
+            self.sorted = self._listed(0, self.present.size)
+        self.present = None
+
+    def _listed(self, start, stop):
+        """The integers that a part of the table says there are."""
+        return np.flatnonzero(self.present[start:stop]).astype(self.wide) + self.wide.type(
+            self.low + start
+        )
+
+    def _flush(self, values, extends=False):
+        """Write sorted integers as a run, or behind the last one."""
+        import pyarrow
+
+        check_disk(self.scratch.folder, 2 * values.nbytes)
+        if self.column is None:
+            self.column = StoredColumn(self.scratch, pyarrow.from_numpy_dtype(self.wide))
+        start = self.runs.pop().start if extends else len(self.column)
+        self.column.append(pyarrow.array(values))
+        self.runs.append(Run(start, len(self.column)))
 
     def _merge(self):
         self.sorted = _distinct(np.concatenate([self.sorted, *self.pending]))
@@ -140,10 +231,11 @@ class _Integers:
         if new == old and self.present.size:
             return True
         span = new[1] - new[0] + 1
-        if span > self.room:
+        most = self.memory // 2  # one table is copied into the next
+        if span > most:
             return False
         if self.present.size:  # more at once, so that it is not moved for every batch
-            spare = min(self.room - span, span // 2)
+            spare = min(most - span, span // 2)
             low_spare = spare if low < old[0] and new[0] - spare >= -(2**62) else 0
             new = new[0] - low_spare, new[1] + (spare - low_spare)
         present = np.zeros(new[1] - new[0] + 1, bool)
@@ -151,23 +243,65 @@ class _Integers:
         self.low, self.present = new[0], present
         return True
 
-    def named(self, labels, dtype):
+    def named(self, labels, check):
+        """The VertexNames, once `check` (count, bytes of stored names) has let them pass."""
         if self.sorted is None:
             count, size = int(np.count_nonzero(self.present)), self.present.size
+            check_count(count, labels[0])
             first = int(self.present.argmax()) + self.low
             last = size - 1 - int(self.present[::-1].argmax()) + self.low
-            part = None
-            if first or count != last + 1:
-                part = np.flatnonzero(self.present)
+            is_compact = not first and count == last + 1
+            check(count, 0 if is_compact else 8 * count)
+            part = None if is_compact else np.flatnonzero(self.present)
+            self.present = None
+            if part is not None:
                 part += self.low
+            return self._of(labels, part, count)
+        self._merge()
+        if self.runs:
+            self._flush(self.sorted)
+            self.sorted = None
+            stored = merge_runs(self.column, self.runs, self.scratch, self.memory, labels[0])
+            self.column.close()
+            check(len(stored), 8 * len(stored))
+            part = stored.read(0, len(stored)).to_numpy()
+            stored.close()
         else:
-            self._merge()
-            part, count = self.sorted, self.sorted.size
-            part = None if int(part[0]) == 0 and int(part[-1]) == count - 1 else part
-        if count > MOST_VERTICES:
-            raise GraphError(f"{count} vertices; {MOST_VERTICES} is the most")
-        part = part if part is None else part.astype(dtype, copy=False)
-        return VertexNames(labels, [part], count, dtype=np.dtype(dtype))
+            part = self.sorted
+        check_count(part.size, labels[0])
+        check(part.size, 8 * part.size)
+        is_compact = int(part[0]) == 0 and int(part[-1]) == part.size - 1
+        return self._of(labels, None if is_compact else part, part.size)
+
+    def _of(self, labels, part, count):
+        part = part if part is None else part.astype(self.dtype, copy=False)
+        return IntegerNames(labels, [part], count, dtype=self.dtype)
+
+
+class IntegerNames(VertexNames):
+    """VertexNames of one integer column; looks up a few names by binary search, without a hash."""
+
+    @property
+    def stored_bytes(self):
+        return 0 if self.parts[0] is None else self.parts[0].nbytes
+
+    def _look_up(self, columns, xp, what):
+        (part,) = self.parts
+        if part is None or not len(columns[0]):
+            return super()._look_up(columns, xp, what)
+        _check_there(columns[0], f"{what} has no value")
+        values = _as_numbers(columns[0], what).tolist()
+        return np.array([_place_in(part, value) for value in values], np.int64)
+
+
+def _place_in(ascending, value):
+    """The place of a Python int in an ascending array, or -1."""
+    bounds = np.iinfo(ascending.dtype)
+    if not bounds.min <= value <= bounds.max:
+        return -1
+    value = ascending.dtype.type(value)
+    place = int(np.searchsorted(ascending, value))
+    return place if place < ascending.size and ascending[place] == value else -1
 
 
 def _distinct(values):
@@ -177,64 +311,3 @@ def _distinct(values):
     kept[:1] = True
     np.not_equal(values[1:], values[:-1], out=kept[1:])
     return values[kept]
-
-
-class _Text:
-    """Distinct text."""
-
-    def __init__(self):
-        self.found, self.pending, self.waiting = as_text([]), [], 0
-
-    @property
-    def nbytes(self):
-        return sum(each.nbytes for each in (self.found, *self.pending))
-
-    def add(self, *ends):
-        for (values,) in ends:
-            self.pending.append(as_text(values).unique())
-            self.waiting += len(self.pending[-1])
-        if self.waiting > len(self.found):
-            self._merge()
-
-    def _merge(self):
-        import pyarrow
-
-        self.found = pyarrow.chunked_array([self.found, *self.pending]).unique()
-        self.pending, self.waiting = [], 0
-
-    def columns(self):
-        self._merge()
-        return [frames.column({"names": self.found.to_pandas()}, "names", "vertex")]
-
-
-class _Rows:
-    """Distinct rows of several columns."""
-
-    def __init__(self):
-        self.found, self.pending, self.waiting = None, [], 0
-
-    @property
-    def nbytes(self):
-        known = [] if self.found is None else [self.found]
-        return sum(int(f.memory_usage(deep=True).sum()) for f in [*known, *self.pending])
-
-    def add(self, *ends):
-        import pandas
-
-        for columns in ends:
-            frame = pandas.DataFrame(dict(enumerate(columns)), copy=False).drop_duplicates()
-            self.pending.append(frame)
-            self.waiting += len(frame)
-        if self.found is None or self.waiting > len(self.found):
-            self._merge()
-
-    def _merge(self):
-        import pandas
-
-        found = [] if self.found is None else [self.found]
-        self.found = pandas.concat([*found, *self.pending]).drop_duplicates(ignore_index=True)
-        self.pending, self.waiting = [], 0
-
-    def columns(self):
-        self._merge()
-        return [frames.column(self.found, place, "vertex") for place in self.found]

@@ -7,6 +7,7 @@ Requires: room on the disk of the folder; a temporary folder that vanishes, also
 Reference: external distribution sort, Knuth, The Art of Computer Programming 3, 5.4.9.
 """
 
+import mmap
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,7 @@ class Flat:
 
     def __init__(self, path, dtype):
         self.path, self.dtype, self.size = path, np.dtype(dtype), 0
+        self._map = None
         self.file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until `close`
 
     def append(self, values):
@@ -72,6 +74,26 @@ class Flat:
         while len(data):
             data = data[self.file.write(data) :]
         self.size += len(values)
+
+    def write(self, start, values):
+        """Write `values` at `start`, inside or behind what is there."""
+        data = memoryview(np.ascontiguousarray(values, self.dtype)).cast("B")
+        place = start * self.dtype.itemsize
+        while len(data):
+            written = os.pwrite(self.file.fileno(), data, place)
+            data, place = data[written:], place + written
+
+    def mapped(self):
+        """What was appended as an array over the mapped file; `release` drops its pages."""
+        if not self.size:
+            return np.empty(0, self.dtype)
+        self._map = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(self._map, self.dtype)
+
+    def release(self):
+        """Drop the pages of the mapped file from this process; they are read again if needed."""
+        if self._map is not None:
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def read(self, begin, into):
         """Fill arrays, one after the other, with what begins at `begin`."""

@@ -231,7 +231,7 @@ class Writer:
                 PARTITIONS: _table(TABLE, np.array(self.table).reshape(-1, len(TABLE)).T),
             }  # fmt: skip
             for name, table in tables.items():
-                files[name] = self._write(name, table)
+                files[name] = self._write(name, table, getattr(facts.names, "release", None))
             weight_dtype = facts.weight_dtype
             manifest = {
                 "format": FORMAT,
@@ -260,12 +260,13 @@ class Writer:
                 _flush(file)
         self.is_finished = True
 
-    def _write(self, name, table):
+    def _write(self, name, table, release=None):
+        """Write a file; `release` drops what was read of mapped columns, again and again."""
         import pyarrow
 
         table = table.replace_schema_metadata({"format": FORMAT})
         with open(self.temporary / name, "xb") as file:
-            summing = Summing(file)
+            summing = Summing(file, release)
             with pyarrow.ipc.new_file(summing, table.schema) as writer:
                 writer.write_table(table)
             _flush(file)
