@@ -1,5 +1,7 @@
 """What can go wrong, by name. Every message says what was wrong, where, and what would work."""
 
+import math
+
 LONGEST = 200  # characters of a value in a message
 
 
@@ -52,7 +54,7 @@ class NotEnoughMemory(GraphError, MemoryError):
                 f"and {format_bytes(free)} are free {where}; use a machine or device with more, "
                 "or fewer edges"
             )
-        super().__init__(f"{what} needs about {format_bytes(needed)} {reason}")
+        super().__init__(f"{what} needs about {format_bytes(needed, math.ceil)} {reason}")
 
     def __reduce__(self):
         return type(self), (self.what, self.needed, self.free, self.where)
@@ -67,13 +69,16 @@ def shown(value):
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def format_bytes(count):
-    """Return a number of bytes as text in the largest unit that fits, such as ``1.50 MB``."""
+def format_bytes(count, rounding=round):
+    """Return a number of bytes as text in the largest unit that fits, such as ``1.50 MB``.
+
+    `rounding` turns the hundredths of the unit into an integer; ``math.ceil`` keeps upper bounds.
+    """
     if count >= 10**24:
         return "more than 10^24 bytes"
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
-            return f"{count / size:.2f} {unit}"
+            return f"{rounding(100 * count / size) / 100:.2f} {unit}"
     return f"{count:,} bytes"
 
 

@@ -26,6 +26,13 @@ from rapidsgraph.layers.partitions import COLUMN, checksum, unpacked
 TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 
 
+@pytest.fixture(autouse=True)
+def no_overhead(monkeypatch):
+    """Let small limits work, so that small files take many batches, runs and buckets."""
+    monkeypatch.setattr(external, "OVERHEAD_BYTES", 0)
+    monkeypatch.setattr(external, "MIN_NAMING_BYTES", 0)
+
+
 def random_frame(seed=0, vertices=300, rows=6000):
     """With parallel edges far apart, self-loops, and vertices that nothing leads to."""
     random = np.random.default_rng(seed)
@@ -502,7 +509,7 @@ path, folder = sys.argv[1:]
 def report(done, text):
     if "packed" in text:
         os.kill(os.getpid(), signal.SIGKILL)
-build_from_file(path, 6, folder, memory_limit=400_000, report=report)
+build_from_file(path, 6, folder, memory_limit=50_000_000, report=report)
 """
 
 

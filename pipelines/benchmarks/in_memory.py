@@ -18,7 +18,7 @@ from pipelines.benchmarks.searchers import Ours, Searcher, cpu_peers
 from pipelines.benchmarks.workloads import with_weights
 from rapidsgraph import device
 from rapidsgraph.algorithms import layered as sweeps
-from rapidsgraph.layers.external import LEAST_ROOM, VERTEX_BYTES
+from rapidsgraph.layers.external import LEAST_ROOM, OVERHEAD_BYTES, VERTEX_BYTES
 
 MOST_WEIGHTED = 2**24  # rows of a file with weights that is built out of core, too
 FLAGS = 200  # times that a flag is copied to the host
@@ -183,7 +183,8 @@ def one_build(workload, root, session, effort, folder):
     options = {"directed": workload.directed, "multi_edges": workload.multi_edges}
 
     if not weighted or workload.rows <= MOST_WEIGHTED:
-        limit = LEAST_ROOM + VERTEX_BYTES * workload.vertices + path.stat().st_size // 4
+        limit = OVERHEAD_BYTES + LEAST_ROOM + VERTEX_BYTES * workload.vertices
+        limit += path.stat().st_size // 4
         external = partial(
             rg.LayeredEdgeList.build, path, root, store=folder / "external", device="cpu",
             memory_limit=limit, **columns, **options,

@@ -20,6 +20,7 @@ from ..textfiles import Matrix
 from .parsing import Parsed
 
 READ_BYTES = 2**20  # of a Parquet column at a time
+MIN_ROWS, SAMPLED_ROWS = 256, 1024  # read at once; measured for how wide text is
 
 
 class Batch(NamedTuple):
@@ -40,6 +41,8 @@ class EdgeFile:
         What the columns of sources and of destinations are called in a frame of `read_edges`.
     rows : int or None
         None while it is not known.
+    largest_batch : int
+        Bytes that the largest compressed batch of an Arrow file took so far.
     """
 
     def __init__(self, path, source, destination, weight):
@@ -54,7 +57,7 @@ class EdgeFile:
                 )
             self.ids = list(dict.fromkeys([*ends[0], *ends[1]]))
             self.groups = [list(group) for group in zip(*ends, strict=True)]
-            self.rows, self.parsed = None, None
+            self.rows, self.parsed, self.largest_batch = None, None, 0
             if isinstance(file, formats.Parquet | Matrix):
                 self.rows = file.facts(ends[0][0], ends[1][0])[0]
         several = any(isinstance(given, list | tuple) for given in (source, destination))
@@ -117,11 +120,11 @@ class EdgeFile:
         import pyarrow
 
         if self.is_text:
-            found = self.parsed.tables(size)
+            found = self.parsed.tables(rows_within(room, self.parsed.row_bytes, size))
         elif isinstance(self.file, formats.Parquet):
-            found = _parquet(self.file, columns, size)
+            found = _parquet(self.file, columns, size, room)
         else:
-            found = _arrow(self.file, columns, size, room)
+            found = _arrow(self.file, columns, size, room, self._note_batch)
         while True:
             with reading(self.path):
                 table = next(found, None)
@@ -130,6 +133,21 @@ class EdgeFile:
             if isinstance(table, pyarrow.RecordBatch):
                 table = pyarrow.Table.from_batches([table])
             yield table
+
+    def _note_batch(self, nbytes):
+        self.largest_batch = max(self.largest_batch, nbytes)
+
+    def max_rows(self):
+        """The number of rows, or 0 where only a pass over the file would tell."""
+        if self.rows is None and isinstance(self.file, formats.Arrow):
+            with reading(self.path), self.file._batches(self.ids[:1]) as batches:
+                return batches.count_rows() if hasattr(batches, "count_rows") else 0
+        return self.rows or 0
+
+
+def rows_within(room, row_bytes, size):
+    """How many rows, at most `size`, to read at once where they are converted within `room`."""
+    return int(min(size, max(room // 8 // max(row_bytes, 1), MIN_ROWS)))
 
 
 @contextlib.contextmanager
@@ -142,7 +160,7 @@ def _rows_from(first):
         raise GraphError(message) from error
 
 
-def _parquet(file, columns, size):
+def _parquet(file, columns, size, room):
     """Pages are decoded as they are needed, so that row groups may be of any size."""
     import pyarrow
     import pyarrow.parquet
@@ -153,7 +171,9 @@ def _parquet(file, columns, size):
             there = set(parquet.schema_arrow.names)
             missing = [name for name in columns if name not in there]
             kept = [name for name in columns if name in there]
-            for batch in parquet.iter_batches(size, columns=kept):
+            sample = next(parquet.iter_batches(SAMPLED_ROWS, columns=kept), ())
+            row_bytes = 2 * sample.nbytes // len(sample) if len(sample) else 0
+            for batch in parquet.iter_batches(rows_within(room, row_bytes, size), columns=kept):
                 table = pyarrow.Table.from_batches([batch])
                 for name in missing:
                     none = pyarrow.nulls(len(table), schema.field(name).type)
@@ -162,7 +182,7 @@ def _parquet(file, columns, size):
     yield schema.empty_table()
 
 
-def _arrow(file, columns, size, room):
+def _arrow(file, columns, size, room, note):
     import pyarrow
 
     with file._batches(columns) as batches:
@@ -176,6 +196,7 @@ def _arrow(file, columns, size, room):
             if batch is None:
                 break
             taken = pyarrow.total_allocated_bytes() - before
+            note(taken)
             if taken > room:
                 raise NotEnoughMemory(
                     f"{file.path}: reading a compressed batch of {len(batch):,} rows", 2 * taken,

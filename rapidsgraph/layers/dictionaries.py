@@ -17,7 +17,7 @@ import numpy as np
 from .. import frames
 from ..errors import GraphError
 from ..names import MOST_VERTICES, VertexNames, _as_numbers, _check_there
-from .spilling import check_disk
+from .spilling import check_disk, release_free_memory
 
 HASH_BYTES = 176  # of a hash table, per distinct value, while it grows; measured with pyarrow
 WRITE_ROWS = 2**16  # rows gathered at once where a column is written in sorted order
@@ -224,11 +224,10 @@ class DictionaryEncoder:
         del encoded, chunks, arrays
         if known:
             del first
-        pyarrow.default_memory_pool().release_unused()
+        release_free_memory()
 
     def _flush(self):
         """Write the dictionary as a sorted run and start an empty one."""
-        import pyarrow
         import pyarrow.compute as pc
 
         self._merge_pending()
@@ -243,7 +242,7 @@ class DictionaryEncoder:
         self.runs.append(Run(start, start + count))
         self.dictionary = self.dictionary[:0]
         del order, ranks
-        pyarrow.default_memory_pool().release_unused()
+        release_free_memory()
 
     def finish(self, label):
         """The StoredColumn of the distinct values, sorted.

@@ -34,12 +34,23 @@ from .looking_up import check_found
 from .naming import Names
 from .packing import pack_places
 from .partitions import PARTITION_BYTES
-from .spilling import BUCKETS, PIECE, Scratch, Spill, check_disk, run
+from .spilling import (
+    BUCKETS,
+    PIECE,
+    Scratch,
+    Spill,
+    check_disk,
+    release_free_memory,
+    run,
+    system_memory,
+)
 from .store import writing
 
 VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
 OPENED_BYTES = 12  # of a vertex in an opened store, beside its name, mapped and copied
 LEAST_ROOM = 2**18  # bytes beside these
+OVERHEAD_BYTES = 40_000_000  # of a limit, for decoders and for what allocators keep; measured
+MIN_NAMING_BYTES = 2**22  # naming takes as much even under a lower limit, to say which suffices
 STEPS = 100  # that a progress report counts to
 BATCH = 2**20  # rows of the file at once
 
@@ -75,7 +86,10 @@ def build_from_file(
     minimum_edges : int, optional
         As `LayeredEdgeList.build`.
     memory_limit : int, optional
-        Bytes for arrays; by default half of what is free. Code and libraries take more.
+        Bytes that the process may grow by; by default half of what is free. `OVERHEAD_BYTES` of
+        them are for libraries. Arrays by vertex take `VERTEX_BYTES` a vertex, and names in the
+        opened store twice their size where that is more; all else goes to the disk where it does
+        not fit. What is imported, and compiled in the first run of a process, is not counted.
     partition_bytes : int
         About, of a partition before it is packed.
     report : callable, optional
@@ -88,7 +102,7 @@ def build_from_file(
     GraphError
         As `read_edges` and `Graph`; a root that is not in the graph; a disk that is full.
     NotEnoughMemory
-        Arrays by vertex take more than `memory_limit`; says how much.
+        Arrays by vertex take more than `memory_limit`; `needed` is a limit that suffices.
     """
     check_policies(directed, multi_edges, self_loops)
     if memory_limit is None:
@@ -98,7 +112,11 @@ def build_from_file(
     folder = checked_path(folder)
     file = EdgeFile(path, source, destination, weight)
     build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
-    with writing(folder, build.disk_bytes) as writer, _disk_errors(folder, build, writer):
+    with (
+        system_memory(),
+        writing(folder, build.disk_bytes) as writer,
+        _disk_errors(folder, build, writer),
+    ):
         final = resolve_destination(folder)
         with temporary_folder(final) as temporary, Scratch(temporary) as scratch:
             build.run(root, scratch, writer, partition_bytes, minimum_edges, made_from)
@@ -159,7 +177,8 @@ class _Build:
 
     def __init__(self, file, directed, multi_edges, drops_loops, limit, report):
         self.file, self.directed, self.drops_loops = file, directed, drops_loops
-        self.multi_edges, self.limit, self.report = multi_edges, limit, report
+        self.multi_edges, self.memory_limit, self.report = multi_edges, limit, report
+        self.limit = max(limit - OVERHEAD_BYTES, 0)
         self.weighted = file.weighted or multi_edges == "sum"
 
     def tell(self, begin, end, done, total, text):
@@ -172,7 +191,7 @@ class _Build:
         self.check_disk(scratch.folder)
         file.parse(scratch.folder, lambda text: self.tell(0, 0, 0, 1, text))
         self.check_disk(scratch.folder)
-        naming = Names(labels_of(*file.ends), self.limit // 3, scratch)
+        naming = Names(labels_of(*file.ends), max(self.limit, MIN_NAMING_BYTES) // 3, scratch)
         names = self.named(naming, scratch)
         if naming.is_encoded:
             file.forget()
@@ -185,6 +204,7 @@ class _Build:
         naming.close()
         self.weights.close()
         file.forget()
+        release_free_memory()
         distances = search(
             lists, int(ids[0]), self.room // 4,
             lambda level, done: self.tell(60, 70, done, names.count, f"{level:,} levels"),
@@ -192,18 +212,21 @@ class _Build:
         layers = building.layers_of(distances)
         del distances
         layers.depths = None  # places say it all from here
+        release_free_memory()
         facts = SimpleNamespace(
             **{name: getattr(vertices, name) for name in NamedVertices._attributes},
             root_id=int(ids[0]), directed=self.directed, weighted=self.weighted,
             weight_dtype=lists.weight_dtype, num_edges=lists.size, minimum_edges=minimum_edges,
-            order=layers.order, out_weights=lists.out_weights()[layers.order],
-            layer_starts=layers.starts, made_from=made_from,
+            order=layers.order, layer_starts=layers.starts, made_from=made_from,
         )  # fmt: skip
-        lists.sums = None
         facts.layer_edges = pack_places(
             lists, layers, writer, scratch, self.room, partition_bytes,
             lambda done, text: self.tell(70, 100, done, 2 * lists.size, text),
         )  # fmt: skip
+        del layers
+        facts.out_weights = lists.out_weights()[facts.order]
+        lists.offsets = lists.sums = None
+        release_free_memory()
         writer.finish(facts)
 
     def check_disk(self, temporary):
@@ -225,17 +248,27 @@ class _Build:
             The limit is too low; says which one suffices.
         """
         needed = max(count * VERTEX_BYTES, count * OPENED_BYTES + 2 * name_bytes)
-        if needed + LEAST_ROOM > self.limit:
-            raise NotEnoughMemory(
-                f"building layers of {count:,} vertices", needed + LEAST_ROOM, self.limit,
-                "memory_limit",
-            )  # fmt: skip
+        self._check_limit(
+            f"building layers of {count:,} vertices",
+            needed + max(LEAST_ROOM, 2 * self.file.largest_batch + 2),
+        )
         self.room = self.limit - needed
+
+    def _check_limit(self, what, needed):
+        """Raise NotEnoughMemory where the limit is below `needed` beside the overhead."""
+        if needed > self.limit:
+            raise NotEnoughMemory(what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit")
 
     def batches(self, room):
         """Batches of the file, which take less than half of `room`."""
         width = 64 * (len(self.file.ids) + self.file.weighted)
-        return self.file.batches(int(np.clip(room // width // 2, 1024, BATCH)), room)
+        try:
+            yield from self.file.batches(int(np.clip(room // width // 2, 1024, BATCH)), room)
+        except NotEnoughMemory as error:  # of a batch; vertices are not known, but there are rows
+            needed = error.needed + 2 * VERTEX_BYTES * self.file.max_rows() + LEAST_ROOM
+            raise NotEnoughMemory(
+                error.what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit"
+            ) from error
 
     def named(self, naming, scratch):
         """The first pass: the names of the vertices.
@@ -244,7 +277,7 @@ class _Build:
         """
         done, types = 0, []
         self.total_weight, self.weights = 0, _Weights(scratch)
-        batches = self.batches(self.limit // 2)
+        batches = self.batches(max(self.limit, MIN_NAMING_BYTES) // 2)
         for batch in batches:
             try:
                 naming.add(batch.sources, batch.destinations)
@@ -262,6 +295,7 @@ class _Build:
             self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
         self.file.rows, self.weight_type = done, types[0] if types else None
         del batch, batches
+        release_free_memory()
         return naming.named(self.reserve)
 
     def edges(self, naming, names):
@@ -312,6 +346,7 @@ class _Build:
         spilled.add(keys[:used], weights[:used])
         del keys, weights
         check_found(done == self.file.rows)
+        release_free_memory()
         total = self.total_weight if weighted and kind.kind == "i" else math.inf
         lists = Lists(scratch, count, self.multi_edges, kind, sum_type(total))
         done = 0

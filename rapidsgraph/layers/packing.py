@@ -13,6 +13,7 @@ from .partitions import cut, pack_partition
 from .spilling import run
 
 ROW = 64
+CUT_ROWS = 2**16  # whose degrees are gathered at once
 
 
 def pack_places(lists, layers, writer, scratch, room, partition_bytes, report):
@@ -86,7 +87,10 @@ class _Packing:
         """First places of the buckets, and where their arcs end."""
         vertices = self.layers.order.size
         offsets = np.zeros(vertices + 1, np.int64)
-        np.cumsum(np.diff(self.offsets)[self.layers.order], out=offsets[1:])
+        for start in range(0, vertices, CUT_ROWS):
+            rows = self.layers.order[start : start + CUT_ROWS]
+            offsets[start + 1 : start + 1 + rows.size] = self.offsets[rows + 1] - self.offsets[rows]
+        np.cumsum(offsets, out=offsets)
         firsts = [0]
         while firsts[-1] < vertices:
             first = firsts[-1]

@@ -54,7 +54,7 @@ class Parsed:
             [(name, id_type) for name in self.ids]
             + [(name, getattr(pa, self.file.number_type)()) for name in self.numbers]
         )
-        rows, self.mirrored = 0, 0
+        rows, nbytes, self.mirrored = 0, 0, 0
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.OSFile(str(self.path), "wb") as out, pa.ipc.new_file(
             out, schema, options=options
@@ -66,8 +66,9 @@ class Parsed:
                     batch = self._from_zero(batch)
                 self.integers = [g for g in self.integers if _are_integers(batch, g)]
                 writer.write_batch(batch)
-                rows += len(batch)
+                rows, nbytes = rows + len(batch), nbytes + batch.nbytes
                 report(f"{rows:,} rows read")
+        self.row_bytes = 2 * nbytes // max(rows, 1)
         return rows
 
     def _parsed_batches(self, schema):

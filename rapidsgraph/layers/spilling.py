@@ -7,6 +7,8 @@ Requires: room on the disk of the folder; a temporary folder that vanishes, also
 Reference: external distribution sort, Knuth, The Art of Computer Programming 3, 5.4.9.
 """
 
+import contextlib
+import ctypes
 import mmap
 import os
 import shutil
@@ -30,6 +32,29 @@ def run(entry, *arguments):
     device.check_forked()
     with device.one_parallel_kernel, device._threads_for(size):
         return entry(*arguments)
+
+
+@contextlib.contextmanager
+def system_memory():
+    """Have Arrow allocate by malloc, so that freed memory goes back to the system.
+
+    Its own allocators keep tens of megabytes for each of its threads.
+    """
+    import pyarrow
+
+    before = pyarrow.default_memory_pool()
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    try:
+        yield
+    finally:
+        pyarrow.set_memory_pool(before)
+
+
+def release_free_memory():
+    """Return memory that malloc keeps for reuse to the system, where it can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:  # of glibc
+        trim(0)
 
 
 def check_disk(folder, needed):
