@@ -670,7 +670,7 @@ def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     path = tmp_path / "e.parquet"
     write_frame(rg.generate.rmat(16, 16, seed=1, device="cpu"), path)
     program = "import rapidsgraph; from rapidsgraph.cli import main; main()"
-    arguments = ["layer", path, "--from", 0, "--memory-limit", "30MB"]
+    arguments = ["layer", path, "--from", 0, "--memory-limit", "60MB"]
     process = start(*arguments, program=program)
     while not any(list(each.iterdir()) for each in tmp_path.glob(".e.parquet.layers.*.tmp")):
         assert process.poll() is None

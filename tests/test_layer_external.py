@@ -19,7 +19,8 @@ from pyarrow import feather, parquet
 import rapidsgraph as rg
 from rapidsgraph.errors import GraphError, NotEnoughMemory
 from rapidsgraph.files import write_frame
-from rapidsgraph.layers import LayeredEdgeList, external, spilling, store
+from rapidsgraph.inputs import checked_bytes
+from rapidsgraph.layers import LayeredEdgeList, dictionaries, external, naming, spilling, store
 from rapidsgraph.layers.external import build_from_file
 from rapidsgraph.layers.partitions import COLUMN, checksum, unpacked
 
@@ -30,7 +31,7 @@ TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 def no_overhead(monkeypatch):
     """Let small limits work, so that small files take many batches, runs and buckets."""
     monkeypatch.setattr(external, "OVERHEAD_BYTES", 0)
-    monkeypatch.setattr(external, "MIN_NAMING_BYTES", 0)
+    monkeypatch.setattr(external, "MIN_NAMING_BYTES", 2**18)
 
 
 def random_frame(seed=0, vertices=300, rows=6000):
@@ -267,6 +268,139 @@ def test_text_of_names(tmp_path, names):
     for name in ("edges.csv", "edges.txt"):
         write_frame(frame, tmp_path / name)
         check(tmp_path / name, root, tmp_path / "layers", limit=2**20)
+
+
+@pytest.fixture
+def merges(monkeypatch):
+    """The number of runs of each merge of distinct names that were written to the disk."""
+    seen = []
+    for module in (dictionaries, naming):
+        original = module.merge_runs
+
+        def merge_runs(column, runs, *arguments, original=original):
+            seen.append(len(runs))
+            return original(column, runs, *arguments)
+
+        monkeypatch.setattr(module, "merge_runs", merge_runs)
+    return seen
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt"])
+def test_text_in_several_chunks(tmp_path, ending):
+    frame = named(random_frame(vertices=2000, rows=40_000), lambda ids: [f"name-{i}" for i in ids])
+    path = tmp_path / f"edges.{ending}"
+    write_frame(frame, path)
+    assert path.stat().st_size > 1.1e6  # more than one block of the reader
+    check(path, frame["source"][0], tmp_path / "layers", limit=None)
+
+
+TEXTS = {
+    "long prefixes": lambda i: "https://example.org/" + "a" * (i % 50) + str(i),
+    "trailing NUL": lambda i: "name" + "\0" * (i % 9) + str(i // 9) * (i % 2),
+    "unicode": lambda i: chr(0x20 + 37 * i % 0xD000) + ("\U0001f600" if i % 3 else "\uffff"),
+    "empty": lambda i: str(i) if i else "",
+}
+
+
+@pytest.mark.parametrize("limit", [600_000, 10**8])
+@pytest.mark.parametrize("names", TEXTS)
+def test_order_of_text(tmp_path, names, limit, merges):
+    frame = named(random_frame(11, 2500, 9000), lambda ids: [TEXTS[names](int(i)) for i in ids])
+    frame.to_parquet(tmp_path / "edges.parquet")
+    check(tmp_path / "edges.parquet", frame["source"][0], tmp_path / "layers", limit=limit)
+    assert bool(merges) == (limit == 600_000)
+
+
+@pytest.mark.parametrize("limit", [350_000, 10**8])
+def test_order_of_several_columns(tmp_path, limit, merges):
+    frame, table = random_frame(12, 1500, 6000), {}
+    for end in ("source", "destination"):
+        ids = frame[end]
+        table[f"{end}_city"] = [f"city {i % 40}" for i in ids]
+        table[f"{end}_code"] = (ids.to_numpy() // 40).astype(np.uint64) * 2**58
+        table[f"{end}_zone"] = -ids.to_numpy() % 3 - 2
+    table = pandas.DataFrame(table).assign(weight=frame["weight"])
+    table.to_parquet(tmp_path / "edges.parquet")
+    parts = ("city", "code", "zone")
+    columns = {end: [f"{end}_{part}" for part in parts] for end in ("source", "destination")}
+    root = tuple(table[column][0] for column in columns["source"])
+    check(
+        tmp_path / "edges.parquet", (root[0], int(root[1]), int(root[2])), tmp_path / "layers",
+        limit=limit, columns={**columns, "weight": "weight"}, directed=False,
+    )  # fmt: skip
+    assert bool(merges) == (limit == 350_000)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda ids: ids * 2**40 - 2**62,
+        lambda ids: ids.astype(np.uint64) * np.uint64(2**50) + np.uint64(2**63),
+        lambda ids: np.where(ids < 2000, ids * 3, ids * 2**30),  # first a table, then an array
+    ],
+    ids=["negative", "beyond 2^63", "few far"],
+)
+def test_integers_out_of_core(tmp_path, values, merges):
+    frame = random_frame(13, 6000, 30_000).sort_values("source", ignore_index=True)
+    for end in ("source", "destination"):
+        frame[end] = values(frame[end].to_numpy())
+    frame.to_parquet(tmp_path / "edges.parquet")
+    root = int(frame["source"][7])
+    check(tmp_path / "edges.parquet", root, tmp_path / "layers", limit=600_000)
+    with pytest.raises(GraphError, match="root: vertex 1 is not in the graph"):
+        build_from_file(tmp_path / "edges.parquet", 1, tmp_path / "other", memory_limit=600_000)
+    assert merges
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_dictionary_columns(tmp_path, ending, merges):
+    frame = named(random_frame(14, 2500, 9000), lambda ids: [f"{i}" for i in ids])
+    table = pyarrow.Table.from_pandas(frame)
+    for place, end in enumerate(("source", "destination")):
+        table = table.set_column(place, end, table[end].dictionary_encode())
+    path = tmp_path / f"edges.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path, row_group_size=2000)
+    else:
+        feather.write_feather(table, path, compression="uncompressed", chunksize=9000)
+    for limit in (500_000, 10**8):
+        check(path, frame["source"][0], tmp_path / "layers", limit=limit)
+    assert merges
+
+
+ADVISED = {
+    "integers": ({}, {}),
+    "weighted": ({"weight": "weight"}, {"directed": False, "multi_edges": "sum"}),
+    "text": ({}, {}),
+    "several columns": ({"source": ["source", "s"], "destination": ["destination", "d"]}, {}),
+    "compressed": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("case", ADVISED)
+@pytest.mark.parametrize("limit", [1, 300_000])
+def test_the_advised_limit_suffices(tmp_path, case, limit, monkeypatch):
+    monkeypatch.setattr(external, "OVERHEAD_BYTES", 100_000)
+    (columns, options), frame, path = ADVISED[case], random_frame(16, 5000, 20_000), "edges.parquet"
+    root = int(frame["source"][0])
+    if case == "text":
+        frame, root = named(frame, lambda ids: [f"{i:060}" for i in ids]), f"{root:060}"
+    if case == "several columns":
+        frame, root = frame.assign(s=frame["source"] % 3, d=frame["destination"] % 3), (root, 0)
+        root = (root[0], root[0] % 3)
+    if case == "compressed":
+        path = "edges.feather"
+        feather.write_feather(frame, tmp_path / path, chunksize=20_000)
+    else:
+        frame.to_parquet(tmp_path / path)
+    with pytest.raises(NotEnoughMemory) as caught:
+        build_from_file(
+            tmp_path / path, root, tmp_path / "layers", memory_limit=limit, **columns, **options
+        )
+    advice = re.search(r"needs about ([\d.]+ [kM]?B) and memory_limit is", str(caught.value))[1]
+    limit = checked_bytes(advice, "memory_limit")
+    assert limit >= caught.value.needed
+    check(tmp_path / path, root, tmp_path / "layers", limit=limit, columns=columns, **options)
 
 
 def test_columns_of_other_names(tmp_path):

@@ -21,7 +21,7 @@ from .spilling import check_disk, release_free_memory
 
 HASH_BYTES = 176  # of a hash table, per distinct value, while it grows; measured with pyarrow
 WRITE_ROWS = 2**16  # rows gathered at once where a column is written in sorted order
-MIN_MERGE_ROWS = 16  # of each run in memory at once
+MIN_SAMPLED_STEP = 16  # rows of a run between two samples, by which runs are cut into ranges
 
 
 class StoredColumn:
@@ -79,11 +79,8 @@ class StoredColumn:
             self.values.append(data[offsets[0] : offsets[-1]])
         self.ends.append(offsets[1:] - offsets[0] + before)
 
-    def read(self, start, stop, max_bytes=None):
-        """The rows from `start` to `stop` as an Arrow array; fewer where they exceed `max_bytes`.
-
-        The first row is read, whatever its size.
-        """
+    def read(self, start, stop):
+        """The rows from `start` to `stop` as an Arrow array."""
         import pyarrow
 
         if self.ends is None:
@@ -92,9 +89,6 @@ class StoredColumn:
             return pyarrow.array(values)
         offsets = np.empty(stop - start + 1, np.int64)
         self.ends.read(start, [offsets])
-        if max_bytes is not None and offsets[-1] - offsets[0] > max_bytes:
-            count = int(np.searchsorted(offsets, offsets[0] + max_bytes, side="right")) - 1
-            offsets = offsets[: max(count, 1) + 1].copy()
         data = np.empty(int(offsets[-1] - offsets[0]), np.uint8)
         self.values.read(int(offsets[0]), [data])
         offsets -= offsets[0]
@@ -103,8 +97,8 @@ class StoredColumn:
 
     def position(self, value):
         """The row of `value` in a column that is sorted, or -1."""
-        row = bisect.bisect_left(range(len(self)), value, key=self._item)
-        return row if row < len(self) and self._item(row) == value else -1
+        row = bisect.bisect_left(range(len(self)), value, key=self.item)
+        return row if row < len(self) and self.item(row) == value else -1
 
     def release(self):
         """Drop the pages that `to_arrow` has mapped and that were read since."""
@@ -112,12 +106,13 @@ class StoredColumn:
             if file is not None:
                 file.release()
 
-    def _item(self, row):
+    def item(self, row):
+        """The value of a row: an int, or bytes of text."""
         return self.read(row, row + 1)[0].as_py()
 
     def take(self, rows):
         """A NumPy array of integers, or a list of str."""
-        items = [self._item(int(row)) for row in rows]
+        items = [self.item(int(row)) for row in rows]
         if self.ends is None:
             return np.array(items, self.values.dtype)
         return [item.decode() for item in items]
@@ -182,8 +177,10 @@ class DictionaryEncoder:
             self.column = StoredColumn(self.scratch, arrays[0].type)
         chunks = [chunk for chunk in encoded.chunks if len(chunk)]
         distinct = chunks[0].dictionary if chunks else self.dictionary[:0]
-        if self._hash_bytes(distinct) > self.memory and (len(self.dictionary) or self.pending):
-            self._flush()
+        if self._hash_bytes(distinct) > self.memory:
+            self._merge_pending()  # values that repeat no longer count
+            if len(self.dictionary) and self._hash_bytes(distinct) > self.memory:
+                self._flush()
         start = self.codes.size
         for chunk in chunks:
             self.codes.append(chunk.indices.to_numpy())
@@ -228,6 +225,7 @@ class DictionaryEncoder:
 
     def _flush(self):
         """Write the dictionary as a sorted run and start an empty one."""
+        import pyarrow
         import pyarrow.compute as pc
 
         self._merge_pending()
@@ -240,7 +238,7 @@ class DictionaryEncoder:
         ranks[order.to_numpy()] = np.arange(count, dtype=np.int32)
         self.ranks.append(ranks)
         self.runs.append(Run(start, start + count))
-        self.dictionary = self.dictionary[:0]
+        self.dictionary = pyarrow.array([], self.column.type)
         del order, ranks
         release_free_memory()
 
@@ -306,7 +304,7 @@ def merge_runs(column, runs, scratch, memory, label, ranks=None):
     runs : list of Run
     scratch : Scratch
     memory : int
-        Bytes for what is merged at a time. A few rows of each run may take more.
+        Bytes for what is merged at a time: ranges of all runs between the same two values.
     label : str
         Of the column, for messages.
     ranks : Flat of int32, optional
@@ -319,67 +317,43 @@ def merge_runs(column, runs, scratch, memory, label, ranks=None):
     check_disk(scratch.folder, column.nbytes + 4 * len(column))
     merged = StoredColumn(scratch, column.type)
     value_bytes = column.nbytes // len(column) + 1
-    rows = memory // len(runs) // (HASH_BYTES + 4 * value_bytes)
-    rows = max(rows, MIN_MERGE_ROWS)
     runs = [run for run in runs if run.start < run.stop]
-    heads = [_Head(column, run, rows, rows * 2 * value_bytes) for run in runs]
-    while heads:
-        bounds = [head.last for head in heads if not head.is_whole]
-        _merge_heads(heads, min(bounds) if bounds else None, merged, ranks)
+    step = memory // (4 * len(runs) * (HASH_BYTES + 4 * value_bytes))
+    step = max(step, MIN_SAMPLED_STEP)
+    rows = itertools.chain.from_iterable(range(r.start + step - 1, r.stop, step) for r in runs)
+    samples = sorted(map(column.item, rows))
+    bounds = dict.fromkeys(samples[2 * len(runs) - 1 :: 2 * len(runs)])
+    starts = [run.start for run in runs]
+    for bound in [*bounds, None]:
+        stops = [run.stop for run in runs]
+        if bound is not None:
+            stops = [
+                bisect.bisect_right(range(stop), bound, start, key=column.item)
+                for start, stop in zip(starts, stops, strict=True)
+            ]
+        ranges = [each for each in zip(starts, stops, strict=True) if each[0] < each[1]]
+        if ranges:
+            _merge_ranges(column, ranges, merged, ranks)
         check_count(len(merged), label)
-        for head in heads:
-            head.fill()
-        heads = [head for head in heads if len(head.buffer)]
+        starts = stops
     return merged
 
 
-def _merge_heads(heads, bound, merged, ranks):
-    """Merge what the heads of the runs have up to `bound`; without one, all of it."""
+def _merge_ranges(column, ranges, merged, ranks):
+    """Append the distinct values of row ranges, one of each run, to `merged`."""
     import pyarrow
     import pyarrow.compute as pc
 
-    taken = [(head.row, head.take(bound)) for head in heads]
-    taken = [(row, values) for row, values in taken if len(values)]
-    encoded = pyarrow.chunked_array([values for _, values in taken]).dictionary_encode()
+    values = [column.read(start, stop) for start, stop in ranges]
+    encoded = pyarrow.chunked_array(values).dictionary_encode()
     distinct, base = encoded.chunk(0).dictionary, len(merged)
     order = pc.array_sort_indices(distinct)
     merged.append(distinct.take(order))
     if ranks is not None:
         of_distinct = np.empty(len(distinct), np.int32)
         of_distinct[order.to_numpy()] = np.arange(base, base + len(distinct)).astype(np.int32)
-        for (row, _), chunk in zip(taken, encoded.chunks, strict=True):
-            ranks.write(row, of_distinct[chunk.indices.to_numpy()])
-
-
-class _Head:
-    """The rows of a run that are in memory while runs are merged."""
-
-    def __init__(self, column, run, rows, max_bytes):
-        self.column, self.row, self.stop = column, run.start, run.stop
-        self.rows, self.max_bytes = rows, max_bytes
-        self.buffer = column.read(run.start, run.start)
-        self.fill()
-
-    @property
-    def is_whole(self):
-        """Whether nothing of the run is left in the file."""
-        return self.row + len(self.buffer) == self.stop
-
-    def fill(self):
-        if not len(self.buffer) and self.row < self.stop:
-            stop = min(self.row + self.rows, self.stop)
-            self.buffer = self.column.read(self.row, stop, self.max_bytes)
-            self.last = self.buffer[-1].as_py()
-
-    def take(self, bound):
-        """Remove and return the values up to `bound`."""
-        count = len(self.buffer)
-        if bound is not None and self.last > bound:
-            rows = range(len(self.buffer))
-            count = bisect.bisect_right(rows, bound, key=lambda row: self.buffer[row].as_py())
-        taken, self.buffer = self.buffer[:count], self.buffer[count:]
-        self.row += count
-        return taken
+        for (start, _), chunk in zip(ranges, encoded.chunks, strict=True):
+            ranks.write(start, of_distinct[chunk.indices.to_numpy()])
 
 
 def encode_pairs(first, second, count, scratch, memory):

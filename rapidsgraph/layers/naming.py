@@ -41,15 +41,17 @@ class Names:
 
     def __init__(self, labels, memory, scratch):
         self.labels, self.memory, self.scratch = labels, memory, scratch
-        self.first, self.integers, self.encoders, self.dtypes = None, None, None, []
+        self.empty, self.has_rows = None, False
+        self.integers, self.encoders, self.dtypes = None, None, []
 
     def add(self, sources, destinations):
         """Take note of the names in some rows."""
-        if self.first is None or not len(self.first[0][0]):
+        if not self.has_rows:
             # Types are the same in all batches, so what does not fit is told by the first.
             few = [[_few(values) for values in end] for end in (sources, destinations)]
             name_vertices(*few, None, self.labels, np)
-            self.first = few
+            self.has_rows = bool(len(sources[0]))
+            self.empty = None if self.has_rows else few
             self.dtypes = [
                 _common(a, b, label)
                 for a, b, label in zip(sources, destinations, self.labels, strict=True)
@@ -92,7 +94,7 @@ class Names:
         if self.integers is not None:
             return self.integers.named(self.labels, check)
         if self.encoders is None:
-            names, *_ = name_vertices(*self.first, None, self.labels, np)
+            names, *_ = name_vertices(*self.empty, None, self.labels, np)
             check(0, 0)
             return names
         parts = [e.finish(label) for e, label in zip(self.encoders, self.labels, strict=True)]
