@@ -375,6 +375,7 @@ def end(*arguments):
     os._exit(1)
 
 
+@pytest.mark.long
 def test_failed_tasks_of_a_frame_are_tried_again(two, edges, tmp_path, monkeypatch):
     """A graph of a persisted frame shares the tasks of the frame, which failed before."""
     monkeypatch.setattr(two.cluster.scheduler, "allowed_failures", 0)
@@ -417,6 +418,7 @@ def add_slowly(number):
     return number + 1
 
 
+@pytest.mark.long
 def test_all_workers_of_a_layered_list_die(two, edges, tmp_path):
     """Their nannies start new ones, and the call goes on with those."""
     frame = edges.assign(weight=np.arange(len(edges)) % 7 + 1.0)
