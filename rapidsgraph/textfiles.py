@@ -15,8 +15,14 @@ import re
 from .errors import GraphError
 
 DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
-INTEGER = re.compile(r"\s*-?\d+\s*")
+INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLOCK_BYTES = 2**20  # that Arrow parses at once
+MAX_RECORD = BLOCK_BYTES  # bytes of a line, or of a record with quoted line breaks
+
+
+class LineBreakInQuotes(Exception):
+    """A quoted field spans lines: the file has to be read again, in blocks cut outside quotes."""
 
 
 class Text:
@@ -29,6 +35,7 @@ class Text:
     """
 
     number_type = "float64"
+    has_quoted_line_breaks = False  # is set when the first one is met
 
     def __init__(self, path, kind, positional):
         self.path, self.kind = path, kind
@@ -54,23 +61,97 @@ class Text:
         """The words of the last comment line before the first row."""
         last = b""
         with self._bytes() as file:
-            for line in map(_stripped, file):
+            for line in map(_stripped, self._lines(file)):
                 if line and line[:1] not in b"#%":
                     break
                 last = line or last
         return last.decode(errors="replace").lstrip("#% ").split()
 
+    @property
+    def has_quotes(self):
+        """Whether fields may be in quotes."""
+        return self.kind in ("csv", "tsv")
+
+    def _lines(self, file):
+        """Lines of an open file; a line is refused before more than `MAX_RECORD` bytes are read."""
+        for number in itertools.count(1):
+            line = file.readline(MAX_RECORD + 1)
+            if not line:
+                return
+            if len(line) > MAX_RECORD:
+                raise GraphError(
+                    f"{self.path}, line {number}: it is longer than {MAX_RECORD:,} bytes, the most "
+                    "for an edge; put each edge on a line of its own"
+                )
+            yield line
+
     def rows(self):
         """(line number, fields) of each line that has any; slow, for headers and for errors."""
         with self._bytes() as file:
-            if self.kind in ("csv", "tsv"):
-                text = (line.removeprefix(BYTE_ORDER_MARK).decode() for line in file)
-                reader = csv.reader(text, delimiter=DELIMITERS[self.kind])
-                yield from ((reader.line_num, fields) for fields in reader if fields)
+            if self.has_quotes:
+                lines = (line.removeprefix(BYTE_ORDER_MARK).decode() for line in self._lines(file))
+                yield from self._quoted_rows(lines)
                 return
-            for number, line in enumerate(map(_stripped, file), 1):
+            for number, line in enumerate(map(_stripped, self._lines(file)), 1):
                 if line and line[:1] not in b"#%":
                     yield number, [field.decode() for field in line.split()]
+
+    def _quoted_rows(self, lines):
+        reader, is_checked = csv.reader(lines, delimiter=DELIMITERS[self.kind]), False
+        while True:
+            try:
+                fields = next(reader, None)
+            except csv.Error:  # the most characters of a field
+                self.check_quotes()
+                raise
+            if fields is None:
+                return
+            if not is_checked and any("\n" in field or "\r" in field for field in fields):
+                self.check_quotes()
+                is_checked = True
+            if fields:
+                yield reader.line_num, fields
+
+    def check_quotes(self):
+        """Follow the quotes of the whole file.
+
+        Raises
+        ------
+        GraphError
+            A quote that is never closed, text behind the closing quote of a field that spans
+            lines, or such a field longer than `MAX_RECORD`; names the line.
+        """
+        from .kernels import quotes
+
+        with self._bytes() as file:
+            tracker = _QuoteTracker(self, stops_at_line_break=False)
+            for block in iter(lambda: file.read(BLOCK_BYTES), b""):
+                tracker(block)
+            tracker(b"")
+        state = tracker.state
+        if state[quotes.LENGTH] > MAX_RECORD:
+            raise GraphError(
+                f"{self.path}, line {self._line_at(state[quotes.LONGEST])}: the quoted field that "
+                f"begins here has {state[quotes.LENGTH]:,} bytes, and {MAX_RECORD:,} is the most "
+                "for an edge; its closing quote may be missing"
+            )
+        self.has_quoted_line_breaks = bool(state[quotes.ANY_SPANS])
+
+    def raise_unclosed(self, offset, problem):
+        """Raise GraphError for the quoted field that begins `offset` bytes into the text."""
+        raise GraphError(
+            f"{self.path}, line {self._line_at(offset)}: the quoted field that begins here "
+            f"{problem}; remove the stray quote, or double it and put the whole field in quotes"
+        )
+
+    def _line_at(self, offset):
+        """The number of the line that has the byte at `offset`."""
+        line, left = 1, int(offset)
+        with self._bytes() as file:
+            while left and (block := file.read(min(left, BLOCK_BYTES))):
+                line += block.count(b"\n")
+                left -= len(block)
+        return line
 
     def facts(self, source, destination):
         """(rows, kind of id, None); rows by counting lines, so comments are counted too."""
@@ -109,28 +190,59 @@ class Text:
         types = dict.fromkeys(ids, id_type) | dict.fromkeys(numbers, self.number_type)
         if not self.has_rows:
             return pa.schema(types.items()).empty_table()
-        quote = '"' if self.kind in ("csv", "tsv") else False
-        with self._bytes() as file:
-            stream = file if quote else pa.TransformInputStream(pa.input_stream(file), _Cleaner())
-            try:
-                table = reader.read_csv(
-                    stream,
-                    reader.ReadOptions(column_names=self.names, skip_rows=self.header_lines),
-                    reader.ParseOptions(delimiter=DELIMITERS[self.kind], quote_char=quote),
-                    reader.ConvertOptions(
-                        column_types=types,
-                        include_columns=list(types),
-                        null_values=[""],  # a vertex may well be called NA or null
-                        strings_can_be_null=True,
-                    ),
-                )
-            except pa.ArrowInvalid:
-                if blame:
-                    self._blame(ids, numbers)
-                raise
+        try:
+            with self.arrow_options(types) as options:
+                table = reader.read_csv(*options)
+        except LineBreakInQuotes:
+            self.check_quotes()
+            return self._table(ids, id_type, numbers, blame)
+        except pa.ArrowInvalid:
+            if blame:
+                self._blame(ids, numbers)
+            raise
         if any(column.null_count for column in table.columns):
             self._blame(ids, numbers)
         return table
+
+    @contextlib.contextmanager
+    def arrow_options(self, types):
+        """What pyarrow.csv.read_csv and open_csv take: the text, and how it is parsed.
+
+        Reading raises `LineBreakInQuotes` at the first quoted line break; after `check_quotes` the
+        options allow for them. Without them blocks are cut at any line break, which is faster.
+
+        Parameters
+        ----------
+        types : dict from str to pyarrow.DataType
+            Of the columns to read.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as reader
+
+        with self._bytes() as file:
+            if not self.has_quotes:
+                text = pa.TransformInputStream(pa.input_stream(file), _Cleaner())
+            elif self.has_quoted_line_breaks:
+                text = file
+            else:
+                text = pa.TransformInputStream(pa.input_stream(file), _QuoteTracker(self))
+            yield (
+                text,
+                reader.ReadOptions(
+                    column_names=self.names, skip_rows=self.header_lines, block_size=BLOCK_BYTES
+                ),
+                reader.ParseOptions(
+                    delimiter=DELIMITERS[self.kind],
+                    quote_char='"' if self.has_quotes else False,
+                    newlines_in_values=self.has_quoted_line_breaks,
+                ),
+                reader.ConvertOptions(
+                    column_types=types,
+                    include_columns=list(types),
+                    null_values=[""],  # a vertex may well be called NA or null
+                    strings_can_be_null=True,
+                ),
+            )
 
     def _blame(self, ids, numbers):
         """Raise for the first row that is wrong; return if none is."""
@@ -217,6 +329,58 @@ class Matrix(Text):
         return super()._problem(row, ids, numbers)
 
 
+class _QuoteTracker:
+    """Called with block after block, which it returns: the quotes in them are followed.
+
+    Blocks without a quote cost a search for one.
+
+    Parameters
+    ----------
+    file : Text
+    stops_at_line_break : bool
+        Whether to raise `LineBreakInQuotes` at the first one.
+    """
+
+    def __init__(self, file, *, stops_at_line_break=True):
+        self.file, self.delimiter = file, ord(DELIMITERS[file.kind])
+        self.stops_at_line_break, self.state = stops_at_line_break, None
+        self.seen, self.last = 0, ord("\n")  # of blocks before the first quote
+
+    def __call__(self, block):
+        block = bytes(block)
+        if not block:
+            self._end()
+        elif self.state is not None or b'"' in block or not self.stops_at_line_break:
+            self._follow(block)
+        else:
+            self.seen += len(block)
+            self.last = block[-1]
+        return block
+
+    def _follow(self, block):
+        import numpy as np
+
+        from .kernels import quotes
+
+        if self.state is None:
+            self.state = quotes.new_state()
+            self.state[[quotes.SEEN, quotes.LAST]] = self.seen, self.last
+            if not self.seen and block.startswith(BYTE_ORDER_MARK):
+                self.state[quotes.SEEN], block = 3, block[3:]
+        quotes.follow(np.frombuffer(block, np.uint8), self.delimiter, self.state)
+        if self.stops_at_line_break and self.state[quotes.ANY_SPANS]:
+            raise LineBreakInQuotes
+        if self.state[quotes.TRAILING] >= 0:
+            problem = "spans lines, and text follows its closing quote"
+            self.file.raise_unclosed(self.state[quotes.TRAILING], problem)
+
+    def _end(self):
+        from .kernels import quotes
+
+        if self.state is not None and self.state[quotes.INSIDE]:
+            self.file.raise_unclosed(self.state[quotes.OPENED_AT], "has no closing quote")
+
+
 class _Cleaner:
     """Called with block after block: whole lines, without comments, one space between fields."""
 
@@ -231,15 +395,23 @@ class _Cleaner:
         text = self.rest + bytes(block)
         end = text.rfind(b"\n") + 1 if len(block) else len(text)
         self.rest, text = text[end:], text[:end].translate(self.blanks)
-        if self.is_first and text:
-            text, self.is_first = text.removeprefix(BYTE_ORDER_MARK), False
+        if len(self.rest) > MAX_RECORD:
+            import pyarrow as pa
+
+            raise pa.ArrowInvalid("a line is too long")
+        if self.is_first:
+            text = text.removeprefix(BYTE_ORDER_MARK)
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
         if b"#" in text or b"%" in text:
             text = self.comments.sub(b"", text)
         while b"  " in text:  # several times as fast as a regular expression
             text = text.replace(b"  ", b" ")
-        return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+        text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+        if self.is_first and text:  # the size line of a matrix is to be the first one
+            text = text.lstrip(b"\n ")
+            self.is_first = not text
+        return text
 
 
 def _stripped(line):

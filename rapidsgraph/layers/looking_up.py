@@ -60,6 +60,8 @@ def as_binary(values):
 
     if isinstance(values, np.ndarray):
         return pyarrow.array(values)
+    if not len(values):
+        return pyarrow.array([], pyarrow.large_binary())
     values = pyarrow.array(values, from_pandas=True)
     if isinstance(values, pyarrow.ChunkedArray):
         chunks = [chunk for chunk in values.chunks if len(chunk)]

@@ -9,7 +9,7 @@ import contextlib
 import itertools
 
 from ..errors import GraphError
-from ..textfiles import DELIMITERS, _Cleaner
+from ..textfiles import LineBreakInQuotes
 
 
 class Parsed:
@@ -48,6 +48,14 @@ class Parsed:
         return self, rows + mirrored
 
     def _write(self, id_type, report):
+        """Write the Arrow file; return the number of rows."""
+        try:
+            return self._write_blocks(id_type, report)
+        except LineBreakInQuotes:
+            self.file.check_quotes()
+            return self._write_blocks(id_type, report)
+
+    def _write_blocks(self, id_type, report):
         import pyarrow as pa
 
         schema = pa.schema(
@@ -73,26 +81,11 @@ class Parsed:
 
     def _parsed_batches(self, schema):
         """As Text._table reads, block by block."""
-        import pyarrow as pa
         from pyarrow import csv
 
-        file = self.file
-        if not file.has_rows:
-            return
-        quote = '"' if file.kind in ("csv", "tsv") else False
-        with file._bytes() as text:
-            stream = text if quote else pa.TransformInputStream(pa.input_stream(text), _Cleaner())
-            with csv.open_csv(
-                stream,
-                csv.ReadOptions(column_names=file.names, skip_rows=file.header_lines),
-                csv.ParseOptions(delimiter=DELIMITERS[file.kind], quote_char=quote),
-                csv.ConvertOptions(
-                    column_types=schema,
-                    include_columns=schema.names,
-                    null_values=[""],
-                    strings_can_be_null=True,
-                ),
-            ) as batches:
+        types = dict(zip(schema.names, schema.types, strict=True))
+        if self.file.has_rows:
+            with self.file.arrow_options(types) as options, csv.open_csv(*options) as batches:
                 yield from batches
 
     def _from_zero(self, batch):
