@@ -9,11 +9,14 @@ import contextlib
 import csv
 import io
 import itertools
+import os
+import struct
 import zlib
 from pathlib import Path
 
 from .atomic import is_no_space
-from .errors import GraphError
+from .errors import GraphError, NotEnoughMemory
+from .ipc_metadata import batch_sizes
 from .textfiles import DELIMITERS, Matrix, Text, is_number
 
 ROWS = 2**16  # written at once as text
@@ -56,13 +59,38 @@ def format_of(path):
     return kind
 
 
+def as_path(path):
+    """Return a Path with ``~`` expanded.
+
+    Raises
+    ------
+    GraphError
+        No file system can have such a path: a lone surrogate or a null character is in it.
+    """
+    path = Path(path).expanduser()
+    try:
+        is_possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise GraphError(
+            f"{ascii(str(path))}: no file can have this name; it holds a null character or a lone "
+            "surrogate"
+        )
+    return path
+
+
 @contextlib.contextmanager
 def reading(path):
     """Turn what readers raise about missing and damaged files into a GraphError."""
     try:
         yield
-    except (GraphError, MemoryError):
+    except GraphError:
         raise
+    except MemoryError as error:
+        if type(error) is MemoryError:
+            raise
+        raise _damaged(path, error) from error  # ArrowMemoryError, of a length that is not sound
     except FileNotFoundError as error:
         raise GraphError(f"{path}: there is no such file") from error
     except PermissionError as error:
@@ -70,18 +98,29 @@ def reading(path):
     except OSError as error:
         if is_no_space(error):  # of something that is written meanwhile, with its own path
             raise
-        raise GraphError(_unreadable(path, error)) from error
+        raise _damaged(path, error) from error
     except (EOFError, zlib.error) as error:
         raise GraphError(f"{path}: the gzip data are truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:
         raise GraphError(f"{path}: the text is not UTF-8 ({error}); convert it first") from error
+    except UnicodeEncodeError as error:
+        raise GraphError(
+            f"{ascii(str(path))}: its path, or one beside it, is not valid Unicode, as this format "
+            "needs it; rename it"
+        ) from error
     except (ValueError, csv.Error, NotImplementedError, TypeError, KeyError) as error:
-        raise GraphError(_unreadable(path, error)) from error
+        raise _damaged(path, error) from error
+    except Exception as error:
+        import pyarrow
+
+        if not isinstance(error, pyarrow.ArrowException):
+            raise
+        raise _damaged(path, error) from error
 
 
-def _unreadable(path, error):
-    reason = (str(error) or type(error).__name__).splitlines()[0]
-    return f"{path}: truncated, damaged or no such format ({reason})"
+def _damaged(path, reason):
+    reason = (str(reason) or type(reason).__name__).splitlines()[0]
+    return GraphError(f"{path}: truncated, damaged or no such format ({reason})")
 
 
 def opened(path, positional):
@@ -128,7 +167,9 @@ class Parquet:
         self.names = self.dataset.schema.names
 
     def read(self, groups, numbers):
-        return self.dataset.to_table(columns=_columns(groups, numbers))
+        table = self.dataset.to_table(columns=_columns(groups, numbers))
+        table.validate(full=True)
+        return table
 
     def has_numbers(self, names):
         return all(is_plain_number(self.dataset.schema.field(name).type) for name in names)
@@ -138,18 +179,24 @@ class Parquet:
         import pyarrow.parquet
 
         rows, low, high = 0, [], []
+        kind = kind_of_id(self.dataset.schema, source, destination)
         for path in self.paths:
             metadata = pyarrow.parquet.read_metadata(path)
             rows += metadata.num_rows
-            groups = map(metadata.row_group, range(metadata.num_row_groups))
-            columns = [map(group.column, range(group.num_columns)) for group in groups]
-            for column in itertools.chain(*columns):
-                if column.path_in_schema in (source, destination) and column.num_values:
-                    recorded = column.is_stats_set and column.statistics.has_min_max
-                    low.append(column.statistics.min if recorded else None)
-                    high.append(column.statistics.max if recorded else None)
-        kind = kind_of_id(self.dataset.schema, source, destination)
-        is_known = kind == "integer" and low and None not in low
+            for place in range(metadata.num_columns if kind == "integer" else 0):
+                declared = metadata.schema.column(place)
+                if declared.path not in (source, destination):
+                    continue
+                for group in map(metadata.row_group, range(metadata.num_row_groups)):
+                    column = group.column(place)
+                    if column.physical_type != declared.physical_type:
+                        # PyArrow ends the process when it is asked for statistics of such a column.
+                        raise _damaged(path, f"column {declared.path!r} has two types")
+                    if column.num_values:
+                        recorded = column.is_stats_set and column.statistics.has_min_max
+                        low.append(column.statistics.min if recorded else None)
+                        high.append(column.statistics.max if recorded else None)
+        is_known = low and None not in low
         return rows, kind, (min(low), max(high)) if is_known else None
 
 
@@ -166,7 +213,7 @@ class Arrow:
     def _batches(self, columns=()):
         import pyarrow
 
-        with pyarrow.memory_map(str(self.path)) as file:
+        with pyarrow.memory_map(os.fsencode(self.path)) as file:
             is_file = file.read(6) == b"ARROW1"
             if not is_file and file.size() > 8:
                 file.seek(file.size() - 8)
@@ -181,17 +228,60 @@ class Arrow:
             with start(file, options=options) as batches:
                 yield batches
 
-    def read(self, groups, numbers):
-        columns = _columns(groups, numbers)
-        with self._batches(columns) as batches:
-            return batches.read_all().select(columns)
+    def sizes(self, columns):
+        """A list of `ipc_metadata.BatchSize`; nothing is decompressed."""
+        import pyarrow
 
-    def facts(self, source, destination):
-        """(rows, kind of id, None); reads one column."""
-        with self._batches([source]) as batches:
+        with pyarrow.memory_map(os.fsencode(self.path)) as file, reading(self.path):
+            try:
+                return [*batch_sizes(memoryview(file.read_buffer()), self.schema, columns)]
+            except (GraphError, struct.error) as error:
+                raise _damaged(self.path, error) from error
+
+    def read(self, groups, numbers):
+        import numpy as np
+
+        from . import device
+
+        columns = _columns(groups, numbers)
+        needed, free = sum(size.nbytes for size in self.sizes(columns)), device.free_memory(np)
+        if needed > free:
+            raise NotEnoughMemory(f"{self.path}: reading it", needed, free, "in memory")
+        with self._batches(columns) as batches:
+            table = batches.read_all().select(columns)
+        table.validate(full=True)  # or a damaged offset is followed wherever it leads
+        return table
+
+    def record_batches(self, columns, limit):
+        """Yield the record batches, checked and with these columns alone.
+
+        Raises
+        ------
+        GraphError
+            Damaged contents.
+        NotEnoughMemory
+            A compressed batch, with all dictionaries, takes more than `limit` bytes.
+        """
+        sizes = self.sizes(columns)
+        dictionaries = sum(size.nbytes for size in sizes if size.is_dictionary)
+        for size in sizes:
+            needed = dictionaries + (0 if size.is_dictionary else size.nbytes)
+            if needed > limit:
+                raise NotEnoughMemory(
+                    f"{self.path}: reading a compressed batch of {size.rows:,} rows",
+                    2 * needed, 2 * limit, "memory_limit",
+                )  # fmt: skip
+        with self._batches(columns) as batches:
             if hasattr(batches, "num_record_batches"):
                 batches = map(batches.get_batch, range(batches.num_record_batches))
-            rows = sum(batch.num_rows for batch in batches)
+            for batch in batches:
+                batch = batch.select(columns)
+                batch.validate(full=True)
+                yield batch
+
+    def facts(self, source, destination):
+        """(rows, kind of id, None), from metadata."""
+        rows = sum(size.rows for size in self.sizes([]) if not size.is_dictionary)
         return rows, kind_of_id(self.schema, source, destination), None
 
 
@@ -325,18 +415,18 @@ def _write_matrix(table, file):
     columns = [table[name] for name in ids]
     if len(ids) < 2 or not all(pa.types.is_integer(column.type) for column in columns):
         raise GraphError(
-            "a Matrix Market file holds edges between integers from 0: columns 'source' and "
+            "a Matrix Market file holds edges between integers from 1: columns 'source' and "
             f"'destination', and 'weight' if there is one; these are {table.schema.names}"
         )
     bounds = [pc.min_max(column).as_py() for column in columns]
     if len(table) and (
-        min(each["min"] for each in bounds) < 0 or any(c.null_count for c in columns)
+        any(c.null_count for c in columns) or min(each["min"] for each in bounds) < 1
     ):
         raise GraphError(
-            "a Matrix Market file holds ids from 0 on, and some are negative or missing"
+            "a Matrix Market file holds ids from 1 on, and some are 0, negative or missing; add 1 "
+            "to all if they count from 0, or write .csv or .parquet"
         )
-    size = max(each["max"] for each in bounds) + 1 if len(table) else 0
-    field, columns = "pattern", [pc.add(column, 1) for column in columns]
+    size, field = max((each["max"] for each in bounds), default=0) if len(table) else 0, "pattern"
     if "weight" in table.column_names:
         columns.append(table["weight"])
         field = "integer" if pa.types.is_integer(table["weight"].type) else "real"

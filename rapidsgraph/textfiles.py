@@ -9,6 +9,7 @@ Reference: the coordinate format of https://math.nist.gov/MatrixMarket/formats.h
 import contextlib
 import csv
 import gzip
+import io
 import itertools
 import re
 
@@ -16,6 +17,7 @@ from .errors import GraphError
 
 DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
 INTEGER = re.compile(r"\s*-?[0-9]+\s*")
+SIZE = re.compile(r"[0-9]{1,18}")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLOCK_BYTES = 2**20  # that Arrow parses at once
 MAX_RECORD = BLOCK_BYTES  # bytes of a line, or of a record with quoted line breaks
@@ -32,8 +34,11 @@ class Text:
     ----------
     names : list of str
         The columns: from the header, or `positional` where there is none.
+    text_columns : set of str
+        Columns of names that stay text, as they are written, even if all are integers.
     """
 
+    text_columns = frozenset()  # of names, which are not to become integers
     number_type = "float64"
     has_quoted_line_breaks = False  # is set when the first one is met
 
@@ -74,30 +79,37 @@ class Text:
 
     def _lines(self, file):
         """Lines of an open file; a line is refused before more than `MAX_RECORD` bytes are read."""
-        for number in itertools.count(1):
-            line = file.readline(MAX_RECORD + 1)
-            if not line:
-                return
+        number = 1
+        while line := file.readline(MAX_RECORD + 1):
             if len(line) > MAX_RECORD:
                 raise GraphError(
                     f"{self.path}, line {number}: it is longer than {MAX_RECORD:,} bytes, the most "
                     "for an edge; put each edge on a line of its own"
                 )
-            yield line
+            lines = line.splitlines(keepends=True) if b"\r" in line else [line]
+            yield from lines  # a lone carriage return ends a line, too, as in Arrow
+            number += len(lines)
 
     def rows(self):
         """(line number, fields) of each line that has any; slow, for headers and for errors."""
         with self._bytes() as file:
             if self.has_quotes:
-                lines = (line.removeprefix(BYTE_ORDER_MARK).decode() for line in self._lines(file))
-                yield from self._quoted_rows(lines)
+                yield from self._quoted_rows(self._lines(file))
                 return
             for number, line in enumerate(map(_stripped, self._lines(file)), 1):
                 if line and line[:1] not in b"#%":
                     yield number, [field.decode() for field in line.split()]
 
     def _quoted_rows(self, lines):
-        reader, is_checked = csv.reader(lines, delimiter=DELIMITERS[self.kind]), False
+        last = ""
+
+        def decoded():
+            nonlocal last
+            for line in lines:
+                last = line.removeprefix(BYTE_ORDER_MARK).decode()
+                yield last
+
+        reader, is_checked = csv.reader(decoded(), delimiter=DELIMITERS[self.kind]), False
         while True:
             try:
                 fields = next(reader, None)
@@ -105,6 +117,8 @@ class Text:
                 self.check_quotes()
                 raise
             if fields is None:
+                if '"' in last and not is_checked:  # csv.reader closes what the file leaves open
+                    self.check_quotes()
                 return
             if not is_checked and any("\n" in field or "\r" in field for field in fields):
                 self.check_quotes()
@@ -177,6 +191,8 @@ class Text:
         except pa.ArrowInvalid:
             table = self._table(ids, pa.string(), numbers, blame=True)
         for group in groups if len(groups) > 1 else ():
+            if not self.text_columns.isdisjoint(group):
+                continue
             with contextlib.suppress(pa.ArrowInvalid):
                 for name, values in [(name, pc.cast(table[name], pa.int64())) for name in group]:
                     table = table.set_column(table.column_names.index(name), name, values)
@@ -188,6 +204,7 @@ class Text:
         from pyarrow import csv as reader
 
         types = dict.fromkeys(ids, id_type) | dict.fromkeys(numbers, self.number_type)
+        types |= dict.fromkeys(self.text_columns & types.keys(), pa.string())
         if not self.has_rows:
             return pa.schema(types.items()).empty_table()
         try:
@@ -225,7 +242,7 @@ class Text:
             elif self.has_quoted_line_breaks:
                 text = file
             else:
-                text = pa.TransformInputStream(pa.input_stream(file), _QuoteTracker(self))
+                text = _TrackedFile(file, _QuoteTracker(self))
             yield (
                 text,
                 reader.ReadOptions(
@@ -264,12 +281,12 @@ class Text:
 
 
 class Matrix(Text):
-    """A Matrix Market file: entry (i, j) is an edge from vertex i - 1 to vertex j - 1."""
+    """A Matrix Market file: entry (i, j) is an edge from vertex i to vertex j, counted from 1."""
 
     def __init__(self, path):
         self.path, self.kind = path, "mtx"
         with self._bytes() as file:
-            banner = file.readline().decode(errors="replace").lower().split()
+            banner = next(self._lines(file), b"").decode(errors="replace").lower().split()
         if banner[:2] != ["%%matrixmarket", "matrix"] or len(banner) != 5:
             raise GraphError(f"{path}, line 1: it must begin with '%%MatrixMarket matrix'")
         _, _, layout, field, symmetry = banner
@@ -281,8 +298,11 @@ class Matrix(Text):
             if word not in known:
                 raise GraphError(f"{path}, line 1: {what} is {word!r}, not {' or '.join(known)}")
         line, size = next(self.rows(), (2, []))
-        if len(size) != 3 or not all(map(INTEGER.fullmatch, size)):
-            raise GraphError(f"{path}, line {line}: it must hold rows, columns and entries")
+        if len(size) != 3 or not all(map(SIZE.fullmatch, size)):
+            raise GraphError(
+                f"{path}, line {line}: it must hold rows, columns and entries, integers from 0 to "
+                f"18 digits, not {' '.join(size)[:80]!r}"
+            )
         self.size, columns, self.entries = map(int, size)
         if self.size != columns:
             raise GraphError(
@@ -290,12 +310,32 @@ class Matrix(Text):
             )
         self.number_type = "int64" if field == "integer" else "float64"
         self.is_symmetric = symmetry == "symmetric"
-        self.has_rows, self.header_rows, self.header_lines = self.entries > 0, 1, 1
+        self.size_line, self.header_rows, self.header_lines = line, 1, 1
+        self.has_rows = next(itertools.islice(self.rows(), 1, None), None) is not None
         self.names = ["source", "destination", "weight"][: 2 if field == "pattern" else 3]
+
+    @property
+    def vertices(self):
+        """All vertices, with or without edges, as a range.
+
+        Raises
+        ------
+        GraphError
+            More than a graph can have.
+        """
+        from .names import MOST_VERTICES
+
+        if self.size > MOST_VERTICES:
+            raise GraphError(
+                f"{self.path}, line {self.size_line}: {self.size} vertices; {MOST_VERTICES} is the "
+                "most"
+            )
+        return range(1, self.size + 1)
 
     def facts(self, source, destination):
         """(rows, "integer", smallest and largest id), the most there can be by the size line."""
-        return self.entries * (1 + self.is_symmetric), "integer", (0, max(self.size - 1, 0))
+        bounds = (1, self.size) if self.size else None
+        return self.entries * (1 + self.is_symmetric), "integer", bounds
 
     def read(self, groups, numbers):
         """Edges; of a symmetric matrix also those that the file leaves out."""
@@ -313,11 +353,10 @@ class Matrix(Text):
                 f"{self.path}: there are {len(table)} entries and the size line promises "
                 f"{self.entries}; the file is truncated or damaged"
             )
-        columns = [*(pc.subtract(table[name], 1) for name in ids), *(table[n] for n in numbers)]
-        table = pa.table(columns, [*ids, *numbers])
+        table = table.select([*ids, *numbers])
         if not self.is_symmetric:
             return table
-        mirrored = table.filter(pc.not_equal(*columns[:2]))
+        mirrored = table.filter(pc.not_equal(table[ids[0]], table[ids[1]]))
         mirrored = mirrored.select([*reversed(ids), *numbers]).rename_columns([*ids, *numbers])
         return pa.concat_tables([table, mirrored])
 
@@ -381,6 +420,19 @@ class _QuoteTracker:
             self.file.raise_unclosed(self.state[quotes.OPENED_AT], "has no closing quote")
 
 
+class _TrackedFile(io.RawIOBase):
+    """A file whose blocks go through a `_QuoteTracker` as they are read; nothing is copied."""
+
+    def __init__(self, file, tracker):
+        self.file, self.tracker = file, tracker
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        return self.tracker(self.file.read(size))
+
+
 class _Cleaner:
     """Called with block after block: whole lines, without comments, one space between fields."""
 
@@ -402,7 +454,7 @@ class _Cleaner:
         if self.is_first:
             text = text.removeprefix(BYTE_ORDER_MARK)
         if b"\r" in text:
-            text = text.replace(b"\r\n", b"\n")
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"#" in text or b"%" in text:
             text = self.comments.sub(b"", text)
         while b"  " in text:  # several times as fast as a regular expression

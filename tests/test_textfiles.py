@@ -1,13 +1,22 @@
 """CSV, TSV, SNAP and Matrix Market: what is read, and which line is blamed."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from rapidsgraph import textfiles
+from rapidsgraph import Graph, LayeredEdgeList, bfs, estimate_memory, textfiles
 from rapidsgraph.errors import GraphError
-from rapidsgraph.files import edge_facts, read_edges, write_frame
+from rapidsgraph.files import (
+    declared_vertices,
+    edge_facts,
+    read_edges,
+    read_table,
+    read_vertices,
+    write_frame,
+)
 
 
 def read(path, **given):
@@ -62,6 +71,13 @@ def test_snap_in_blocks_of_any_size(size):
     assert [line for line in lines if line] == [b"1 2", b"3 4", b"5 6#7", b"8 9"]
 
 
+def test_a_lone_carriage_return_ends_a_line(put):
+    text = "# source weight destination\r1 5 2\n# c\r3 5 4\r\n"
+    assert columns(read(put("a.txt", text))) == {"source": [1, 3], "destination": [2, 4]}
+    text = "source,destination\r1,2\n3,4\r"
+    assert columns(read(put("a.csv", text))) == {"source": [1, 3], "destination": [2, 4]}
+
+
 def test_snap_of_many_blocks(put):
     rows = np.arange(400_000).reshape(-1, 2)
     text = "# c\n" + "\n".join(f"{a}\t {b}" for a, b in rows) + "\n# end\n"
@@ -107,11 +123,11 @@ MATRIX = "%%MatrixMarket matrix coordinate {} {}\n% comment\n3 3 {}\n"
 @pytest.mark.parametrize(
     ("field", "symmetry", "rows", "expected"),
     [
-        ("pattern", "general", "1 2\n3 3\n", ([0, 2], [1, 2], None)),
-        ("integer", "general", "1 2 5\n3 3 -6\n", ([0, 2], [1, 2], [5, -6])),
-        ("real", "general", "1 2 5\n3 3 1e-3\n", ([0, 2], [1, 2], [5.0, 0.001])),
-        ("real", "symmetric", "2 1 5\n3 3 1.5\n", ([1, 2, 0], [0, 2, 1], [5.0, 1.5, 5.0])),
-        ("Pattern", "Symmetric", "2 1\n  3\t1 \n", ([1, 2, 0, 0], [0, 0, 1, 2], None)),
+        ("pattern", "general", "1 2\n3 3\n", ([1, 3], [2, 3], None)),
+        ("integer", "general", "1 2 5\n3 3 -6\n", ([1, 3], [2, 3], [5, -6])),
+        ("real", "general", "1 2 5\n3 3 1e-3\n", ([1, 3], [2, 3], [5.0, 0.001])),
+        ("real", "symmetric", "2 1 5\n3 3 1.5\n", ([2, 3, 1], [1, 3, 2], [5.0, 1.5, 5.0])),
+        ("Pattern", "Symmetric", "2 1\n  3\t1 \n", ([2, 3, 1, 1], [1, 1, 2, 3], None)),
         ("pattern", "symmetric", "", ([], [], None)),
     ],
 )
@@ -124,7 +140,9 @@ def test_matrix_market(put, field, symmetry, rows, expected):
     if field == "integer":
         assert frame["weight"].dtype == "int64"
     rows = rows.count("\n") * (2 if symmetry.lower() == "symmetric" else 1)
-    assert edge_facts(path) == (rows, "integer", (0, 2))
+    assert edge_facts(path) == (rows, "integer", (1, 3))
+    assert declared_vertices(path) == range(1, 4)
+    assert columns(read_vertices(path, device="cpu")) == {"vertex": [1, 2, 3]}
 
 
 def test_matrix_market_agrees_with_scipy(tmp_path):
@@ -133,7 +151,7 @@ def test_matrix_market_agrees_with_scipy(tmp_path):
     scipy_io.mmwrite(tmp_path / "s.mtx", (half + half.T).tocoo(), symmetry="symmetric")
     frame = read(tmp_path / "s.mtx", weight="weight")
     ours = sparse.coo_array(
-        (frame["weight"], (frame["source"], frame["destination"])), shape=(20, 20)
+        (frame["weight"], (frame["source"] - 1, frame["destination"] - 1)), shape=(20, 20)
     )
     assert abs(ours - (half + half.T)).max() == 0
     write_frame(frame, tmp_path / "ours.mtx")
@@ -215,3 +233,248 @@ def test_bad_weights_of_snap_and_matrix_market(put):
         read(put("a.mtx", MATRIX.format("real", "general", 1) + "1 2 x\n"), weight="weight")
     with pytest.raises(GraphError, match="there is no column 'weight'"):
         read(put("a.mtx", MATRIX.format("pattern", "general", 1) + "1 2\n"), weight="weight")
+
+
+# Quotes
+
+
+QUOTED = ["a,b", 'q"r', '"', "l\nm", "x\r\ny", "a\rb", "t\tx", '"\n"', "plain", 'in"side']
+STRAY = "the quoted field that begins here has no closing quote"
+
+
+def chain(count, line=None, text=None):
+    """Lines `i,i+1`, one of them replaced."""
+    lines = [f"{i},{i + 1}" for i in range(count)]
+    if line is not None:
+        lines[line] = text
+    return "source,destination\n" + "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv"])
+@pytest.mark.parametrize("count", [1500, 200_000])
+def test_a_stray_quote_is_refused_wherever_it_is(put, tmp_path, name, count):
+    separator = "\t" if "tsv" in name else ","
+    path = put(name, chain(count, 998, '1000,"1001').replace(",", separator))
+    for use in (read, lambda path: LayeredEdgeList.build(path, 1, store=tmp_path / "store")):
+        with pytest.raises(GraphError, match=f"{name}, line 1000: {STRAY}"):
+            use(path)
+    assert not (tmp_path / "store").exists()
+    with pytest.raises(GraphError, match=f"line 1000: {STRAY}"):
+        read_table(path, names=["source"], device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('source,"destination\n1,2\n', 1),
+        ('"source,destination\n1,2\n', 1),
+        ('1,"2\n3,4', 1),
+        ('source,destination\n1,2\n3,"4', 3),
+        ('source,destination\n1,2\n3,"4\n', 3),
+        ('source,destination\n1,2\n3,"4""\n', 3),
+        ('source,destination\n"1\n2",3\n3,"4\n', 4),
+        ('source,destination,note\n1,2,"\n3,4,x\n', 2),
+        ('source,destination\n1,2\n"' + "3\n" * 100_000, 3),
+    ],
+)
+def test_an_unclosed_quote_names_its_line(put, text, line):
+    for name in ("a.csv", "a.csv.gz"):
+        with pytest.raises(GraphError, match=f"{name}, line {line}: {STRAY}"):
+            read(put(name, text))
+
+
+def test_two_stray_quotes_do_not_make_a_name(put):
+    text = chain(5000, 998, '1000,"1001').replace("3000,3001", '3000,"3001')
+    with pytest.raises(GraphError, match="line 1000: .* spans lines, and text follows its closing"):
+        read(put("a.csv", text))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+def test_names_with_line_breaks_come_back_from_large_files(tmp_path, ending):
+    names = [f"{i:030}{QUOTED[i % len(QUOTED)]}" for i in range(30_000)]
+    frame = pd.DataFrame({"source": names[0], "destination": names[1:]})
+    path = tmp_path / f"edges{ending}"
+    write_frame(frame, path)
+    if ending != ".csv.gz":
+        assert path.stat().st_size > textfiles.BLOCK_BYTES
+    found = read(path)
+    assert all(found[name].tolist() == frame[name].tolist() for name in frame)
+    if ending == ".csv":
+        layered = LayeredEdgeList.build(path, names[0], store=tmp_path / "store")
+        assert (layered.num_vertices, layered.depth) == (30_000, 1)
+
+
+def test_a_quote_inside_a_field_is_part_of_it(put):
+    text = 'source,destination\n5" disk,a"\nb,"c"d\n'
+    frame = read(put("a.csv", text))
+    assert columns(frame) == {"source": ['5" disk', "b"], "destination": ['a"', "cd"]}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 20])
+def test_quotes_are_followed_across_blocks(size):
+    class File:
+        kind = "csv"
+
+        def raise_unclosed(self, offset, problem):
+            raise GraphError(f"{offset} {problem}")
+
+    def follow(content, **options):
+        tracker = textfiles._QuoteTracker(File(), **options)
+        blocks = [content[at : at + size] for at in range(0, len(content), size)]
+        return b"".join(map(tracker, [*blocks, b""]))
+
+    whole = b'\xef\xbb\xbf"a""b",c"d\n"",""""\r\n"x,y",z\n'
+    assert follow(whole) == whole
+    broken = b'a,b\n"c\nd",e\n'
+    with pytest.raises(textfiles.LineBreakInQuotes):
+        follow(broken)
+    assert follow(broken, stops_at_line_break=False) == broken
+    with pytest.raises(GraphError, match="11 has no closing quote"):
+        follow(b'"a","b",cd\n"e"",f')
+    with pytest.raises(GraphError, match="4 spans lines, and text follows"):
+        follow(b'a,b\n"c\nd"e,f\n', stops_at_line_break=False)
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.txt.gz", "a.mtx.gz"])
+@pytest.mark.parametrize("head", ["", "source,destination\n1,2\n"])
+def test_a_line_without_end_is_refused_in_bounded_memory(put, tmp_path, name, head):
+    if head and name != "a.csv.gz":
+        head = MATRIX.format("pattern", "general", 1) if name == "a.mtx.gz" else "1 2\n"
+    path = put(name, head + "1" * 15_000_000)
+    for use in (read, lambda path: LayeredEdgeList.build(path, 1, store=tmp_path / "store")):
+        tracemalloc.start()
+        try:
+            with pytest.raises(GraphError, match=r"line \d: it is longer than 1,048,576 bytes"):
+                use(path)
+            assert tracemalloc.get_traced_memory()[1] < 12e6
+        finally:
+            tracemalloc.stop()
+
+
+def test_the_longest_line_is_read(put):
+    name = "x" * (textfiles.MAX_RECORD - 4)
+    text = f"source,destination\n1,2\n{name},3\n" + "5,6\n" * 300_000
+    assert read(put("a.csv", text))["source"][1] == name
+    quoted = "y\n" * (textfiles.MAX_RECORD // 2 - 10)
+    assert (
+        read(put("a.csv", f'a,b\n"{quoted}",3\n'), source="a", destination="b")["source"][0]
+        == quoted
+    )
+    with pytest.raises(GraphError, match="line 3: the quoted field that begins here has 1,2"):
+        read(put("a.csv", 'source,destination\n1,2\n"' + "y\n" * 600_000 + '",3\n'))
+
+
+# Vertices of a matrix
+
+
+@pytest.mark.parametrize(
+    "size",
+    ["-1 -1 0", "3 3 -1", "-3 3 1", "3 3 1.0", "3 3", "3 3 1 1", "3 3 \u0661", f"{10**18} 3 3"],
+)
+def test_size_lines_that_are_none(put, size):
+    text = f"%%MatrixMarket matrix coordinate pattern general\n{size}\n1 2\n"
+    for use in (read, edge_facts, declared_vertices, lambda path: estimate_memory(path, "bfs")):
+        with pytest.raises(GraphError, match="a.mtx, line 2: it must hold rows, columns and entr"):
+            use(put("a.mtx", text))
+
+
+def test_entries_that_the_size_line_denies(put):
+    with pytest.raises(GraphError, match="there are 2 entries and the size line promises 0"):
+        read(put("a.mtx", MATRIX.format("pattern", "general", 0) + "1 2\n2 3\n"))
+
+
+def test_blank_lines_of_a_matrix(put):
+    text = MATRIX.format("pattern", "general", 1).replace("% comment", "\n \n% comment\n")
+    assert columns(read(put("a.mtx", text + "\n1 2\n\n"))) == {"source": [1], "destination": [2]}
+
+
+def test_a_matrix_has_all_vertices_of_its_size_line(put, tmp_path):
+    path = put("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n7 7 2\n2 1\n5 4\n")
+    graph = Graph(read(path), vertices=read_vertices(path, device="cpu"))
+    assert graph.vertices["vertex"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert Graph(read(path), vertices=range(1, 8)).num_vertices == 7
+    layered = LayeredEdgeList.build(path, 1, store=tmp_path / "store")
+    assert layered.label({})["vertex"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert LayeredEdgeList.build(path, 7, store=tmp_path / "store").depth == 0
+    large = put("b.mtx", f"%%MatrixMarket matrix coordinate pattern general\n{10**9} {10**9} 0\n")
+    assert estimate_memory(large, "bfs").needed > 64e9
+    none = put("c.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 0\n")
+    assert LayeredEdgeList.build(none, 3, store=tmp_path / "store").num_vertices == 4
+    with pytest.raises(GraphError, match=f"line 2: {2**31} vertices; {2**31 - 1} is the most"):
+        read_vertices(put("d.mtx", large.read_text().replace(f"{10**9}", f"{2**31}")))
+
+
+def test_vertices_in_a_table(put):
+    assert read_vertices(put("v.csv", "age,vertex\n3,b\n4,a\n"), device="cpu").to_dict("list") == {
+        "vertex": ["b", "a"]
+    }
+    assert read_vertices(put("v.txt", "5\n7\n"), device="cpu")["vertex"].tolist() == [5, 7]
+    with pytest.raises(GraphError, match="there must be one column 'vertex'; the columns are 5"):
+        read_vertices(put("w.csv", "5\n7\n"), device="cpu")
+    with pytest.raises(GraphError, match="one integer, and 2 columns name them here"):
+        read_vertices(put("a.mtx", MATRIX.format("pattern", "general", 0)), names=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("edges", "vertices", "expected"),
+    [
+        ("source,destination\n5,6\n", "vertex\n5\n-3\n900000\n", [-3, 5, 6, 900_000]),
+        ("source,destination\na,b\n", "vertex\n007\n", ["007", "a", "b"]),
+        ("source,destination\n", "vertex\n4\n", [4]),
+        ("source,destination\n5,6\n", "vertex\n", [5, 6]),
+    ],
+)
+def test_a_store_with_further_vertices(put, tmp_path, edges, vertices, expected):
+    edges, vertices = put("e.csv", edges), put("v.csv", vertices)
+    options = {"vertices": vertices, "store": tmp_path / "store"}
+    layered = LayeredEdgeList.build(edges, expected[0], **options)
+    assert layered.label({})["vertex"].tolist() == expected
+    cached = LayeredEdgeList.cached(edges, expected[0], vertices=vertices)
+    assert cached.num_vertices == len(expected)
+    vertices.write_text("vertex\n" + str(expected[0]))
+    again = LayeredEdgeList.cached(edges, expected[0], vertices=vertices)
+    assert again.num_vertices == len({*expected[-2:], expected[0]} if len(expected) > 1 else [0])
+
+
+def test_vertices_that_do_not_fit_a_store(put, tmp_path):
+    numbers, store = put("e.csv", "source,destination\n5,6\n"), tmp_path / "store"
+    with pytest.raises(GraphError, match="vertex names are text in one column and numbers in an"):
+        LayeredEdgeList.build(numbers, 5, store=store, vertices=put("v.csv", "vertex\nx\n"))
+    with pytest.raises(GraphError, match="vertex names of type float64 do not fit"):
+        LayeredEdgeList.build(numbers, 5, store=store, vertices=np.array([1.5]))
+    with pytest.raises(GraphError, match="vertices must be the path of a file"):
+        LayeredEdgeList.cached(numbers, 5, vertices=[1])
+    pair = pd.DataFrame({"vertex": [3, 4]})
+    assert LayeredEdgeList.build(numbers, 5, store=store, vertices=pair).num_vertices == 4
+
+
+# Text that is not Unicode
+
+
+def test_lone_surrogates_are_refused_by_name(tmp_path):
+    bad = pd.Series(["x", "a\ud800"], dtype=object)
+    message = r"holds 'a\\ud800'( in row 1)?, which is not valid Unicode \(a lone surrogate\)"
+    for make in (pd.DataFrame, dict):
+        with pytest.raises(GraphError, match=f"column 'source' {message}"):
+            Graph(make({"source": bad, "destination": pd.Series(["y", "z"], dtype=object)}))
+    graph = Graph({"source": ["a"], "destination": ["b"]})
+    with pytest.raises(GraphError, match=f"source {message}"):
+        bfs(graph, "a\ud800")
+    with pytest.raises(GraphError, match=r"x.csv: 'a\\ud800' is not valid Unicode"):
+        write_frame(pd.DataFrame({"source": bad}), tmp_path / "x.csv")
+    for use in (read, lambda path: write_frame(pd.DataFrame({"a": [1]}), path)):
+        for name in ("a\ud800.csv", "a\0.csv"):
+            with pytest.raises(GraphError, match="no file can have this name"):
+                use(f"{tmp_path}/{name}")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".mtx", ".feather", ".parquet"])
+def test_paths_of_any_bytes(tmp_path, ending):
+    path = tmp_path / f"\udcff{ending}"
+    write_frame(pd.DataFrame({"source": [1], "destination": [2]}), path)
+    if ending == ".parquet":
+        with pytest.raises(GraphError, match="is not valid Unicode, as this format needs it"):
+            read(path)
+    else:
+        assert columns(read(path)) == {"source": [1], "destination": [2]}
+        assert LayeredEdgeList.cached(path, 1).num_edges == 1

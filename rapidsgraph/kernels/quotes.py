@@ -35,7 +35,7 @@ def follow(block, delimiter, state):
     seen, last = state[SEEN], np.uint8(state[LAST])
     inside, closed = state[INSIDE] != 0, state[CLOSED] != 0
     for i in range(len(block)):
-        byte = block[i]
+        byte = block[np.uint64(i)]
         if byte == QUOTE:
             at = seen + i
             if inside:
