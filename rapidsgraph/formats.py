@@ -59,27 +59,6 @@ def format_of(path):
     return kind
 
 
-def as_path(path):
-    """Return a Path with ``~`` expanded.
-
-    Raises
-    ------
-    GraphError
-        No file system can have such a path: a lone surrogate or a null character is in it.
-    """
-    path = Path(path).expanduser()
-    try:
-        is_possible = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        is_possible = False
-    if not is_possible:
-        raise GraphError(
-            f"{ascii(str(path))}: no file can have this name; it holds a null character or a lone "
-            "surrogate"
-        )
-    return path
-
-
 @contextlib.contextmanager
 def reading(path):
     """Turn what readers raise about missing and damaged files into a GraphError."""

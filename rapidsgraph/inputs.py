@@ -56,8 +56,15 @@ def checked_path(path):
         path = Path(path).expanduser()
     except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes
         raise GraphError(f"path is {shown(path)}, which cannot be used: {error}") from error
-    if "\0" in str(path):
-        raise GraphError(f"path is {shown(str(path))}; no file's name has a NUL character")
+    try:
+        is_possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise GraphError(
+            f"{ascii(str(path))}: no file can have this name; it holds a NUL character or a lone "
+            "surrogate"
+        )
     return path
 
 

@@ -62,7 +62,7 @@ def fail(reason, code=1):
 def as_options(text):
     """A message of the library in the words of the command: its parameters are options here."""
     text = re.sub(r"\b(source|destination|weight|tolerance|dangling)=", r"--\1 ", text)
-    text = re.sub(r"^source(?= is\b|:)|^root(?= is\b|:| names\b)", "--from", text)
+    text = re.sub(r"^source(?= is\b|:| holds\b)|^root(?= is\b|:| names\b| holds\b)", "--from", text)
     text = text.replace("leave the source out", "leave --from out")
     text = re.sub(r"^(?=(cutoff|depth_limit|method) is\b)", "--", text).replace(
         "--depth_", "--depth-"

@@ -164,7 +164,14 @@ def column(frame, name, what, wanted=None):
         raise missing_column(name, there, what, wanted)
     if there.count(name) > 1:
         raise GraphError(f"{there.count(name)} columns are called {name!r}; rename all but one")
-    values = frame[name]
+    try:
+        return _as_column(frame[name], name, what)
+    except UnicodeEncodeError as error:  # pandas makes Arrow's text of it
+        raise _invalid_text(name, error.object) from error
+
+
+def _as_column(values, name, what):
+    """An array of numbers, or a Series of text."""
     fit = "numbers" if what in ("weight", "values") else "integers or text"
     library = library_of(values)
     if library == "pandas" and not hasattr(values, "iloc"):  # an Index
@@ -269,6 +276,7 @@ def _from_pandas(series, name, fit):
         return np.empty(0, np.int64)  # of no type; whoever has rows decides
     inferred = pandas.api.types.infer_dtype(series, skipna=True)
     if inferred == "string":
+        _check_text(series, name)
         return series.reset_index(drop=True)
     floats = ("floating", "mixed-integer-float")
     if inferred == "integer" or (fit == "numbers" and inferred in floats):
@@ -324,6 +332,32 @@ def _from_long_integers(values, name, fit):
     raise GraphError(
         f"column {name!r} holds {shown(values[row])} in row {row}, which {why}is beyond 64 bits; "
         "use text"
+    )
+
+
+def _check_text(series, name):
+    """Raise GraphError where Python strings hold what is not valid Unicode."""
+    if "pyarrow" in str(getattr(series.dtype, "storage", series.dtype)):  # holds UTF-8
+        return
+    values = series.tolist()
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        row = next(row for row, value in enumerate(values) if not _is_valid_text(value))
+        raise _invalid_text(name, values[row], f" in row {row}") from None
+
+
+def _is_valid_text(value):
+    try:
+        return value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _invalid_text(name, value, where=""):
+    return GraphError(
+        f"column {name!r} holds {value!a}{where}, which is not valid Unicode (a lone surrogate); "
+        "replace it"
     )
 
 
