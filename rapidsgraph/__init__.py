@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         VerificationError,
         WorkerLost,
     )
-    from .files import read_edges
+    from .files import read_edges, read_vertices
     from .graph import Graph
     from .layers import LayeredEdgeList
     from .memory import estimate_memory
@@ -56,6 +56,7 @@ __all__ = [
     "pagerank",
     "plot",
     "read_edges",
+    "read_vertices",
     "scan",
     "sssp",
     "structural_similarity",
@@ -81,6 +82,7 @@ _MODULES = {  # that define the public names; those that are missing here are mo
     "estimate_memory": "memory",
     "pagerank": "algorithms.pagerank",
     "read_edges": "files",
+    "read_vertices": "files",
     "scan": "algorithms.scan",
     "sssp": "algorithms.traversal",
     "structural_similarity": "algorithms.similarity",

@@ -3,7 +3,7 @@
 ======================================== ====================================================
 ``.csv`` ``.tsv``                        a header, or none if the first row begins with two integers
 ``.txt`` ``.edges`` ``.el``              SNAP's text: fields between blanks, ``#`` or ``%`` comments
-``.mtx``                                 Matrix Market coordinates; ids become 0-based
+``.mtx``                                 Matrix Market coordinates; ids count from 1, as there
 ``.parquet`` ``.pq``                     one file, or a folder of them
 ``.feather`` ``.arrow`` ``.ipc``         Arrow's file format; its stream format is read, too
 ======================================== ====================================================
@@ -17,6 +17,7 @@ from . import formats
 from .atomic import ByteCounter, check_regular_file, replacing, resolve_destination, write_error
 from .errors import GraphError
 from .inputs import checked_path
+from .textfiles import Matrix, Text
 
 POSITIONAL = ["source", "destination", "weight"]
 
@@ -43,6 +44,8 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
         One row an edge, columns ``source``, ``destination`` and, if asked for, ``weight``. Columns
         given as lists keep their names, and then so does the weight. In text, names are int64
         where all are integers, in quotes or not, and strings otherwise; weights are float64.
+        Ids of a Matrix Market file are those of the file, from 1 on; its vertices without edges
+        are in `read_vertices`: ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
 
     Raises
     ------
@@ -114,6 +117,100 @@ def read_table(path, *, names=("vertex",), device="auto"):
         return _frame(file, path, [[name] for name in names], names, others, device)
 
 
+def read_vertices(path, *, names=("vertex",), device="auto"):
+    """Read the names of vertices, such as those that have no edge.
+
+    Parameters
+    ----------
+    path : str or path
+        A table as in `read_edges` with the columns `names`, others are not read; or a Matrix
+        Market file, whose size line says which vertices there are.
+    names : sequence of str
+        Columns that name a vertex. SNAP text without a comment that says otherwise has them in
+        this order.
+    device : {"auto", "cpu", "gpu"}
+        Where the frame is to lie.
+
+    Returns
+    -------
+    pandas.DataFrame or cudf.DataFrame
+        Columns `names`, one row a vertex in the order of the file, for ``vertices=`` of `Graph`.
+
+    Raises
+    ------
+    GraphError
+        As in `read_edges`, and where a column of `names` is missing.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.mtx")
+    >>> _ = path.write_text("%%MatrixMarket matrix coordinate pattern general\\n3 3 1\\n2 1\\n")
+    >>> print(read_vertices(path, device="cpu"))
+       vertex
+    0       1
+    1       2
+    2       3
+    """
+    return read_vertices_as(path, names, device)
+
+
+def read_vertices_as(path, names, device, text_columns=()):
+    """As `read_vertices`; names in `text_columns` stay text where a text file has integers."""
+    path, names, device = checked_path(path), list(names), _chosen(device)
+    with formats.reading(path):
+        file = formats.opened(path, names)
+        if isinstance(file, Matrix):
+            if len(names) > 1:
+                raise GraphError(
+                    f"{path}: a Matrix Market file names vertices by one integer, and "
+                    f"{len(names)} columns name them here"
+                )
+            return _vertex_frame(names[0], file.vertices, device)
+        for name in names:
+            if file.names.count(name) != 1:
+                raise GraphError(
+                    f"{path}: there must be one column {name!r}; the columns are "
+                    f"{', '.join(file.names)}"
+                )
+        if isinstance(file, Text):
+            file.text_columns = frozenset(text_columns)
+        return _frame(file, path, [[name] for name in names], names, [], device)
+
+
+def _vertex_frame(name, vertices, device):
+    import numpy as np
+
+    from .memory import check_fits
+
+    check_fits(f"a frame of {len(vertices):,} vertices", 16 * len(vertices), np)
+    if device == "gpu":
+        import cudf as library
+    else:
+        import pandas as library
+    return library.DataFrame({name: np.arange(vertices.start, vertices.stop)})
+
+
+def declared_vertices(path):
+    """All vertices that a file of edges declares, with or without edges.
+
+    Returns
+    -------
+    range or None
+        Of a Matrix Market file those of its size line; None of others, which declare none.
+
+    Raises
+    ------
+    GraphError
+        As in `read_edges`, or more vertices than a graph can have.
+    """
+    path = checked_path(path)
+    with formats.reading(path):
+        if path.is_dir() or formats.format_of(path) != "mtx":
+            return None
+        return formats.opened(path, POSITIONAL).vertices
+
+
 def edge_facts(path, *, source=None, destination=None):
     """How many edges a file holds and what its ids are, without loading it.
 
@@ -157,7 +254,8 @@ def write_frame(frame, path):
     path : str or path
         In CSV and TSV a text is in quotes where it needs them, missing values are empty, and empty
         text is ``""``, which `read_edges` takes for missing. SNAP text gets the column names as a
-        comment. A Matrix Market file takes only edges between integers from 0 on.
+        comment. A Matrix Market file takes only edges between integers from 1 on, which it has
+        unchanged.
 
     Raises
     ------
@@ -188,6 +286,8 @@ def _write(table, file, path, kind):
             formats.write(table, packed, kind)
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from error
+    except UnicodeEncodeError as error:
+        raise GraphError(f"{path}: {error.object!a} is not valid Unicode; replace it") from error
 
 
 def _size_of(table, path, kind):
@@ -271,7 +371,10 @@ def _frame(file, path, groups, ids, numbers, device, names=None):
     if device == "gpu" and isinstance(file, formats.Parquet) and file.has_numbers(numbers):
         import cudf
 
-        frame = cudf.read_parquet(file.paths, columns=columns)[columns]
+        try:
+            frame = cudf.read_parquet(file.paths, columns=columns)[columns]
+        except (RuntimeError, OverflowError) as error:
+            raise GraphError(f"{path}: cuDF cannot read it, it may be damaged ({error})") from error
         frame.columns = names or columns
         return frame
     table = formats.checked(file.read(groups, numbers).select(columns), path, numbers)

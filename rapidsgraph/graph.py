@@ -16,7 +16,7 @@ from .frames import is_dask
 from .inputs import vertex_columns
 from .memory import build_bytes, check_fits
 from .named import NamedVertices
-from .names import name_vertices
+from .names import MOST_VERTICES, name_vertices
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Graph(NamedVertices):
         the total of all is below 2^63, and in double precision from there on.
     self_loops : {"keep", "drop"}
     vertices : int, range, frame, array or Series, optional
-        Names to include even without edges; ``range(n)`` (or n) says ids are below n already.
+        Names to include even without edges, as from `read_vertices`; ``range(n)`` (or n) says
+        ids are below n already.
 
     Attributes
     ----------
@@ -149,6 +150,8 @@ class Graph(NamedVertices):
         columns = read_columns(edges, source, destination, weight, multi_edges)
         self._rows, self._weights, self.xp = columns.rows, columns.weights, columns.xp
         self._name_as(columns)
+        if isinstance(vertices, range) and vertices.stop - vertices.start <= MOST_VERTICES:
+            self._check_memory(len(vertices))
         extra = vertex_columns(vertices, len(columns.sources), self._labels, self.xp)
         # How many vertices there are is known once they are named; until then, what is sure.
         self._check_memory(len(extra) if isinstance(extra, range) else 0)

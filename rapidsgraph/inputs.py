@@ -134,12 +134,15 @@ def vertex_columns(vertices, count, labels, xp):
     if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
         vertices = range(int(vertices)) if vertices >= 0 else vertices
     if isinstance(vertices, range):
-        if vertices.start != 0 or vertices.step != 1 or vertices.stop < 0 or count > 1:
+        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0 or count > 1:
             raise GraphError(
-                f"vertices={shown(vertices)} must be range(n), for single integer names"
+                f"vertices={shown(vertices)} must be range(n) or range(first, n), for single "
+                "integer names"
             )
-        if vertices.stop > MOST_VERTICES:
+        if vertices.stop - vertices.start > MOST_VERTICES:
             raise GraphError(f"vertices={shown(vertices)}; {MOST_VERTICES} is the most")
+        if vertices.start:
+            return [xp.arange(vertices.start, vertices.stop)]
         return vertices
     is_one = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
     if isinstance(vertices, str) or (is_one and not hasattr(vertices, "__arrow_c_stream__")):

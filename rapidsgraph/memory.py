@@ -64,8 +64,9 @@ def estimate_memory(
     Parameters
     ----------
     graph_or_path : Graph, LayeredEdgeList, edge frame or path
-        A file's rows come from its metadata (Parquet) or its size; vertices are bounded by the
-        range of integer ids where the file says it, and by two a row elsewhere.
+        A file's rows come from its metadata (Parquet, Matrix Market) or its size; vertices are
+        those of a Matrix Market file's size line, and else bounded by the range of integer ids
+        where the file records it, and by two a row.
     algorithm : str
         ``"pagerank"``, ``"bfs"``, ``"sssp"``, ``"connected_components"``, ``"scan"``,
         ``"scan_index"`` or ``"structural_similarity"``.
@@ -133,9 +134,12 @@ def _has_weights(frame_or_path):
 def _counts(frame_or_path, source, destination):
     """(rows, at most how many vertices)."""
     if isinstance(frame_or_path, (str, Path)):
-        from .files import edge_facts
+        from .files import declared_vertices, edge_facts
 
         rows, _, limits = edge_facts(frame_or_path, source=source, destination=destination)
+        declared = declared_vertices(frame_or_path)
+        if declared is not None:
+            return rows, len(declared)
         spread = limits[1] - limits[0] + 1 if limits else 2 * rows
         return rows, min(spread, 2 * rows)
     _, frame = frames.opened(frame_or_path)

@@ -216,9 +216,9 @@ def test_the_root_is_what_names_are(tmp_path, rows, root, others):
 
 def test_the_root_of_a_matrix_and_of_numbers(tmp_path):
     matrix, numbers = tmp_path / "e.mtx", tmp_path / "n.parquet"
-    write_frame(pd.DataFrame({"source": [0, 1], "destination": [1, 2]}), matrix)
+    write_frame(pd.DataFrame({"source": [1, 2], "destination": [2, 3]}), matrix)
     write_frame(NUMBERS, numbers)
-    assert run("bfs", matrix, "--from", 0, "--layers").stdout == "0\t1\n1\t1\n2\t1\n"
+    assert run("bfs", matrix, "--from", 1, "--layers").stdout == "0\t1\n1\t1\n2\t1\n"
     done = run("bfs", numbers, "--from", -3, "--layers")
     assert done.stdout == run("bfs", numbers, "--from", -3).stdout == "0\t1\n1\t1\n"
     assert run("bfs", numbers, "--from", "x", "--layers", code=1).stderr == (
@@ -503,7 +503,7 @@ def test_pagerank_replaces_layers_of_another_version(edges):
 @pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".tsv", ".parquet", ".arrow", ".mtx"])
 def test_pagerank_starts_at_the_first_row(tmp_path, ending):
     path = tmp_path / f"e{ending}"
-    write_frame(pd.DataFrame({"source": [2, 0, 1], "destination": [0, 1, 2]}), path)
+    write_frame(pd.DataFrame({"source": [2, 3, 1], "destination": [3, 1, 2]}), path)
     assert len(run("pagerank", path, "--memory-limit", "50MB").stdout.splitlines()) == 3
     assert rg.LayeredEdgeList.open(beside(path)).root == 2
 

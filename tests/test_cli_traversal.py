@@ -191,7 +191,7 @@ def test_a_column_weight_is_what_edges_cost(tmp_path):
     (tmp_path / "bare.txt").write_text("1 2 0.5\n2 3 2\n")
     (tmp_path / "other.csv").write_text("source,destination,cost\n1,2,0.5\n2,3,2\n")
     (tmp_path / "real.mtx").write_text(
-        "%%MatrixMarket matrix coordinate real general\n4 4 2\n2 3 0.5\n3 4 2\n"
+        "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n2 3 2\n"
     )
     for name in ("named.csv", "bare.txt", "real.mtx"):
         assert distances(tmp_path / name) == [0, 0.5, 2.5]

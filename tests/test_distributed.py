@@ -139,7 +139,7 @@ def test_vertices_besides(in_parts):
     frame = frame_of(random_edges(8, 40, 200))
     spread = in_partitions(frame, 3)
     names = pandas.DataFrame({"vertex": [500, 3, -2]})
-    for vertices in (range(60), 60, names, [500, 3, -2]):
+    for vertices in (range(60), range(5, 60), 60, names, [500, 3, -2]):
         graphs = rg.Graph(spread, vertices=vertices), rg.Graph(frame, vertices=vertices)
         same(*map(rg.connected_components, graphs))
     graph = rg.Graph(spread, vertices=in_partitions(names, 3))

@@ -47,9 +47,11 @@ def put(tmp_path):
 @pytest.mark.parametrize("ending", [*TEXT, *BINARY, ".mtx", ".mtx.gz", ".CSV", ".Txt.GZ"])
 def test_numbers_come_back(tmp_path, ending):
     path = tmp_path / f"edges{ending}"
-    write_frame(pd.DataFrame(EDGES), path)
+    edges = {**EDGES, "source": [3, 1, 7]} if ".mtx" in ending else EDGES
+    edges = {**edges, "destination": [1, 7, 7]} if ".mtx" in ending else edges
+    write_frame(pd.DataFrame(edges), path)
     frame = read(path, weight="weight")
-    assert columns(frame) == EDGES
+    assert columns(frame) == edges
     assert [str(kind) for kind in frame.dtypes] == ["int64", "int64", "float64"]
     assert list(read(path).columns) == ["source", "destination"]
     assert os.listdir(tmp_path) == [path.name]
@@ -180,7 +182,8 @@ def test_tables_that_are_none(put, name, text, message):
 @pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".parquet", ".arrow", ".mtx"])
 def test_a_gpu_reads_and_writes_the_same(tmp_path, ending):
     path = tmp_path / f"edges{ending}"
-    for edges in (EDGES, NAMED) if ending != ".mtx" else (EDGES,):
+    ones = {**EDGES, "source": [3, 1, 7], "destination": [1, 7, 7]}
+    for edges in (EDGES, NAMED) if ending != ".mtx" else (ones,):
         weight = "weight" if "weight" in edges else None
         write_frame(pd.DataFrame(edges), path)
         frame = read_edges(path, weight=weight, device="gpu")

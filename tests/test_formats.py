@@ -99,7 +99,7 @@ def test_columns_of_another_type(tmp_path, ending):
 @pytest.mark.parametrize("ending", [*BINARY, ".csv.gz", ".txt.gz", ".mtx.gz"])
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
 def test_truncated_files(tmp_path, ending, part):
-    path, whole = tmp_path / f"a{ending}", np.random.default_rng(1).integers(0, 1 << 40, (5000, 2))
+    path, whole = tmp_path / f"a{ending}", np.random.default_rng(1).integers(1, 1 << 40, (5000, 2))
     write_frame(pd.DataFrame(whole, columns=["source", "destination"]), path)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * part)])
@@ -117,10 +117,11 @@ def test_damaged_gzip(put):
 @pytest.mark.parametrize("ending", [".csv", ".tsv.gz", ".feather", ".parquet", ".txt", ".mtx"])
 def test_facts(tmp_path, ending):
     path = tmp_path / f"a{ending}"
-    write_frame(pd.DataFrame(EDGES), path)
+    first = 1 if ending == ".mtx" else 0
+    write_frame(pd.DataFrame(EDGES) + first, path)
     rows, kind, bounds = edge_facts(path)
     assert (rows, kind) == (4 if ending == ".txt" else 3, "integer")  # a comment counts
-    assert bounds == ((0, 7) if ending in (".parquet", ".mtx") else None)
+    assert bounds == ((first, 7 + first) if ending in (".parquet", ".mtx") else None)
     if ending != ".mtx":
         write_frame(pd.DataFrame(NAMED), path)
         assert edge_facts(path)[1:] == ("string", None)
@@ -151,7 +152,7 @@ def test_what_is_written(tmp_path):
     assert (tmp_path / "a.csv").read_text() == 'vertex,pagerank\na,0.25\n"b""c",0.75\n'
     write_frame(ranks.iloc[:1], tmp_path / "a.txt.gz")
     assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == b"# vertex\tpagerank\na\t0.25\n"
-    write_frame(pd.DataFrame(EDGES)[["source", "destination"]], tmp_path / "a.mtx")
+    write_frame(pd.DataFrame(EDGES)[["source", "destination"]] + 1, tmp_path / "a.mtx")
     assert (tmp_path / "a.mtx").read_text() == (
         "%%MatrixMarket matrix coordinate pattern general\n8 8 3\n4 1\n1 8\n8 8\n"
     )
@@ -199,8 +200,9 @@ def test_quotes_do_not_make_text_of_integers(tmp_path, put):
 @pytest.mark.parametrize(
     ("frame", "name", "message"),
     [
-        (NAMED, "a.mtx", "edges between integers from 0"),
-        ({"source": [-1], "destination": [0]}, "a.mtx", "some are negative or missing"),
+        (NAMED, "a.mtx", "edges between integers from 1"),
+        ({"source": [-1], "destination": [1]}, "a.mtx", "some are 0, negative or missing; add 1"),
+        ({"source": [0], "destination": [1]}, "a.mtx", "some are 0, negative or missing; add 1"),
         ({"vertex": [1], "pagerank": [1.0]}, "a.mtx", r"these are \['vertex', 'pagerank'\]"),
         ({"vertex": ["New York"]}, "a.txt", "'vertex' has .* spaces .* write .csv"),
         ({"vertex": ["#1"]}, "a.txt", "'vertex' has missing values, or names with"),

@@ -18,7 +18,7 @@ from pyarrow import feather, parquet
 
 import rapidsgraph as rg
 from rapidsgraph.errors import GraphError, NotEnoughMemory
-from rapidsgraph.files import write_frame
+from rapidsgraph.files import declared_vertices, write_frame
 from rapidsgraph.inputs import checked_bytes
 from rapidsgraph.layers import LayeredEdgeList, dictionaries, external, naming, spilling, store
 from rapidsgraph.layers.external import build_from_file
@@ -88,6 +88,7 @@ def check_same(layered, expected):
 
 def in_memory(path, root, columns, options):
     edges = rg.read_edges(path, **columns, device="cpu")
+    options = {"vertices": declared_vertices(path), **options}
     several = isinstance(columns.get("source"), list)
     columns = dict(columns) if several else {k: k for k in columns if k == "weight"}
     return LayeredEdgeList.build(rg.Graph(edges, **columns, **options), root)

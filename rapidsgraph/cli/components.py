@@ -11,6 +11,7 @@ from .graphs import (
     EdgesArgument,
     Job,
     SourceOption,
+    VerticesOption,
     output_option,
     plot_option,
     top_option,
@@ -27,6 +28,7 @@ def components(
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Changes nothing: here edges go both ways.")
     ] = False,
+    vertices: VerticesOption = None,
     device: DeviceOption = Device.auto,
     output: output_option("vertices with their components") = None,
     top: top_option("Print the N largest; 10 if no --output.") = None,
@@ -37,9 +39,9 @@ def components(
     from .. import connected_components
     from .. import plot as pictures
 
-    job = Job("components", output, top, verify, plot, {"EDGES": edges})
+    job = Job("components", output, top, verify, plot, {"EDGES": edges, "--vertices": vertices})
     refuse_store(edges, "components")
-    graph = job.read(edges, source, destination, device=device)
+    graph = job.read(edges, source, destination, device=device, vertices=vertices)
     result = connected_components(graph)
     job.tell(graph, "found")
     sizes = np.bincount(result["component"].to_numpy())

@@ -18,6 +18,7 @@ REASONS = {
     "destination": "other columns",
     "self_loops": "other self-loops",
     "minimum_edges": "another --minimum-edges",
+    "vertices": "other vertices",
 }
 CHANGED, OTHER = "the file has changed", "they were not made of this file"
 
@@ -50,7 +51,7 @@ def differences(found, edges, root, options, any_of):
     different = {
         name
         for name in wanted["options"]
-        if name not in any_of and wanted["options"][name] != there["options"].get(name)
+        if name not in any_of and wanted["options"][name] != there["options"].get(name, "unknown")
     }
     if not _is_root(found, root):
         different.add("root")
@@ -118,6 +119,7 @@ def _written(options):
         if name == "directed":
             words += ["--undirected"] if not value else []
             continue
+        value = value["path"] if isinstance(value, dict) else value
         for each in value if isinstance(value, list) else [value]:
             words += [_option(name), shlex.quote(str(each))]
     return " ".join(words)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from ..errors import GraphError
@@ -43,6 +44,12 @@ MultiEdgesOption = Annotated[
 ]
 
 SelfLoopsOption = Annotated[SelfLoops, typer.Option(help="Edges from a vertex to itself.")]
+VerticesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Vertices to include even without edges; a table with a column vertex."
+    ),
+]
 ProgressOption = Annotated[
     bool | None, typer.Option(help="A progress bar; by default on a terminal.")
 ]
@@ -121,8 +128,8 @@ class Job:
         self.talks = verify or sys.stderr.isatty()
         self._parts, self._last = [], time.perf_counter()
 
-    def read(self, edges, source, destination, weight=None, *, device, **policies):
-        """The Graph that a file of edges holds."""
+    def read(self, edges, source, destination, weight=None, *, device, vertices=None, **policies):
+        """Return the Graph of a file of edges, and of a file of vertices if there is one."""
         from .. import Graph, files
 
         source, destination = one_or_several(source), one_or_several(destination)
@@ -135,6 +142,7 @@ class Job:
             frame,
             *(("source", "destination") if is_plain else (source, destination)),
             weight=weight and ("weight" if is_plain else weight),
+            vertices=_vertices(edges, frame, vertices, (source, destination), device),
             **policies,
         )
         self.note("built")
@@ -171,6 +179,38 @@ class Job:
         now = time.perf_counter()
         self._parts.append(f"{part} in {now - self._last:.2f} s")
         self._last = now
+
+
+def _vertices(edges, frame, path, ends, device):
+    """What `Graph` takes as vertices: those that EDGES declares, and those of --vertices."""
+    from .. import files
+
+    declared = files.declared_vertices(edges)
+    if path is None:
+        return declared
+    source, destination = (
+        end if isinstance(end, list) else [what]
+        for what, end in zip(("source", "destination"), ends, strict=True)
+    )
+    labels = vertex_columns(source, destination)
+    texts = [
+        label
+        for label, *columns in zip(labels, source, destination, strict=True)
+        if len(frame) and not all(frame[column].dtype.kind in "iu" for column in columns)
+    ]
+    table = files.read_vertices_as(path, labels, device, texts)
+    for label in labels:
+        is_text = table[label].dtype.kind not in "iu"
+        if len(frame) and len(table) and is_text != (label in texts):
+            kinds = ("text", "integers") if is_text else ("integers", "text")
+            raise GraphError(
+                f"{path}: column {label!r} holds {kinds[0]}, and {edges} names vertices by "
+                f"{kinds[1]}"
+            )
+    if declared is None:
+        return table
+    values = table[labels[0]].to_numpy()
+    return np.concatenate([np.arange(declared.start, declared.stop), values])
 
 
 _TRY = "try .parquet or .csv"

@@ -18,6 +18,7 @@ from .graphs import (
     SelfLoopsOption,
     SourceOption,
     UndirectedOption,
+    VerticesOption,
     top_option,
 )
 from .roots import Root
@@ -58,6 +59,7 @@ def layer(
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.min,
     self_loops: SelfLoopsOption = SelfLoops.keep,
+    vertices: VerticesOption = None,
     minimum_edges: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="A combined edge list has at least so many."),
@@ -90,11 +92,12 @@ def layer(
         return
     if root is None:
         raise typer.BadParameter("name the vertex that is to be the root", param_hint="--from")
-    job = Job("layers", None, top, False, None, {"EDGES": edges})
+    job = Job("layers", None, top, False, None, {"EDGES": edges, "--vertices": vertices})
     policies = {
         "multi_edges": multi_edges.value,
         "self_loops": self_loops.value,
         "minimum_edges": minimum_edges,
+        "vertices": vertices,
     }
     options = options_of(source, destination, undirected, weight, **policies)
     start = Root(options, written([root], None, Root.labels(options)))

@@ -18,6 +18,7 @@ from .graphs import (
     SelfLoopsOption,
     SourceOption,
     UndirectedOption,
+    VerticesOption,
     output_option,
     plot_option,
     top_option,
@@ -52,6 +53,7 @@ def pagerank(
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.first,
     self_loops: SelfLoopsOption = SelfLoops.keep,
+    vertices: VerticesOption = None,
     damping: Annotated[
         float,
         typer.Option(min=0, max=1, metavar="D", help="Probability of following an edge."),
@@ -109,7 +111,9 @@ def pagerank(
     tables = {"personalization": personalization, "start": start}
     if dangling is not None and dangling not in DANGLING:
         tables["dangling"] = Path(dangling)
-    inputs = {"EDGES": edges} | {f"--{what}": path for what, path in tables.items()}
+    inputs = {"EDGES": edges, "--vertices": vertices} | {
+        f"--{what}": path for what, path in tables.items()
+    }
     job = Job("ranks", output, top, verify, plot, inputs)
     graph = opened(job, edges, device) if is_store(edges) else None
     names = graph.names.labels if graph else vertex_columns(source, destination)
@@ -120,13 +124,20 @@ def pagerank(
     }
     policies = {"multi_edges": multi_edges.value, "self_loops": self_loops.value}
     if by_layers and graph is None:
-        options = options_of(source, destination, undirected, weight, **policies)
+        options = options_of(source, destination, undirected, weight, vertices=vertices, **policies)
         how = {"device": device, "memory_limit": memory_limit, "progress": progress}
         root = Root(options, None)  # any
         graph = beside(job, edges, root, options, ANY_FOR_PAGERANK, may_replace=False, **how)
     elif graph is None:
         graph = job.read(
-            edges, source, destination, weight, device=device, directed=not undirected, **policies
+            edges,
+            source,
+            destination,
+            weight,
+            device=device,
+            vertices=vertices,
+            directed=not undirected,
+            **policies,
         )
     ranks = rank(
         graph,

@@ -117,9 +117,7 @@ def _first_vertex(file):
                 return [column.tolist()[0] for column in batch.sources]
         raise _no_edges(file)
     row = _first_row(file)
-    fields = [row[file.file.names.index(name)] for name, _ in file.groups]
-    is_matrix = file.file.kind == "mtx"  # which counts from 1
-    return [str(int(field) - 1) for field in fields] if is_matrix else fields
+    return [row[file.file.names.index(name)] for name, _ in file.groups]
 
 
 def _no_edges(file):

@@ -18,6 +18,7 @@ from .graphs import (
     EdgesArgument,
     Job,
     SourceOption,
+    VerticesOption,
     output_option,
     plot_option,
     top_option,
@@ -87,6 +88,7 @@ def scan(
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Changes nothing: here edges go both ways.")
     ] = False,
+    vertices: VerticesOption = None,
     device: DeviceOption = Device.auto,
     output: output_option("vertices with clusters and roles, or the sweep,") = None,
     similarities: Annotated[
@@ -107,12 +109,14 @@ def scan(
     from .. import files, structural_similarity
 
     epsilons, mus = _parameters(epsilon, mu, sweep, memberships, verify)
+    inputs = {"EDGES": edges, "--vertices": vertices}
     job = Job(
-        "a sweep" if sweep else "clusters", output, top, verify, plot, {"EDGES": edges},
+        "a sweep" if sweep else "clusters", output, top, verify, plot, inputs,
         has_nulls=not sweep, others={"similarities": similarities},
     )  # fmt: skip
     refuse_store(edges, "scan")
-    graph = job.read(edges, source, destination, device=device, directed=False, self_loops="drop")
+    options = {"vertices": vertices, "directed": False, "self_loops": "drop"}
+    graph = job.read(edges, source, destination, device=device, **options)
     if sweep:
         delivery = _swept(job, graph, epsilons, mus, method.value)
     else:

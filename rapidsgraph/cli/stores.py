@@ -43,7 +43,9 @@ BuildLimitOption = _memory_limit_option(
     "what making the layers may take; by default half of what is free"
 )
 
-READING = "source", "destination", "weight", "undirected", "multi_edges", "self_loops"
+READING = (
+    "source", "destination", "weight", "undirected", "multi_edges", "self_loops", "vertices",
+)  # fmt: skip
 # What a search in edges, one by weight and ranks do not depend on.
 ANY_FOR_BFS = "weight", "multi_edges", "self_loops", "minimum_edges"
 ANY_FOR_SSSP = "self_loops", "minimum_edges"
@@ -121,6 +123,8 @@ def options_of(source, destination, undirected, weight=None, **policies):
         "directed": not undirected,
         **policies,
     }
+    if given.get("vertices") is not None:
+        given["vertices"] = str(given["vertices"])
     if weight is None and given.get("multi_edges") in ("min", "max"):
         given["multi_edges"] = "first"  # the same where rows have no weights
     return {

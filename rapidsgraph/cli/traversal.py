@@ -16,6 +16,7 @@ from .graphs import (
     ProgressOption,
     SourceOption,
     UndirectedOption,
+    VerticesOption,
     output_option,
     plot_option,
     top_option,
@@ -55,6 +56,7 @@ def bfs(
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UndirectedOption = False,
+    vertices: VerticesOption = None,
     depth_limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Go no farther than N edges.")
     ] = None,
@@ -76,15 +78,17 @@ def bfs(
     from .. import plot as pictures
 
     by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
-    inputs = {"EDGES": edges, "--from-file": starts_file}
+    inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
     how = {"memory_limit": memory_limit, "progress": progress}
 
     def read():
-        return job.read(edges, source, destination, device=device, directed=not undirected)
+        options = {"vertices": vertices, "directed": not undirected}
+        return job.read(edges, source, destination, device=device, **options)
 
     if by_layers:
-        options, starts = options_of(source, destination, undirected), (starts, starts_file)
+        options = options_of(source, destination, undirected, vertices=vertices)
+        starts = starts, starts_file
         graph, names = of_root(job, edges, starts, options, ANY_FOR_BFS, device=device, **how)
     else:
         starts = written(starts, starts_file, vertex_columns(source, destination))
@@ -127,6 +131,7 @@ def sssp(
         ),
     ] = None,
     undirected: UndirectedOption = False,
+    vertices: VerticesOption = None,
     multi_edges: MultiEdgesOption = MultiEdges.min,
     cutoff: Annotated[
         float | None,
@@ -151,7 +156,7 @@ def sssp(
     from ..vertex_values import source_ids
 
     by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
-    inputs = {"EDGES": edges, "--from-file": starts_file}
+    inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
     how = {"memory_limit": memory_limit, "progress": progress}
     if not by_layers:
@@ -161,11 +166,13 @@ def sssp(
         weight = _weight_column(edges, [*(source or ()), *(destination or ())])
 
     def read():
-        policies = {"directed": not undirected, "multi_edges": multi_edges.value}
-        return job.read(edges, source, destination, weight, device=device, **policies)
+        options = {"vertices": vertices, "directed": not undirected}
+        options["multi_edges"] = multi_edges.value
+        return job.read(edges, source, destination, weight, device=device, **options)
 
     if by_layers:
-        options = options_of(source, destination, undirected, weight, multi_edges=multi_edges.value)
+        policies = {"multi_edges": multi_edges.value, "vertices": vertices}
+        options = options_of(source, destination, undirected, weight, **policies)
         starts = starts, starts_file
         graph, names = of_root(job, edges, starts, options, ANY_FOR_SSSP, device=device, **how)
     else:

@@ -111,7 +111,7 @@ class PartitionedGraph:
         ]
         facts = engine.results([engine.submit(naming.facts_of, c, name="facts") for c in columns])
         more, more_facts = self._more_names(vertices, manner, facts)
-        everyone = vertices if isinstance(vertices, range) else None
+        everyone = vertices if isinstance(vertices, range) and not vertices.start else None
         if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
             everyone = vertex_columns(vertices, len(manner.labels), manner.labels, np)
         self.named, self.num_vertices, ends = naming.name_all(
@@ -150,7 +150,8 @@ class PartitionedGraph:
 
     def _more_names(self, vertices, manner, facts):
         """EdgeColumns of what `vertices` names, as tasks; their facts."""
-        if vertices is None or isinstance(vertices, (int, np.integer, range)):
+        is_range = isinstance(vertices, range) and not vertices.start
+        if is_range or vertices is None or isinstance(vertices, (int, np.integer)):
             vertex_columns(vertices, len(manner.labels), manner.labels, np)
             return [], []
         engine, count, labels = self.engine, len(manner.labels), facts[0].manner.labels

@@ -7,15 +7,16 @@ Requires: Parquet of any size, in row groups of any size. Of an Arrow file a rec
 
 import contextlib
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import formats, frames
-from ..errors import GraphError, NotEnoughMemory
-from ..files import POSITIONAL, _checked, _ends
+from ..errors import GraphError
+from ..files import POSITIONAL, _checked, _ends, read_vertices_as
 from ..formats import checked, reading
-from ..inputs import checked_path, checked_weights
+from ..inputs import checked_path, checked_weights, vertex_columns
 from ..textfiles import Matrix
 from .parsing import Parsed
 
@@ -45,7 +46,7 @@ class EdgeFile:
         Bytes that the largest compressed batch of an Arrow file took so far.
     """
 
-    def __init__(self, path, source, destination, weight):
+    def __init__(self, path, source, destination, weight, vertices=None):
         self.path = path = checked_path(path)
         with reading(path):
             self.file = file = formats.opened(path, POSITIONAL)
@@ -64,6 +65,7 @@ class EdgeFile:
         names = [*self.ids, *self.weights]
         self.names = names if several else POSITIONAL[: len(names)]
         self.ends = ends if several else [["source"], ["destination"]]
+        self.given_vertices = vertices
 
     @property
     def weighted(self):
@@ -89,6 +91,35 @@ class EdgeFile:
         """Remove what `parse` has written."""
         if self.parsed:
             self.parsed.path.unlink(missing_ok=True)
+
+    def vertex_batches(self, size, labels, text_labels):
+        """Yield further names of vertices: at most `size` rows of columns, one a label.
+
+        Those that the file declares, and those of `given_vertices`: a path, or what Graph takes.
+
+        Parameters
+        ----------
+        size : int
+        labels : list of str
+            What the columns are called.
+        text_labels : list of str
+            Labels whose names in the file of edges are text.
+        """
+        given = self.given_vertices
+        if isinstance(given, (str, Path)):
+            given = read_vertices_as(given, labels, "cpu", text_labels)
+        for vertices in (getattr(self.file, "vertices", None), given):
+            if isinstance(vertices, range) and vertices.step == 1 and vertices.start >= 0:
+                if len(labels) > 1:
+                    vertex_columns(vertices, len(labels), labels, np)  # raises
+                for start in range(vertices.start, vertices.stop, size):
+                    yield [np.arange(start, min(start + size, vertices.stop))]
+            elif vertices is not None:
+                columns = vertex_columns(vertices, len(labels), labels, np)
+                if isinstance(columns, range):
+                    columns = [np.arange(len(columns))]
+                for start in range(0, len(columns[0]), size):
+                    yield [values[start : start + size] for values in columns]
 
     def batches(self, size, room):
         """Each `Batch` of at most `size` rows, in the order of the file; the last has none.
@@ -175,6 +206,7 @@ def _parquet(file, columns, size, room):
             row_bytes = 2 * sample.nbytes // len(sample) if len(sample) else 0
             for batch in parquet.iter_batches(rows_within(room, row_bytes, size), columns=kept):
                 table = pyarrow.Table.from_batches([batch])
+                table.validate(full=True)
                 for name in missing:
                     none = pyarrow.nulls(len(table), schema.field(name).type)
                     table = table.append_column(name, none)
@@ -185,23 +217,9 @@ def _parquet(file, columns, size, room):
 def _arrow(file, columns, size, room, note):
     import pyarrow
 
-    with file._batches(columns) as batches:
-        none = batches.schema.empty_table().select(columns)
-        if hasattr(batches, "num_record_batches"):
-            batches = map(batches.get_batch, range(batches.num_record_batches))
-        batches = iter(batches)
-        while True:
-            before = pyarrow.total_allocated_bytes()
-            batch = next(batches, None)
-            if batch is None:
-                break
-            taken = pyarrow.total_allocated_bytes() - before
-            note(taken)
-            if taken > room:
-                raise NotEnoughMemory(
-                    f"{file.path}: reading a compressed batch of {len(batch):,} rows", 2 * taken,
-                    2 * room, "memory_limit",
-                )  # fmt: skip
-            for start in range(0, len(batch), size):
-                yield batch.slice(start, size).select(columns)
-        yield none
+    none = pyarrow.schema([file.schema.field(name) for name in columns]).empty_table()
+    note(max((size.nbytes for size in file.sizes(columns)), default=0))
+    for batch in file.record_batches(columns, room):
+        for start in range(0, len(batch), size):
+            yield batch.slice(start, size)
+    yield none

@@ -24,6 +24,7 @@ DEFAULTS = {
     "multi_edges": "first",
     "self_loops": "keep",
     "minimum_edges": None,
+    "vertices": None,
 }
 SAMPLE = 2**16  # bytes at the begin and the end of a file
 
@@ -46,7 +47,7 @@ def made_from(path, options):
     path : str or path
     options : dict
         Whatever changes what is read, by the names of `DEFAULTS`, which hold for what is left out.
-        JSON must be able to hold it.
+        JSON must be able to hold it. `vertices` must be a path, whose version counts, too.
 
     Returns
     -------
@@ -58,12 +59,21 @@ def made_from(path, options):
     GraphError
         No such file.
     """
+    found = {"files": _versions(path), "options": {**DEFAULTS, **options}}
+    vertices = found["options"]["vertices"]
+    if vertices is not None:
+        if not isinstance(vertices, (str, Path)):
+            raise GraphError("vertices must be the path of a file where a store is to be found")
+        found["options"]["vertices"] = {"path": str(vertices), "files": _versions(vertices)}
+    return json.loads(json.dumps(found, default=lambda number: number.item()))  # NumPy's
+
+
+def _versions(path):
+    """The version of each file of edges or vertices in a file or folder."""
     path = checked_path(path)
     with reading(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
-        files = [_version(each, path) for each in paths]
-    found = {"files": files, "options": {**DEFAULTS, **options}}
-    return json.loads(json.dumps(found, default=lambda number: number.item()))  # NumPy's
+        return [_version(each, path) for each in paths]
 
 
 def _version(path, whole):

@@ -71,6 +71,7 @@ def build_from_file(
     partition_bytes=PARTITION_BYTES,
     report=None,
     made_from=None,
+    vertices=None,
 ):
     """Make a store of layers from a file of edges that may be larger than memory.
 
@@ -96,6 +97,8 @@ def build_from_file(
         Called with (steps done out of STEPS, text).
     made_from : dict, optional
         What the store is to say about the file.
+    vertices : str, path, or as `Graph`
+        Names to include even without edges; a path of a file as `read_vertices` takes it.
 
     Raises
     ------
@@ -110,7 +113,7 @@ def build_from_file(
     if not isinstance(memory_limit, (int, np.integer)) or memory_limit <= 0:
         raise GraphError(f"memory_limit is {memory_limit!r}; it can be a number of bytes")
     folder = checked_path(folder)
-    file = EdgeFile(path, source, destination, weight)
+    file = EdgeFile(path, source, destination, weight, vertices)
     build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
     with (
         system_memory(),
@@ -259,11 +262,15 @@ class _Build:
         if needed > self.limit:
             raise NotEnoughMemory(what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit")
 
+    def batch_rows(self, memory):
+        """Return how many rows of the file may be read at once into so many bytes."""
+        width = 64 * (len(self.file.ids) + self.file.weighted)
+        return int(np.clip(memory // width // 2, 1024, BATCH))
+
     def batches(self, room):
         """Batches of the file, which take less than half of `room`."""
-        width = 64 * (len(self.file.ids) + self.file.weighted)
         try:
-            yield from self.file.batches(int(np.clip(room // width // 2, 1024, BATCH)), room)
+            yield from self.file.batches(self.batch_rows(room), room)
         except NotEnoughMemory as error:  # of a batch; vertices are not known, but there are rows
             needed = error.needed + 2 * VERTEX_BYTES * self.file.max_rows() + LEAST_ROOM
             raise NotEnoughMemory(
@@ -293,6 +300,11 @@ class _Build:
                     self.weights.append(batch.weights)
             done += batch.rows
             self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
+        labels, dtypes = naming.labels, naming.dtypes
+        text_labels = [label for label, dtype in zip(labels, dtypes) if dtype is None]
+        rows = self.batch_rows(self.limit // 2)
+        for columns in self.file.vertex_batches(rows, labels, text_labels):
+            naming.add_vertices(columns)
         self.file.rows, self.weight_type = done, types[0] if types else None
         del batch, batches
         release_free_memory()

@@ -27,7 +27,9 @@ from .partitions import COLUMN, PARTITION_BYTES, unpacked
 from .store import opened
 from .writer import EDGES, check_place, check_separate, save
 
-OF_FILE = "source", "destination", "weight", "directed", "multi_edges", "self_loops"
+OF_FILE = (
+    "source", "destination", "weight", "directed", "multi_edges", "self_loops", "vertices",
+)  # fmt: skip
 CPU_EDGES = 2**15  # that one thread of a CPU takes alone
 
 
@@ -108,7 +110,8 @@ class LayeredEdgeList(HeldEdges):
         **of_file
             With a path: `store`, the folder for the result, which is needed; `source`,
             `destination`, `weight` and `device` as `read_edges` takes them, `directed`,
-            `multi_edges` and `self_loops` as `Graph`; `memory_limit`, bytes or a text like "2GB"
+            `multi_edges`, `self_loops` and `vertices` as `Graph`, the last also as the path of a
+            file that `read_vertices` takes; `memory_limit`, bytes or a text like "2GB"
             that building may take, by default half of what is free; and `progress`, as `pagerank`.
 
         Raises
@@ -238,8 +241,8 @@ class LayeredEdgeList(HeldEdges):
         device, memory_limit, progress
             As `build` takes them.
         **options
-            `source`, `destination`, `weight`, `directed`, `multi_edges`, `self_loops` and
-            `minimum_edges`, as in `build`.
+            `source`, `destination`, `weight`, `directed`, `multi_edges`, `self_loops`,
+            `vertices`, which must be a path, and `minimum_edges`, as in `build`.
 
         Raises
         ------

@@ -5,6 +5,8 @@ Requires: the names of one column of integers fit in memory once they are distin
   Text, and names of several columns, stay on the disk (dictionaries.py).
 """
 
+import itertools
+
 import numpy as np
 
 from .. import device
@@ -43,6 +45,7 @@ class Names:
         self.labels, self.memory, self.scratch = labels, memory, scratch
         self.empty, self.has_rows = None, False
         self.integers, self.encoders, self.dtypes = None, None, []
+        self.num_edge_batches = 0  # that the encoders got before further vertices
 
     def add(self, sources, destinations):
         """Take note of the names in some rows."""
@@ -70,7 +73,7 @@ class Names:
         if self.encoders is None:
             memory = self.memory // len(self.labels)
             self.encoders = [DictionaryEncoder(self.scratch, memory) for _ in self.labels]
-        ends = [[as_binary(values) for values in columns] for columns in (sources, destinations)]
+        ends = [[_stored(values) for values in columns] for columns in (sources, destinations)]
         rows = len(ends[0][0])
         row_bytes = 2 * sum(array.nbytes for columns in ends for array in columns) // rows
         row_bytes += 2 * HASH_BYTES * len(self.labels)
@@ -78,6 +81,21 @@ class Names:
         for start in range(0, rows, size):
             for encoder, *columns in zip(self.encoders, *ends, strict=True):
                 encoder.add([array.slice(start, size) for array in columns])
+            self.num_edge_batches += 1
+
+    def add_vertices(self, columns):
+        """Add names of vertices that need no edge: one array or Series a label, after all edges."""
+        if not len(columns[0]):
+            return
+        if self.has_rows:
+            known = zip(columns, self.dtypes, self.labels, strict=True)
+            columns, dtypes = zip(*(_alike_types(*each) for each in known), strict=True)
+            self.dtypes = list(dtypes)
+            if self.integers is not None:
+                self.integers.dtype = self.dtypes[0]
+        num_edge_batches = self.num_edge_batches
+        self.add(columns, columns)
+        self.num_edge_batches = num_edge_batches
 
     def _alike(self, sources, destinations):
         """Both ends, integers in the type that is to name vertices."""
@@ -117,7 +135,7 @@ class Names:
 
     def ids(self):
         """The int32 ids of sources and of destinations, in pieces, in the order of `add`."""
-        for both in self.encoders[0].ids():
+        for both in itertools.islice(self.encoders[0].ids(), self.num_edge_batches):
             yield both[: both.size // 2], both[both.size // 2 :]
 
     def close(self):
@@ -131,6 +149,13 @@ class Names:
         return lambda *ends: [look_up(values) for (values,) in self._alike(*ends)]
 
 
+def _stored(values):
+    """A column as the Arrow array that is encoded: 64-bit integers, or text as bytes."""
+    if isinstance(values, np.ndarray):
+        values = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64, copy=False)
+    return as_binary(values)
+
+
 def _few(values):
     return values[:1024] if isinstance(values, np.ndarray) else values.head(1024)
 
@@ -141,6 +166,25 @@ def _common(source, destination, label):
         return None
     dtype = np.result_type(source, destination)
     return dtype if dtype.kind in "iu" else np.dtype(np.int64)
+
+
+def _alike_types(values, dtype, label):
+    """(further names, dtype of all names): as Graph has it, None for text."""
+    if isinstance(values, np.ndarray) != (dtype is not None):
+        raise GraphError(
+            f"{label} names are text in one column and numbers in another; convert one of them"
+        )
+    if dtype is None:
+        return values, None
+    if values.dtype.kind not in "iu":
+        name_vertices([values], [values], None, [label], np)  # raises
+    if (values.dtype == np.uint64) == (dtype == np.uint64):
+        return values, np.result_type(values, dtype)
+    is_unsigned = dtype == np.uint64
+    if int(values.min()) < 0 if is_unsigned else int(values.max()) >= 2**63:
+        raise GraphError(f"{label} names are beyond 2^63 in one column and signed in another")
+    dtype = np.dtype(np.uint64 if is_unsigned else np.int64)
+    return values.astype(dtype), dtype
 
 
 def _converted(values, dtype, label):

@@ -7,6 +7,7 @@ Requires: room on the disk for the columns; in memory some blocks.
 
 import contextlib
 import itertools
+import os
 
 from ..errors import GraphError
 from ..textfiles import LineBreakInQuotes
@@ -64,14 +65,14 @@ class Parsed:
         )
         rows, nbytes, self.mirrored = 0, 0, 0
         options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with pa.OSFile(str(self.path), "wb") as out, pa.ipc.new_file(
+        with pa.OSFile(os.fsencode(self.path), "wb") as out, pa.ipc.new_file(
             out, schema, options=options
         ) as writer:  # fmt: skip
             for batch in self._parsed_batches(schema):
                 if any(column.null_count for column in batch.columns):
                     self.file._blame(self.ids, self.numbers)
                 if self.file.kind == "mtx":
-                    batch = self._from_zero(batch)
+                    self._check_entries(batch)
                 self.integers = [g for g in self.integers if _are_integers(batch, g)]
                 writer.write_batch(batch)
                 rows, nbytes = rows + len(batch), nbytes + batch.nbytes
@@ -88,19 +89,17 @@ class Parsed:
             with self.file.arrow_options(types) as options, csv.open_csv(*options) as batches:
                 yield from batches
 
-    def _from_zero(self, batch):
-        """Entries of a matrix as edges."""
-        import pyarrow as pa
+    def _check_entries(self, batch):
+        """Check the ids of a matrix; count the entries that a symmetric one leaves out."""
         import pyarrow.compute as pc
 
         for name in self.ids if len(batch) else ():
             bounds = pc.min_max(batch[name]).as_py()
             if bounds["min"] < 1 or bounds["max"] > self.file.size:
                 self.file._blame(self.ids, self.numbers)
-        columns = [*(pc.subtract(batch[n], 1) for n in self.ids), *(batch[n] for n in self.numbers)]
         if self.file.is_symmetric:
-            self.mirrored += pc.sum(pc.not_equal(*columns[:2])).as_py() or 0
-        return pa.record_batch(columns, schema=batch.schema)
+            proper = pc.not_equal(batch[self.ids[0]], batch[self.ids[1]])
+            self.mirrored += pc.sum(proper).as_py() or 0
 
     def tables(self, size):
         """Tables of at most so many rows; of a symmetric matrix the other half behind the first."""
@@ -109,7 +108,7 @@ class Parsed:
 
         integers = {name for group in self.integers for name in group}
         for half in range(1 + (self.file.kind == "mtx" and self.file.is_symmetric)):
-            with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as batches:
+            with pa.memory_map(os.fsencode(self.path)) as file, pa.ipc.open_file(file) as batches:
                 fields = [
                     pa.field(f.name, pa.int64()) if f.name in integers else f
                     for f in batches.schema
