@@ -155,9 +155,7 @@ def _name_column(columns, label, xp):
             )
         names = frames.distinct_text(filled)
         ids = [
-            frames.text_positions(values, names).astype(xp.int32)
-            if len(values)
-            else xp.empty(0, xp.int32)
+            frames.text_places(values, names) if len(values) else xp.empty(0, xp.int32)
             for values in arrays
         ]
         return names, None, _count(len(names)), ids

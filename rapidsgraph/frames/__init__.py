@@ -14,6 +14,7 @@ from .matching import (
     distinct_text,
     number_places,
     number_positions,
+    text_places,
     text_positions,
 )
 from .nulls import nullable_column
@@ -51,6 +52,7 @@ __all__ = [
     "number_positions",
     "opened",
     "text_column",
+    "text_places",
     "text_positions",
     "text_type",
 ]

@@ -1,6 +1,7 @@
-"""Values among others: what is distinct, and where something stands.
+"""Distinct values of name columns, and the positions of values among them.
 
-What text needs (distinct, sort, join) is written once for pandas and cuDF.
+pandas columns backed by Arrow are hashed by Arrow, other text as Python objects, both piece by
+piece, so that no column is copied. cuDF sorts and joins.
 """
 
 import importlib
@@ -11,6 +12,7 @@ import numpy as np
 from .. import device
 
 PIECE, GPU_PIECE = 2**18, 2**24  # rows looked up at once: hash tables and 64-bit results are large
+TEXT_PIECE = 2**19  # rows of text that are hashed at once
 
 
 def text_library(values):
@@ -18,24 +20,137 @@ def text_library(values):
     return sys.modules[type(values).__module__.split(".")[0]]
 
 
-def distinct_text(columns):
-    """The distinct values of several text Series together, sorted."""
+def is_arrow_text(values):
+    """Whether a pandas Series of text is backed by Arrow arrays."""
+    storage = str(getattr(values.dtype, "storage", ""))
+    return storage.startswith("pyarrow") or hasattr(values.dtype, "pyarrow_dtype")
+
+
+def distinct_text(columns, check=None):
+    """The distinct values of several text Series together, sorted.
+
+    Parameters
+    ----------
+    columns : list of Series
+        With at least one row each.
+    check : callable, optional
+        Called with ``(count, nbytes)`` before a hash table of at most `count` values with `nbytes`
+        bytes of text is built. It may raise. Not called for cuDF.
+    """
     library = text_library(columns[0])
-    distinct = [values.drop_duplicates() for values in columns]
-    return library.concat(distinct).drop_duplicates().sort_values(ignore_index=True)
+    if library.__name__ == "cudf":
+        distinct = [values.drop_duplicates() for values in columns]
+        return library.concat(distinct).drop_duplicates().sort_values(ignore_index=True)
+    dtype = library.concat([values.iloc[:1] for values in columns]).dtype
+    heads = [*columns, library.Series([], dtype=dtype)]
+    if not all(map(is_arrow_text, heads)):
+        arrays = (values.to_numpy(object) for values in columns)
+        names = _distinct(arrays, np.concatenate, _unique_objects, lambda values: 0, check).tolist()
+        names.sort()  # compares text faster than NumPy does
+        return library.Series(names, dtype=dtype)
+    import pyarrow
+    import pyarrow.compute as pc
+
+    def join(arrays):
+        return pyarrow.chunked_array(arrays, pyarrow.large_string())
+
+    arrays = map(_to_large_string, columns)
+    names = _distinct(arrays, join, pc.unique, lambda values: values.nbytes, check)
+    names = names.take(pc.array_sort_indices(names))
+    pyarrow.default_memory_pool().release_unused()
+    return library.Series(dtype.__from_arrow__(names.cast(_arrow_type(columns[0]))), dtype=dtype)
+
+
+def _distinct(columns, join, unique, nbytes, check):
+    """The distinct values of `columns`; pieces are merged whenever they double the result."""
+    distinct, pending, size = [], [], 0
+    for values in columns:
+        for start in range(0, len(values), TEXT_PIECE):
+            pending.append(unique(values[start : start + TEXT_PIECE]))
+            size += len(pending[-1])
+            if size > max(TEXT_PIECE, sum(map(len, distinct))):
+                distinct = [_merged(distinct + pending, join, unique, nbytes, check)]
+                pending, size = [], 0
+    pieces = distinct + pending
+    return pieces[0] if len(pieces) == 1 else _merged(pieces, join, unique, nbytes, check)
+
+
+def _merged(pieces, join, unique, nbytes, check):
+    if check:
+        check(sum(map(len, pieces)), sum(map(nbytes, pieces)))
+    return unique(join(pieces))
+
+
+def _unique_objects(values):
+    series = importlib.import_module("pandas").Series(values, dtype=object)
+    return series.drop_duplicates().to_numpy(object)
+
+
+def _arrow_type(values):
+    kind = values.array.__arrow_array__().type
+    return getattr(kind, "value_type", kind)  # of a dictionary
+
+
+def _to_large_string(values):
+    """An Arrow array of 64-bit offsets, from a Series of text."""
+    import pyarrow
+
+    if not is_arrow_text(values):
+        return pyarrow.array(values.to_numpy(object), pyarrow.large_string())
+    return values.array.__arrow_array__().cast(pyarrow.large_string())
+
+
+def text_places(values, names):
+    """Where each of `values` stands in the sorted, distinct `names`, as int32; all of them do."""
+    if text_library(values).__name__ == "cudf":
+        return text_positions(values, names).astype(np.int32)
+    places = np.empty(len(values), np.int32)
+    if not (is_arrow_text(values) and is_arrow_text(names)):
+        find, size, values = _object_finder(names), PIECE, values.to_numpy(object)
+    else:  # Arrow builds its table of names anew for each call
+        find, size, values = (
+            _arrow_finder(names),
+            max(PIECE, 2 * len(names)),
+            _to_large_string(values),
+        )
+    for start in range(0, len(values), size):
+        places[start : start + size] = find(values[start : start + size])
+    return places
+
+
+def _object_finder(names):
+    pandas = importlib.import_module("pandas")
+    index = pandas.Index(names.to_numpy(object), dtype=object)
+    return lambda values: index.get_indexer(pandas.Index(values, dtype=object))
+
+
+def _arrow_finder(names):
+    import pyarrow.compute as pc
+
+    names = _to_large_string(names)
+    names = names.combine_chunks() if hasattr(names, "combine_chunks") else names
+
+    def find(values):
+        found = pc.index_in(values, value_set=names)
+        return pc.fill_null(found, -1).to_numpy()
+
+    return find
 
 
 def text_positions(values, names):
     """Where each of `values` stands in the sorted, distinct `names`; -1 where it does not."""
-    library = text_library(values)
-    xp = np if library.__name__ == "pandas" else device.import_cupy()
+    if text_library(values).__name__ == "pandas":
+        if is_arrow_text(names):
+            try:
+                return _arrow_finder(names)(_to_large_string(values)).astype(np.int64)
+            except UnicodeEncodeError:  # of a surrogate, which no Arrow column has
+                pass
+        return _object_finder(names)(values.to_numpy(object))
+    cupy, library = device.import_cupy(), text_library(values)
     left = library.DataFrame({"name": values.reset_index(drop=True)})
-    right = library.DataFrame({"name": names, "position": xp.arange(len(names))})
-    if library.__name__ == "cudf":  # a join there does not keep the order of rows
-        left["row"] = xp.arange(len(left))
-        joined = left.merge(right, on="name", how="left").sort_values("row")
-    else:
-        joined = left.merge(right, on="name", how="left")
+    right = library.DataFrame({"name": names, "position": cupy.arange(len(names))})
+    left["row"] = cupy.arange(len(left))  # a join there does not keep the order of rows
+    joined = left.merge(right, on="name", how="left").sort_values("row")
     return joined["position"].fillna(-1).astype("int64").values
 
 
