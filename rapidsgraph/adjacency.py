@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from . import device
 from .sorting import sort_pairs
 
+PORTION = 2**20  # arcs whose runs are listed together, at least
 MULTI_EDGES = {"keep": None, "first": 0, "sum": 1, "min": 2, "max": 3}
 
 
@@ -83,14 +84,19 @@ def simplified(lists, *, is_merged=False, is_loopless=False):
     """
     neighbors, offsets = lists.neighbors, lists.offsets
     xp, arcs = device.array_module(neighbors), neighbors.size
-    if is_merged and not is_loopless:  # a loop is one arc, other edges are two
-        is_loopless = 2 * int(count_later(lists).sum()) == arcs
+    if is_merged and not is_loopless:
+        is_loopless = is_simple(lists)
     if arcs and not (is_merged and is_loopless):
         keep = rows_of(lists) != neighbors
         keep &= _is_first(lists)
         if not bool(keep.all()):
             neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
     return Adjacency(offsets, neighbors, xp.empty(0))
+
+
+def is_simple(lists):
+    """Whether merged lists of both directions have no self-loop: one is one arc, edges are two."""
+    return 2 * int(count_later(lists).sum()) == lists.neighbors.size
 
 
 def count_later(lists):
@@ -139,14 +145,31 @@ def _merge_parallel(lists, how):
     if bool(first.all()):
         return lists
     weights = lists.weights
+    del lists  # so that nothing but the result is left as soon as it can be
     if weights.size:
-        starts = xp.flatnonzero(first)
-        weights = xp.empty(starts.size, lists.weights.dtype)
-        device.launch(
-            "build", "reduce_runs", starts.size, neighbors.size, starts, lists.weights, how,
-            weights, size=starts.size,
-        )  # fmt: skip
+        weights = _reduced_runs(first, weights, how)
     return Adjacency(_kept_offsets(first, offsets, xp), neighbors[first], weights)
+
+
+def _reduced_runs(first, weights, how):
+    """One weight for each run of arcs that starts where `first` says so.
+
+    The starts are listed for a portion of the arcs at a time: they take as much as weights.
+    """
+    xp = device.array_module(weights)
+    reduced = xp.empty(int(xp.count_nonzero(first)), weights.dtype)
+    begin = done = 0
+    while begin < weights.size:
+        end = begin + PORTION
+        end += int(first[end:].argmax()) if bool(first[end:].any()) else weights.size
+        end = min(end, weights.size)
+        starts = xp.flatnonzero(first[begin:end])
+        device.launch(
+            "build", "reduce_runs", starts.size, end - begin, starts, weights[begin:end], how,
+            reduced[done : done + starts.size], size=starts.size,
+        )  # fmt: skip
+        begin, done = end, done + starts.size
+    return reduced
 
 
 def _is_first(lists):

@@ -242,6 +242,19 @@ def edge_facts(path, *, source=None, destination=None):
         return file.facts(sources[0], destinations[0])
 
 
+def text_facts(path, *, source=None, destination=None):
+    """Bytes of the text in the name columns of a file, and of the longest name.
+
+    Upper bounds: of Parquet and Arrow files the columns are read batch by batch; of other text they
+    are the bytes of the file, uncompressed, and of its longest line.
+    """
+    path = Path(path).expanduser()
+    with formats.reading(path):
+        file = formats.opened(path, POSITIONAL)
+        sources, destinations = _ends(file, path, source, destination)
+        return file.text_facts(list(dict.fromkeys([*sources, *destinations])))
+
+
 def write_frame(frame, path):
     """Write a frame; another file of this name is replaced at the end, and only if all went well.
 

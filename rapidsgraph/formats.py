@@ -178,6 +178,10 @@ class Parquet:
         is_known = low and None not in low
         return rows, kind, (min(low), max(high)) if is_known else None
 
+    def text_facts(self, names):
+        """(bytes, longest) of the text in some columns."""
+        return _text_facts(self.dataset.to_batches(columns=names, batch_size=ROWS))
+
 
 class Arrow:
     """An Arrow IPC file (which is what Feather is) or stream."""
@@ -262,6 +266,26 @@ class Arrow:
         """(rows, kind of id, None), from metadata."""
         rows = sum(size.rows for size in self.sizes([]) if not size.is_dictionary)
         return rows, kind_of_id(self.schema, source, destination), None
+
+    def text_facts(self, names):
+        """(bytes, longest) of the text in some columns."""
+        with self._batches(names) as batches:
+            if hasattr(batches, "num_record_batches"):
+                batches = map(batches.get_batch, range(batches.num_record_batches))
+            return _text_facts(batches)
+
+
+def _text_facts(batches):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total = longest = 0
+    for batch in batches:
+        for column in batch.columns:
+            lengths = pc.binary_length(column.cast(pa.large_string()))
+            total += pc.sum(lengths).as_py() or 0
+            longest = max(longest, pc.max(lengths).as_py() or 0)
+    return total, longest
 
 
 def _columns(groups, numbers):

@@ -14,7 +14,7 @@ from .adjacency import both_ways, from_pairs, rows_of, transposed
 from .edge_columns import check_policies, read_columns
 from .frames import is_dask
 from .inputs import vertex_columns
-from .memory import build_bytes, check_fits
+from .memory import build_bytes, check_fits, merge_bytes, name_columns, rest_bytes
 from .named import NamedVertices
 from .names import MOST_VERTICES, name_vertices
 
@@ -153,17 +153,33 @@ class Graph(NamedVertices):
         if isinstance(vertices, range) and vertices.stop - vertices.start <= MOST_VERTICES:
             self._check_memory(len(vertices))
         extra = vertex_columns(vertices, len(columns.sources), self._labels, self.xp)
-        # How many vertices there are is known once they are named; until then, what is sure.
-        self._check_memory(len(extra) if isinstance(extra, range) else 0)
+        # The number of vertices is known once they are named; until then, what is sure.
+        names = name_columns(columns.sources, columns.destinations, extra)
+        self._check_memory(names, len(extra) if isinstance(extra, range) else 0)
         self.names, *self._ends = name_vertices(
-            columns.sources, columns.destinations, extra, self._labels, self.xp
+            columns.sources, columns.destinations, extra, self._labels, self.xp, self._check_table
         )
-        self._check_memory(self.num_vertices)
+        policies = self.directed, multi_edges, self_loops
+        rest = rest_bytes(
+            self._rows, self.num_vertices, self._weights is not None, *policies, self.xp
+        )
+        check_fits(self._building, rest, self.xp)
 
-    def _check_memory(self, vertices):
-        weighted = self._weights is not None or self._multi_edges == "sum"
-        needed = build_bytes(self._rows, vertices, weighted=weighted, directed=self.directed)
-        check_fits(f"building a graph of {self._rows:,} rows", needed, self.xp)
+    def _check_memory(self, names, vertices):
+        needed = build_bytes(
+            self._rows, vertices, weighted=self._weights is not None, directed=self.directed,
+            columns=names, multi_edges=self._multi_edges, self_loops=self._self_loops, xp=self.xp,
+        )  # fmt: skip
+        check_fits(self._building, needed, self.xp)
+
+    def _check_table(self, count, nbytes):
+        """Raise NotEnoughMemory where a table of names would not fit."""
+        needed = merge_bytes("arrow" if nbytes else "hash", count, nbytes)
+        check_fits(self._building, needed, self.xp)
+
+    @property
+    def _building(self):
+        return f"building a graph of {self._rows:,} rows"
 
     def _build(self, direction):
         (source, destination), weights = self._ends, self._weights

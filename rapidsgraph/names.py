@@ -97,7 +97,7 @@ class VertexNames:
         return ids
 
 
-def name_vertices(sources, destinations, vertices, labels, xp):
+def name_vertices(sources, destinations, vertices, labels, xp, check=None):
     """Name the vertices of an edge list.
 
     Parameters
@@ -107,6 +107,9 @@ def name_vertices(sources, destinations, vertices, labels, xp):
     vertices : range, list of arrays or Series, or None
         More names; a range for all integers below its end.
     labels : list of str
+    check : callable, optional
+        Called with ``(count, nbytes)`` before a table of at most `count` names with `nbytes` bytes
+        of text is built on a CPU. It may raise.
 
     Returns
     -------
@@ -114,9 +117,10 @@ def name_vertices(sources, destinations, vertices, labels, xp):
     source, destination : int32 arrays
     """
     if len(sources) > 1:
-        return _name_tuples(sources, destinations, vertices, labels, xp)
+        return _name_tuples(sources, destinations, vertices, labels, xp, check)
     extra = [] if vertices is None else [vertices] if isinstance(vertices, range) else vertices
-    part, dtype, count, ids = _name_column([sources[0], destinations[0], *extra], labels[0], xp)
+    columns = [sources[0], destinations[0], *extra]
+    part, dtype, count, ids = _name_column(columns, labels[0], xp, check)
     return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
 
 
@@ -126,23 +130,28 @@ def check_names(values, label, column):
         _as_numbers(values, label, f" of column {column!r}")
 
 
-def _name_tuples(sources, destinations, vertices, labels, xp):
+def _name_tuples(sources, destinations, vertices, labels, xp, check):
     extra = vertices or [None] * len(sources)
     parts, pairs, ids = [], [], None
     for label, *columns in zip(labels, sources, destinations, extra):
         columns = [values for values in columns if values is not None]
-        part, dtype, count, places = _name_column(columns, label, xp)
+        part, dtype, count, places = _name_column(columns, label, xp, check)
         parts.append(xp.arange(count, dtype=dtype) if part is None else part)
         if ids is None:
             ids = places
             continue
-        packed = [a.astype(xp.int64) * count + b for a, b in zip(ids, places)]
-        pairs.append(frames.distinct_numbers(packed, xp))
-        ids = [frames.number_places(p, pairs[-1], xp) for p in packed]
+        packed = []
+        while ids:
+            packed.append(ids.pop(0).astype(xp.int64))
+            packed[-1] *= count
+            packed[-1] += places.pop(0)
+        pairs.append(frames.distinct_numbers(packed, xp, check))
+        while packed:
+            ids.append(frames.number_places(packed.pop(0), pairs[-1], xp))
     return VertexNames(labels, parts, _count(pairs[-1].size), pairs), ids[0], ids[1]
 
 
-def _name_column(columns, label, xp):
+def _name_column(columns, label, xp, check):
     """(sorted names or None, dtype, count, int32 ids of each column but a range)."""
     arrays = [values for values in columns if not isinstance(values, range)]
     ranges = [values for values in columns if isinstance(values, range)]
@@ -153,7 +162,7 @@ def _name_column(columns, label, xp):
             raise GraphError(
                 f"{label} names are text in one column and numbers in another; convert one of them"
             )
-        names = frames.distinct_text(filled)
+        names = frames.distinct_text(filled, check)
         ids = [
             frames.text_places(values, names) if len(values) else xp.empty(0, xp.int32)
             for values in arrays
@@ -171,8 +180,8 @@ def _name_column(columns, label, xp):
     wide = np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64
     wide = np.uint64 if dtype == np.uint64 else wide
     arrays = [values.astype(wide, copy=False) for values in arrays]
-    part, dtype, count, ids = _name_numbers(arrays, ranges, dtype, xp)
-    return part if part is None else part.astype(dtype), dtype, count, ids
+    part, dtype, count, ids = _name_numbers(arrays, ranges, dtype, xp, check)
+    return part if part is None else part.astype(dtype, copy=False), dtype, count, ids
 
 
 def _integer_type(values):
@@ -180,7 +189,7 @@ def _integer_type(values):
     return values.dtype if kind in "iu" else np.int64
 
 
-def _name_numbers(arrays, ranges, dtype, xp):
+def _name_numbers(arrays, ranges, dtype, xp, check):
     filled = [values for values in arrays if values.size]
     low, high = _limits(filled, xp) if filled else (0, -1)
     rows = sum(values.size for values in arrays)
@@ -193,7 +202,7 @@ def _name_numbers(arrays, ranges, dtype, xp):
         return None, dtype, _count(end), [_narrow(values, xp) for values in arrays]
     span = high - low + 1
     if span > rows + 1024 or high >= 2**63:  # rows of two columns; the table takes 5 bytes a place
-        names = frames.distinct_numbers(arrays, xp)
+        names = frames.distinct_numbers(arrays, xp, check)
         ids = [frames.number_places(values, names, xp) for values in arrays]
         return names, dtype, _count(names.size), ids
     present = xp.zeros(span, bool)
@@ -211,7 +220,10 @@ def _name_numbers(arrays, ranges, dtype, xp):
             "build", "translate", values.size, values, low, table, place, size=values.size
         )
         ids.append(place)
-    return xp.flatnonzero(present) + low, dtype, count, ids
+    del table
+    names = xp.flatnonzero(present)
+    names += low
+    return names, dtype, count, ids
 
 
 def _limits(arrays, xp):

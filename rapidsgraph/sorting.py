@@ -111,6 +111,7 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
         with device.one_parallel_kernel:
             counting.move(minor, major, order, cursors, moved, moved_order)
         major, order = moved, moved_order
+        del moved, moved_order, cursors
     else:
         offsets = None
     new_offsets, cursors = _counters(major, bound, parts, index)

@@ -15,6 +15,7 @@ import re
 
 from .errors import GraphError
 
+BLOCK = 2**20  # bytes that are counted at once
 DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
 INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 SIZE = re.compile(r"[0-9]{1,18}")
@@ -172,10 +173,18 @@ class Text:
         _, fields = next(itertools.islice(self.rows(), self.header_rows, None), (0, ["0"] * 99))
         ids = [fields[self.names.index(name)] for name in (source, destination)]
         with self._bytes() as file:
-            blocks = iter(lambda: file.read(1 << 20), b"")
-            lines = sum(block.count(b"\n") for block in blocks)
+            lines = sum(block.count(b"\n") for block in _blocks(file))
         kind = "integer" if all(map(INTEGER.fullmatch, ids)) else "string"
         return max(lines - self.header_lines, 0), kind, None
+
+    def text_facts(self, names):
+        """(bytes, longest) of the text in some columns: at most those of the file and of a line."""
+        with self._bytes() as file:
+            total = longest = 0
+            for block in _blocks(file):  # a line may lie in two
+                total += len(block)
+                longest = max(longest, 2 * max(map(len, block.split(b"\n"))))
+        return total, total if longest >= BLOCK else min(longest, total)
 
     def read(self, groups, numbers):
         """The columns of `groups` as int64 where a whole group is, else text; `numbers` as floats.
@@ -464,6 +473,10 @@ class _Cleaner:
             text = text.lstrip(b"\n ")
             self.is_first = not text
         return text
+
+
+def _blocks(file):
+    return iter(lambda: file.read(BLOCK), b"")
 
 
 def _stripped(line):

@@ -192,9 +192,10 @@ class _Run:
         lists = self.graph.incoming
         if not self.graph.weighted:
             return self.graph.xp.empty(0, self.value_type)
-        leaving = self.graph.out_weights
-        leaving = self.graph.xp.where(leaving > 0, leaving, 1.0)[lists.neighbors]
-        return (lists.weights / leaving).astype(self.value_type)
+        leaving, xp = self.graph.out_weights, self.graph.xp
+        leaving = xp.where(leaving > 0, leaving, 1.0)[lists.neighbors]
+        leaving = xp.divide(lists.weights, leaving, out=leaving)
+        return leaving.astype(self.value_type, copy=False)
 
     @property
     def batch(self):

@@ -24,6 +24,8 @@ from .clustering import CORE, HUB, LEVELS, OUTLIER, Similar, closed_sizes, clust
 from .scan import checked_epsilon, checked_mu, clustering_frame
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
+PORTION = 2**20  # arcs whose places in their lists are computed together
+
 STORED = ("offsets", "neighbors", "common", "cores", "core_offsets")
 EPSILONS, MUS = tuple(i / 10 for i in range(1, 10)), (2, 3, 4, 5)
 SWEEP = {
@@ -90,13 +92,14 @@ class ScanIndex(NamedVertices):
 
     def _order_neighbors(self, lists, common):
         xp, arcs = self.xp, common.size
-        rows, descent = rows_of(lists), xp.empty(arcs, xp.int32)
+        pairs = [rows_of(lists), xp.empty(arcs, xp.int32)]
+        descent = pairs[1]
         device.launch(
-            "cluster", "list_levels", arcs, rows, lists.neighbors, common, self._sizes, descent,
+            "cluster", "list_levels", arcs, pairs[0], lists.neighbors, common, self._sizes, descent,
             size=arcs,
         )  # fmt: skip
         bound = max(self.num_vertices, LEVELS)
-        order = sort_pairs([rows, descent], bound, with_order=True)[2]
+        order = sort_pairs(pairs, bound, with_order=True)[2]
         neighbors, common, descent = (
             _permuted(values, order) for values in (lists.neighbors, common, descent)
         )
@@ -104,9 +107,13 @@ class ScanIndex(NamedVertices):
         self._adjacency, self._common = Adjacency(lists.offsets, neighbors, xp.empty(0)), common
         # The k-th neighbor of a vertex makes it a core for mu = k + 2.
         rows = rows_of(lists)
-        places = xp.arange(arcs, dtype=xp.int64)
-        places -= lists.offsets[rows]
-        offsets, _, order = sort_pairs([places.astype(xp.int32), descent], bound, with_order=True)
+        places = xp.empty(arcs, xp.int32)
+        for start in range(0, arcs, PORTION):
+            stop = min(start + PORTION, arcs)
+            places[start:stop] = xp.arange(start, stop) - lists.offsets[rows[start:stop]]
+        pairs = [places, descent]
+        del places, descent
+        offsets, _, order = sort_pairs(pairs, bound, with_order=True)
         self._cores = _permuted(rows, order)
         largest = int(self._sizes.max()) if self.num_vertices else 1
         offsets = offsets[:largest]

@@ -10,12 +10,18 @@ where they are text.
 
 from .making import make, text_column
 from .matching import (
+    PIECE,
+    TEXT_PIECE,
+    copied_bytes,
     distinct_numbers,
     distinct_text,
+    is_arrow_text,
     number_places,
     number_positions,
+    text_library,
     text_places,
     text_positions,
+    text_sizes,
 )
 from .nulls import nullable_column
 from .reading import (
@@ -34,12 +40,16 @@ from .reading import (
 )
 
 __all__ = [
+    "PIECE",
+    "TEXT_PIECE",
     "check_ends",
     "column",
     "column_names",
+    "copied_bytes",
     "distinct_numbers",
     "distinct_text",
     "in_one_piece",
+    "is_arrow_text",
     "is_dask",
     "kind_of",
     "library_of",
@@ -52,7 +62,9 @@ __all__ = [
     "number_positions",
     "opened",
     "text_column",
+    "text_library",
     "text_places",
     "text_positions",
+    "text_sizes",
     "text_type",
 ]

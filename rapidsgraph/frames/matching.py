@@ -26,6 +26,37 @@ def is_arrow_text(values):
     return storage.startswith("pyarrow") or hasattr(values.dtype, "pyarrow_dtype")
 
 
+def text_sizes(values):
+    """(bytes of all values, bytes of the longest) of a pandas Series of text.
+
+    Of Python objects (0, 0): names refer to the objects of the frame.
+    """
+    if not is_arrow_text(values):
+        return 0, 0
+    import pyarrow.compute as pc
+
+    total, longest, values = 0, 0, values.array.__arrow_array__()
+    for start in range(0, len(values), TEXT_PIECE):
+        lengths = pc.binary_length(values[start : start + TEXT_PIECE].cast("large_string"))
+        total, longest = total + pc.sum(lengths).as_py(), max(longest, pc.max(lengths).as_py())
+    return total, longest
+
+
+def copied_bytes(values, column):
+    """Bytes that a column took to become `values`, an array or Series; 0 where it is shared."""
+    if isinstance(values, np.ndarray):
+        try:
+            given = np.asarray(column)
+        except (TypeError, ValueError):
+            return values.nbytes
+        return 0 if np.may_share_memory(values, given) else 2 * values.nbytes
+    if device.is_array(values) or getattr(column, "dtype", None) == values.dtype:
+        return 0
+    if text_library(values).__name__ == "cudf" or is_arrow_text(values):
+        return 2 * int(values.memory_usage(index=False, deep=True))
+    return 8 * len(values)
+
+
 def distinct_text(columns, check=None):
     """The distinct values of several text Series together, sorted.
 
@@ -154,8 +185,10 @@ def text_positions(values, names):
     return joined["position"].fillna(-1).astype("int64").values
 
 
-def distinct_numbers(columns, xp):
+def distinct_numbers(columns, xp, check=None):
     """The distinct values of several integer arrays together, sorted.
+
+    `check` is as in `distinct_text`, and not called on a GPU.
 
     On a CPU they are hashed, piece by piece, so that neither a copy of the columns nor a hash
     table for as many values as there are rows is ever made.
@@ -166,7 +199,10 @@ def distinct_numbers(columns, xp):
     distinct = columns[0][:0]
     for values in columns:
         for start in range(0, len(values), PIECE):
-            distinct = unique(np.concatenate([distinct, unique(values[start : start + PIECE])]))
+            new = unique(values[start : start + PIECE])
+            if check:
+                check(distinct.size + new.size, 0)
+            distinct = unique(np.concatenate([distinct, new]))
     return np.sort(distinct)
 
 
