@@ -159,12 +159,14 @@ def free_memory(xp):
     What an RMM or CuPy pool holds without using counts as free; RMM does not say how much of
     its pool is in use, so all of it counts, and a full pool is found out only by its own error.
     A limit of RMM's around its pool counts; the pool's own maximum it does not say either.
+    On a CPU the limits of control groups and of the process (RLIMIT_AS, RLIMIT_DATA) count.
     """
     if xp is np:
         import psutil
 
         free, limits = psutil.virtual_memory().available, control_group.memory()
-        return free if limits is None else min(free, limits[1])
+        free = free if limits is None else min(free, limits[1])
+        return min([free, *_free_of_process()])
     free = xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
     rmm = sys.modules.get("rmm")
     if rmm is None:
@@ -176,6 +178,24 @@ def free_memory(xp):
         resource = resource.get_upstream()  # what counts or logs is wrapped around a pool
     free += resource.pool_size() if hasattr(resource, "pool_size") else 0
     return max(0, min([free, *limits]))
+
+
+def _free_of_process():
+    """What the resource limits of this process leave of its memory, in bytes; Linux only."""
+    if not sys.platform.startswith("linux"):
+        return []
+    import resource
+
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    if all(limit == resource.RLIM_INFINITY for limit in limits):
+        return []
+    pages = Path("/proc/self/statm").read_text().split()
+    used = [int(pages[place]) * resource.getpagesize() for place in (0, 5)]
+    return [
+        max(limit - taken, 0)
+        for limit, taken in zip(limits, used)
+        if limit != resource.RLIM_INFINITY
+    ]
 
 
 # Kernels

@@ -248,7 +248,7 @@ def text_facts(path, *, source=None, destination=None):
     Upper bounds: of Parquet and Arrow files the columns are read batch by batch; of other text they
     are the bytes of the file, uncompressed, and of its longest line.
     """
-    path = Path(path).expanduser()
+    path = checked_path(path)
     with formats.reading(path):
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)

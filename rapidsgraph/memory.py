@@ -35,6 +35,9 @@ TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
 BLOCK = 2**20  # arcs that are processed at once where a pass needs temporary arrays
 LEVELS = 2**20  # keys that the lists of a SCAN index are sorted by, at least
 MARGIN = 1.04  # for what allocators keep between arrays
+# The C library takes arrays up to this size from its heap, where freed ones leave holes. Measured:
+# up to an eighth of the peak of a run, and up to a quarter where edges are taken both ways.
+HEAP_ARRAY, RUN_MARGIN, JOIN_MARGIN = 2**25, 1.12, 1.28
 BASE = 2**21  # bytes of interpreter objects and thread-local buffers of a build or run on a CPU
 TEXT_BASE = 3 * 2**22  # bytes that Arrow's allocator keeps at hand where names are text
 
@@ -278,7 +281,10 @@ def build_bytes(
     columns = columns or [NameColumn("ids", 2 * rows, vertices)]
     peak, left = naming_bytes(columns, vertices, xp)
     rest = rest_bytes(rows, vertices, weighted, directed, multi_edges, self_loops, xp)
-    return max(_with_margin(peak, xp), (left if xp is not np else int(MARGIN * left)) + rest)
+    margin = RUN_MARGIN if 4 * rows <= HEAP_ARRAY else MARGIN
+    if xp is np:
+        left = int(max(margin, _build_margin(rows, directed)) * left)
+    return max(_with_margin(peak, xp, margin), left + rest)
 
 
 def rest_bytes(rows, vertices, weighted, directed, multi_edges="first", self_loops="keep", xp=np):
@@ -290,11 +296,15 @@ def rest_bytes(rows, vertices, weighted, directed, multi_edges="first", self_loo
         return rows * (a_row[weighted, bool(directed)] - 8) + 56 * vertices
     drop, weight = self_loops == "drop", 8 if weighted else 0
     lists = lists_bytes(rows, vertices, weight=weight, directed=directed, owned=summed, drop=drop)
-    return _with_margin(lists, xp)
+    return _with_margin(lists, xp, _build_margin(rows, directed))
 
 
-def _with_margin(nbytes, xp):
-    return int(nbytes) if xp is not np else int(MARGIN * nbytes) + BASE
+def _build_margin(rows, directed):
+    return JOIN_MARGIN if not directed and 4 * rows <= HEAP_ARRAY else MARGIN
+
+
+def _with_margin(nbytes, xp, margin=MARGIN):
+    return int(nbytes) if xp is not np else int(margin * nbytes) + BASE
 
 
 @dataclass(frozen=True)
@@ -342,7 +352,8 @@ def run_bytes(algorithm, facts):
     else:
         peak = _sweep_bytes(algorithm, facts)
     text = any(column.kind == "arrow" for column in facts.columns)
-    return _with_margin(peak, np) + (TEXT_BASE if text else 0)
+    margin = RUN_MARGIN if 4 * facts.arcs <= HEAP_ARRAY else MARGIN
+    return _with_margin(peak, np, margin) + (TEXT_BASE if text else 0)
 
 
 def _sweep_bytes(algorithm, facts):
@@ -358,8 +369,13 @@ def _sweep_bytes(algorithm, facts):
     if algorithm == "pagerank":
         values = 20 * arcs + 86 * vertices if weight else 4 * arcs + 70 * vertices
         return max(turning, made + 8 * vertices + max(values, names + 24 * vertices))
-    # Text of predecessors is taken, and taken again with nulls.
-    names += 2 * facts.label_bytes(vertices, distinct=False)
+    kinds = {column.kind for column in facts.columns}
+    if "arrow" in kinds:  # text of predecessors is taken, and taken again with nulls
+        names += 2 * facts.label_bytes(vertices, distinct=False)
+    elif "object" in kinds:
+        names += 8 * vertices
+    elif kinds != {"ids"}:
+        names += 4 * vertices
     return max(turning, made + (30 if algorithm == "bfs" else 36) * vertices + names)
 
 
@@ -486,7 +502,7 @@ def _of_rows(algorithm, rows, vertices, columns, weighted, directed, xp):
     names = naming_bytes(columns, vertices)[1] - 4 * columns[0].rows
     facts = GraphFacts(vertices, arcs, weight, directed, columns, directed, True)
     kept = (4 + weight) * arcs + 8 * vertices + names
-    return max(built, int(MARGIN * kept) + run_bytes(algorithm, facts))
+    return max(built, int(RUN_MARGIN * kept) + run_bytes(algorithm, facts))
 
 
 def _of_graph(graph, algorithm):

@@ -14,7 +14,7 @@ from conftest import FrameMaker, columns_of, random_edges
 
 import rapidsgraph as rg
 from rapidsgraph import control_group, device
-from rapidsgraph.memory import build_bytes
+from rapidsgraph.memory import build_bytes, name_columns
 
 ROWS = 1_000_000
 SLACK = 200_000  # for Python's own objects, in bytes
@@ -94,14 +94,17 @@ def build(frame, options):
 
 @pytest.mark.parametrize("kind, policy", sorted(CASES))
 def test_building_and_ranking_keep_to_their_bounds(kind, policy):
-    """Unweighted and directed 24 bytes a row above the frame, besides what vertices take."""
+    """Ids from 0, unweighted and directed: 16 bytes a row above the frame, and 32 a vertex."""
     options = POLICIES[policy]
     graph, peak = build(frame_with_weights(kind), options)
     assert graph.report.rows == ROWS
-    kind = {"weighted": graph.weighted, "directed": graph.directed}
-    bound = build_bytes(ROWS, graph.num_vertices, **kind)
-    if not graph.weighted and graph.directed:
-        assert bound <= 24 * ROWS + 64 * graph.num_vertices
+    policies = {"weighted": graph.weighted, "directed": graph.directed}
+    policies |= {name: options[name] for name in ("multi_edges", "self_loops") if name in options}
+    frame = frame_with_weights(kind)
+    columns = name_columns([frame["source"].to_numpy()], [frame["destination"].to_numpy()])
+    bound = build_bytes(ROWS, graph.num_vertices, columns=columns, **policies)
+    if kind.startswith("from 0") and policy == "directed":
+        assert bound <= 16 * ROWS + 32 * graph.num_vertices
     assert peak <= bound + SLACK, f"{peak / ROWS:.1f} bytes a row, bound {bound / ROWS:.1f}"
     needed = rg.estimate_memory(graph, "pagerank").needed
     _, peak = peak_of(lambda: rg.pagerank(graph, **FEW))
@@ -260,11 +263,15 @@ def test_unknown_algorithm_and_missing_file(tmp_path):
 
 def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
     frame = make_arrays({"source": np.arange(100_000), "destination": np.arange(100_000)})
-    needed = build_bytes(100_000, 0)
+    xp = np if not make_arrays.on_gpu else device.import_cupy()
+    ids = [xp.arange(100_000)]
+    needed = build_bytes(100_000, 0, columns=name_columns(ids, ids), xp=xp)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     monkeypatch.setattr("rapidsgraph.graph.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
-    message = f"building a graph of 100,000 rows needs about 2.40 MB and 2.40 MB are free {where}"
+    message = (
+        f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
+    )
     with pytest.raises(rg.NotEnoughMemory, match=message) as caught:
         rg.Graph(frame)
     assert (caught.value.needed, caught.value.free) == (needed, needed - 1)

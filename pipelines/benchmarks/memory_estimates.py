@@ -1,4 +1,4 @@
-"""Measured peak memory beside estimates, on a CPU, each case in a new process.
+"""Measured peak memory beside estimates, on a CPU, in a process for each algorithm and input.
 
     python pipelines/benchmarks/memory_estimates.py [--output FILE] [--only TEXT] [--rows ROWS]
 
@@ -26,7 +26,7 @@ from rapidsgraph import memory
 from rapidsgraph.edge_columns import read_columns
 
 LOW, HIGH = 0.7, 1.0  # of the ratio
-ROWS, SMALL = 3_000_000, 100_000
+ROWS, SMALL = 2_000_000, 40_000
 WORDS = {"text": "v{:07d}", "long text": "vertex {:07d} of this graph, named"}
 NAMES = ("ids", "gaps", "64-bit", "text", "long text", "objects", "two columns")
 RUNS = {
@@ -76,7 +76,7 @@ def edges_of(case, rows):
     """The edges of a case as a pandas frame, and the number of vertices."""
     random = np.random.default_rng(1)
     if case["shape"] == "R-MAT":
-        scale = int(np.log2(rows / 8))
+        scale = round(np.log2(rows / 8))
         ends = rg.generate.rmat(scale, 8, seed=1, device="cpu").iloc[:, :2].to_numpy().T
     elif case["shape"] == "grid":
         side = int(np.sqrt(rows / 2))
@@ -89,8 +89,10 @@ def edges_of(case, rows):
         ends = np.stack([np.zeros(count, np.int64), 1 + random.permutation(count)])
     else:
         ends = random.integers(0, rows // 8, (2, rows))
-    ends = np.unique(ends, return_inverse=True)[1].reshape(2, -1)
-    count = int(ends.max()) + 1
+    is_present = np.zeros(int(ends.max()) + 1, bool)
+    is_present[ends.ravel()] = True
+    ends = (np.cumsum(is_present) - 1)[ends]
+    count = int(is_present.sum())
     columns, names = {}, case["names"]
     for end, ids in zip(("source", "destination"), ends):
         columns |= _named(end, ids, names, count)
@@ -151,7 +153,7 @@ def prepared(case, rows, folder):
 
 
 def measure(case, rows):
-    """Print the record of one case as JSON."""
+    """The record of one case."""
     import pyarrow
 
     with tempfile.TemporaryDirectory() as folder:
@@ -165,30 +167,43 @@ def measure(case, rows):
         "ratio": round(measured / known, 3), "ratio_unknown": round(measured / unknown, 3),
     }  # fmt: skip
     inside = measured <= known and measured <= unknown
-    print(json.dumps(case | figures | {"check": "ok" if inside else "above the estimate"}))
+    return case | figures | {"check": "ok" if inside else "above the estimate"}
+
+
+def in_a_process(group, rows):
+    """The records of some cases; one that fails has a `check` that tells why."""
+    line = [sys.executable, __file__, "--cases", json.dumps(group), "--rows", str(rows)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+        left = list(group)
+        for record in map(json.loads, process.stdout):
+            yield record
+            del left[0]
+    if left:
+        yield left[0] | {"check": f"failed: exit status {process.returncode}"}
+    if left[1:]:
+        yield from in_a_process(left[1:], rows)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Measure peaks beside estimates of memory.")
     parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
-    parser.add_argument("--only", default="", help="cases whose words contain this text")
+    parser.add_argument("--only", default="", help="cases whose words contain one of these texts")
     parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--case", type=json.loads, help=argparse.SUPPRESS)
+    parser.add_argument("--cases", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.case:
-        return measure(options.case, options.rows)
-    rows = []
+    if options.cases:
+        for case in options.cases:
+            print(json.dumps(measure(case, options.rows)), flush=True)
+        return 0
+    groups = {}
     for case in cases():
-        if options.only not in " ".join(map(str, case.values())):
-            continue
-        line = [sys.executable, __file__, "--case", json.dumps(case), "--rows", str(options.rows)]
-        done = subprocess.run(line, capture_output=True, text=True)
-        if done.returncode:
-            reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-            rows.append({"table": "estimates"} | case | {"check": f"failed: {reason[0][:200]}"})
-        else:
-            rows.append({"table": "estimates"} | json.loads(done.stdout.splitlines()[-1]))
-        print(rows[-1], flush=True)
+        if any(text in " ".join(map(str, case.values())) for text in options.only.split(",")):
+            groups.setdefault((case["from"], case["run"]), []).append(case)
+    rows = []
+    for group in groups.values():
+        for row in in_a_process(group, options.rows):
+            rows.append({"table": "estimates"} | row)
+            print(*row.values(), flush=True)
     ratios = [row["ratio"] for row in rows if "ratio" in row]
     summary = {
         "cases": len(rows),
@@ -201,7 +216,7 @@ def main(arguments=None):
     if options.output:
         start = records.run_record("memory-estimates", rows=options.rows, **summary)
         records.write(options.output, [start, *rows])
-    return any(row["check"] != "ok" for row in rows)
+    return int(any(row["check"] != "ok" for row in rows))
 
 
 if __name__ == "__main__":
