@@ -36,8 +36,8 @@ BLOCK = 2**20  # arcs that are processed at once where a pass needs temporary ar
 LEVELS = 2**20  # keys that the lists of a SCAN index are sorted by, at least
 MARGIN = 1.04  # for what allocators keep between arrays
 # The C library takes arrays up to this size from its heap, where freed ones leave holes. Measured:
-# up to an eighth of the peak of a run, and up to a quarter where edges are taken both ways.
-HEAP_ARRAY, RUN_MARGIN, JOIN_MARGIN = 2**25, 1.12, 1.28
+# up to a fifth of the peak of a run, and a third where edges are taken both ways.
+HEAP_ARRAY, RUN_MARGIN, JOIN_MARGIN = 2**25, 1.22, 1.32
 BASE = 2**21  # bytes of interpreter objects and thread-local buffers of a build or run on a CPU
 TEXT_BASE = 3 * 2**22  # bytes that Arrow's allocator keeps at hand where names are text
 
@@ -284,6 +284,8 @@ def build_bytes(
     margin = RUN_MARGIN if 4 * rows <= HEAP_ARRAY else MARGIN
     if xp is np:
         left = int(max(margin, _build_margin(rows, directed)) * left)
+        if not directed and columns[0].kind != "ids":  # holes that naming leaves
+            left += min(8 * rows, HEAP_ARRAY)
     return max(_with_margin(peak, xp, margin), left + rest)
 
 
@@ -345,10 +347,10 @@ class GraphFacts:
         return 8 * count * len(self.columns) + text
 
 
-def run_bytes(algorithm, facts):
+def run_bytes(algorithm, facts, memberships=False):
     """Upper bound of what an algorithm takes above a graph on a CPU, in bytes."""
     if algorithm in WITHOUT_DIRECTION:
-        peak = _clustering_bytes(algorithm, facts)
+        peak = _clustering_bytes(algorithm, facts, memberships)
     else:
         peak = _sweep_bytes(algorithm, facts)
     text = any(column.kind == "arrow" for column in facts.columns)
@@ -379,7 +381,7 @@ def _sweep_bytes(algorithm, facts):
     return max(turning, made + (30 if algorithm == "bfs" else 36) * vertices + names)
 
 
-def _clustering_bytes(algorithm, facts):
+def _clustering_bytes(algorithm, facts, memberships):
     vertices, arcs = facts.vertices, facts.arcs * (2 if facts.directed else 1)
     lists = making = 0
     if not facts.simple:
@@ -390,10 +392,12 @@ def _clustering_bytes(algorithm, facts):
         names = 2 * facts.label_bytes(arcs // 2, distinct=False)
         rest = 20 * arcs + 10 * vertices + names
     elif algorithm == "scan":
-        rest = 4 * arcs + 52 * vertices + facts.label_bytes(vertices)
+        # A membership is an arc from a border to a core.
+        rest = (40 if memberships else 4) * arcs + 52 * vertices + facts.label_bytes(vertices)
     else:
         keys = max(vertices, LEVELS)
-        rest = 36 * arcs + 16 * keys + _counters(arcs, keys) + 8 * vertices
+        built = 16 * keys + _counters(arcs, keys) + 8 * vertices
+        rest = 36 * arcs + max(built, 60 * vertices)
     return max(making, lists + max(common, rest))
 
 
@@ -406,6 +410,7 @@ def estimate_memory(
     weight=None,
     directed=True,
     num_vertices=None,
+    memberships=False,
 ):
     """Estimate the peak memory of an algorithm before it runs.
 
@@ -428,6 +433,8 @@ def estimate_memory(
         Upper bound of the number of vertices of a frame or file. Without it the estimate assumes
         as many as the range of integer ids has or, where that is more or names are text, two a
         row, and may be several times the peak.
+    memberships : bool
+        Of ``"scan"``: whether it runs with ``memberships=True`` or ``method="gpuscan"``.
 
     Returns
     -------
@@ -461,7 +468,7 @@ def estimate_memory(
         streamed = vertices + min(2 * graph_or_path.largest_partition, partitions)
         return MemoryEstimate(vertices + partitions, streamed)
     if isinstance(graph_or_path, Graph):
-        return _of_graph(graph_or_path, algorithm)
+        return _of_graph(graph_or_path, algorithm, memberships)
     if isinstance(graph_or_path, (str, Path)):
         rows, columns, weighted, reading, frame = _file_facts(
             graph_or_path, source, destination, weight
@@ -483,11 +490,12 @@ def estimate_memory(
         vertices = min(vertices, num_vertices)
     clusters = algorithm in WITHOUT_DIRECTION
     weighted, directed = weighted and not clusters, directed and not clusters
-    needed = frame + _of_rows(algorithm, rows, vertices, columns, weighted, directed, xp)
+    policies = weighted, directed, memberships
+    needed = frame + _of_rows(algorithm, rows, vertices, columns, *policies, xp)
     return MemoryEstimate(int(max(reading, needed)), int(vertices * per_vertex))
 
 
-def _of_rows(algorithm, rows, vertices, columns, weighted, directed, xp):
+def _of_rows(algorithm, rows, vertices, columns, weighted, directed, memberships, xp):
     """Of building a graph from rows and running an algorithm on it."""
     arcs = rows if directed else 2 * rows
     built = build_bytes(
@@ -502,10 +510,10 @@ def _of_rows(algorithm, rows, vertices, columns, weighted, directed, xp):
     names = naming_bytes(columns, vertices)[1] - 4 * columns[0].rows
     facts = GraphFacts(vertices, arcs, weight, directed, columns, directed, True)
     kept = (4 + weight) * arcs + 8 * vertices + names
-    return max(built, int(RUN_MARGIN * kept) + run_bytes(algorithm, facts))
+    return max(built, int(RUN_MARGIN * kept) + run_bytes(algorithm, facts, memberships))
 
 
-def _of_graph(graph, algorithm):
+def _of_graph(graph, algorithm, memberships):
     per_vertex = ALGORITHMS[algorithm][0]
     vertices, arcs, names = graph.num_vertices, graph.num_arcs, graph.names
     if graph.xp is not np:
@@ -522,7 +530,8 @@ def _of_graph(graph, algorithm):
     weight = graph.built[0].weights.itemsize if graph.weighted else 0
     columns = [_of_names(part, vertices) for part in names.parts]
     facts = GraphFacts(vertices, arcs, weight, graph.directed, columns, transposes, simple)
-    return MemoryEstimate(run_bytes(algorithm, facts), int(vertices * per_vertex))
+    run = run_bytes(algorithm, facts, memberships)
+    return MemoryEstimate(run, int(vertices * per_vertex))
 
 
 BOTH = "outgoing", "incoming"

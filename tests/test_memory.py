@@ -149,7 +149,7 @@ SIMILAR_CASES += [("gaps, many", policy) for policy in ("directed", "weighted", 
 
 
 def check_clustering(run, edges, algorithm):
-    needed = rg.estimate_memory(edges, algorithm).needed
+    needed = rg.estimate_memory(edges, algorithm, memberships=True).needed
     result, peak = peak_of(lambda: run(edges))
     assert peak <= needed + SLACK, f"{peak / ROWS:.1f} a row, estimate {needed / ROWS:.1f}"
     return result
@@ -202,7 +202,7 @@ def test_a_star_takes_memory_for_its_leaves(algorithm):
 @pytest.mark.parametrize("algorithm", CLUSTERINGS)
 def test_a_clustering_that_does_not_fit_is_not_begun(make_arrays, monkeypatch, algorithm):
     graph = rg.Graph(make_arrays(columns_of(random_edges(52))))
-    needed = rg.estimate_memory(graph, algorithm).needed
+    needed = rg.estimate_memory(graph, algorithm, memberships=True).needed
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(rg.NotEnoughMemory) as caught:
         CLUSTERINGS[algorithm](graph)

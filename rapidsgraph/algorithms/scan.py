@@ -93,7 +93,8 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     check_flag("memberships", memberships)
     graph = undirected_graph(graph)
     graph.check_room("cluster", "role")
-    needed = estimate_memory(graph, "scan").needed
+    extended = memberships or method == "gpuscan"
+    needed = estimate_memory(graph, "scan", memberships=bool(extended)).needed
     check_fits(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
     lists, common = neighborhoods(graph), common_neighbors(graph, method)
     similar = Similar(lists, common, closed_sizes(lists), epsilon)
