@@ -590,7 +590,10 @@ def _file_facts(path, source, destination, weight):
         columns, each = [NameColumn("arrow", 2 * rows, nbytes=text, longest=longest)] * count, 16
         each *= count
     frame = rows * (each + (8 if weight is not None else 0)) + text
-    reading = 2 * frame + min(2 * Path(path).stat().st_size, 2**27) + 2**24
+    path = Path(path).expanduser()
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    blocks = -(-sum(each.stat().st_size for each in files) // BLOCK)
+    reading = 2 * frame + min(2 * blocks * BLOCK, 2**27) + 2**24
     return rows, columns, weight is not None, int(MARGIN * reading), int(MARGIN * frame)
 
 

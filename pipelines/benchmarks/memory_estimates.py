@@ -184,6 +184,22 @@ def in_a_process(group, rows):
         yield from in_a_process(left[1:], rows)
 
 
+def save(options, rows):
+    """Print a summary, and write the records so far."""
+    ratios = [row["ratio"] for row in rows if "ratio" in row]
+    summary = {
+        "cases": len(rows),
+        "upper_bounds": sum(row["check"] == "ok" for row in rows),
+        f"ratio_{LOW}_to_{HIGH}": sum(LOW <= ratio <= HIGH for ratio in ratios),
+        "lowest": min(ratios, default=None),
+        "highest": max(ratios, default=None),
+    }
+    print(summary)
+    if options.output:
+        start = records.run_record("memory-estimates", rows=options.rows, **summary)
+        records.write(options.output, [start, *rows])
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Measure peaks beside estimates of memory.")
     parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
@@ -204,18 +220,7 @@ def main(arguments=None):
         for row in in_a_process(group, options.rows):
             rows.append({"table": "estimates"} | row)
             print(*row.values(), flush=True)
-    ratios = [row["ratio"] for row in rows if "ratio" in row]
-    summary = {
-        "cases": len(rows),
-        "upper_bounds": sum(row["check"] == "ok" for row in rows),
-        f"ratio_{LOW}_to_{HIGH}": sum(LOW <= ratio <= HIGH for ratio in ratios),
-        "lowest": min(ratios, default=None),
-        "highest": max(ratios, default=None),
-    }
-    print(summary)
-    if options.output:
-        start = records.run_record("memory-estimates", rows=options.rows, **summary)
-        records.write(options.output, [start, *rows])
+        save(options, rows)
     return int(any(row["check"] != "ok" for row in rows))
 
 
