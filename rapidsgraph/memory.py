@@ -159,9 +159,9 @@ def _naming_bytes(column, count):
     """Peak of naming by a column with `count` distinct values, and what is left of it."""
     rows, text = column.rows, column.text(count)
     ids = 4 * rows
-    if column.kind == "ids":
+    if column.kind == "ids" and count >= column.span:  # otherwise there are gaps
         return column.copies + ids + column.span, ids
-    if column.kind == "table":
+    if column.kind in ("ids", "table"):
         peak = ids + column.span + max(4 * column.span, 8 * count)
         return column.copies + peak, ids + 8 * count
     if column.kind == "arrow":
