@@ -586,7 +586,7 @@ def test_full_disk(tmp_path, monkeypatch):
     usage = type("Usage", (), {"free": 1000})
     with monkeypatch.context() as patch:
         patch.setattr(spilling.shutil, "disk_usage", lambda path: usage)
-        with pytest.raises(GraphError, match=r"72\.00 kB are needed there .* 1\.00 kB are free"):
+        with pytest.raises(GraphError, match=r"72\.00 kB are needed there .* 1\.00 kB are"):
             build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers")
     written, append_really = [], spilling.Flat.append
 
@@ -600,6 +600,21 @@ def test_full_disk(tmp_path, monkeypatch):
     with pytest.raises(GraphError, match=r"layers: the disk is full; about 72\.00 kB are needed"):
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=TINY)
     assert len(written) == 3
+    assert os.listdir(tmp_path) == ["edges.parquet"]
+
+
+@pytest.mark.parametrize("row_bytes", [12, 28], ids=["codes", "runs"])
+def test_disk_too_small_for_names(tmp_path, monkeypatch, row_bytes):
+    """The disk holds the edges, but not the codes, or not the names themselves."""
+    frame = named(random_frame(rows=20_000), lambda ids: [f"{i:02000}" for i in ids])
+    frame.to_parquet(tmp_path / "edges.parquet")
+    usage = type("Usage", (), {"free": 20_000 * row_bytes + 1000})
+    monkeypatch.setattr(spilling.shutil, "disk_usage", lambda path: usage)
+    needed = "560.00 kB" if row_bytes == 12 else r"1\.2\d MB"
+    with pytest.raises(GraphError, match=rf"about {needed} are needed there .* free some"):
+        build_from_file(
+            tmp_path / "edges.parquet", f"{0:02000}", tmp_path / "layers", memory_limit=10**8
+        )
     assert os.listdir(tmp_path) == ["edges.parquet"]
 
 

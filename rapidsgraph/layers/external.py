@@ -2,13 +2,14 @@
 
 Means: what LayeredEdgeList.build makes of the Graph of the same file, partition by partition.
 Requires: arrays by vertex fit in memory (VERTEX_BYTES each); disk beside the store for the edges,
-  three times.
+  three times, and for names of text or several columns, twice.
 Reference: Zhu et al. 2017 (WolfPath); external distribution sort, Knuth, The Art of Computer
   Programming 3, 5.4.9.
 
-The file is read twice: for the names of vertices, and for the edges, which are spilled into
-buckets by source. Sorted, they are adjacency lists in one flat file. A search from the root reads
-each list once; then all are moved into buckets of layer order, and packed from these.
+Integers that name vertices are read twice: for the distinct ones, and for the edges. Text and names
+of several columns are read once and dictionary-encoded, with sorted runs on the disk. Edges are
+spilled into buckets by source. Sorted, they are adjacency lists in one flat file. A search from the
+root reads each list once; then all are moved into buckets of layer order, and packed from these.
 """
 
 import contextlib
@@ -51,6 +52,7 @@ OPENED_BYTES = 12  # of a vertex in an opened store, beside its name, mapped and
 LEAST_ROOM = 2**18  # bytes beside these
 OVERHEAD_BYTES = 40_000_000  # of a limit, for decoders and for what allocators keep; measured
 MIN_NAMING_BYTES = 2**22  # naming takes as much even under a lower limit, to say which suffices
+CODE_BYTES = 16  # on the disk, of a row and a column of names that is dictionary-encoded
 STEPS = 100  # that a progress report counts to
 BATCH = 2**20  # rows of the file at once
 
@@ -232,15 +234,18 @@ class _Build:
         release_free_memory()
         writer.finish(facts)
 
-    def check_disk(self, temporary):
+    def check_disk(self, temporary, encodes=False):
+        """Raise GraphError where the disk is too small for the edges, and for codes of names."""
         if self.file.rows is not None:
-            check_disk(temporary.parent, self.disk_bytes())
+            check_disk(temporary.parent, self.disk_bytes(encodes))
 
-    def disk_bytes(self):
+    def disk_bytes(self, encodes=False):
         """Return about how many bytes of disk space the build takes at its peak."""
         rows = self.file.count_rows() if self.file.rows is None else self.file.rows
         weight_bytes = 8 if self.weighted else 0
-        return rows * (1 if self.directed else 2) * (12 + 2 * weight_bytes)
+        code_bytes = encodes * (CODE_BYTES * len(self.file.groups) + weight_bytes)
+        arcs = rows * (1 if self.directed else 2)
+        return arcs * (12 + 2 * weight_bytes) + rows * code_bytes
 
     def reserve(self, count, name_bytes):
         """Set memory aside for arrays by vertex and, at the end, for the opened store.
@@ -298,6 +303,8 @@ class _Build:
                 self.total_weight += total_weight(batch.weights)
                 if naming.is_encoded:
                     self.weights.append(batch.weights)
+            if not done and naming.is_encoded:
+                self.check_disk(scratch.folder, encodes=True)
             done += batch.rows
             self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
         labels, dtypes = naming.labels, naming.dtypes

@@ -111,16 +111,18 @@ class LayeredEdgeList(HeldEdges):
             With a path: `store`, the folder for the result, which is needed; `source`,
             `destination`, `weight` and `device` as `read_edges` takes them, `directed`,
             `multi_edges`, `self_loops` and `vertices` as `Graph`, the last also as the path of a
-            file that `read_vertices` takes; `memory_limit`, bytes or a text like "2GB"
-            that building may take, by default half of what is free; and `progress`, as `pagerank`.
+            file that `read_vertices` takes; `memory_limit`, bytes or a text like "2GB" that the
+            process may grow by while it builds, 40 MB of it for libraries, by default half of what
+            is free; and `progress`, as `pagerank`.
 
         Raises
         ------
         GraphError
             A root that is not in the graph, or several; what `read_edges` and `Graph` raise.
         NotEnoughMemory
-            The list would not fit beside the graph, or the vertices of a file within the limit;
-            raised before it is built.
+            The list would not fit beside the graph, which is known before it is built, or the
+            vertices of a file within the limit, which is known once they are counted; `needed` then
+            is a limit that suffices.
         """
         if minimum_edges is not None:
             check_count("minimum_edges", minimum_edges)

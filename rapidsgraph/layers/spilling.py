@@ -9,6 +9,7 @@ Reference: external distribution sort, Knuth, The Art of Computer Programming 3,
 
 import contextlib
 import ctypes
+import math
 import mmap
 import os
 import shutil
@@ -48,6 +49,7 @@ def system_memory():
         yield
     finally:
         pyarrow.set_memory_pool(before)
+        release_free_memory()
 
 
 def release_free_memory():
@@ -62,8 +64,8 @@ def check_disk(folder, needed):
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise GraphError(
-            f"{folder}: about {format_bytes(needed)} are needed there while the layers are built, "
-            f"and {format_bytes(free)} are free; free some, or write to another disk"
+            f"{folder}: about {format_bytes(needed, math.ceil)} are needed there while the layers "
+            f"are built, and {format_bytes(free)} are free; free some, or write to another disk"
         )
 
 
