@@ -118,7 +118,7 @@ def build_from_file(
     file = EdgeFile(path, source, destination, weight, vertices)
     build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
     with (
-        system_memory(),
+        system_memory(int(memory_limit)),
         writing(folder, build.disk_bytes) as writer,
         _disk_errors(folder, build, writer),
     ):

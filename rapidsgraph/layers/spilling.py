@@ -24,6 +24,7 @@ from ..kernels import counting, spill
 
 DIGIT = 12  # bits
 BUCKETS = 512  # at most, at once; a read is scattered to as many buffers
+POOLED_FROM = 10**9  # bytes of a limit, from which what allocators keep is of no account
 PIECE = 2**27  # keys moved at once, at most: 1 GB, which one system call reads
 
 
@@ -36,24 +37,31 @@ def run(entry, *arguments):
 
 
 @contextlib.contextmanager
-def system_memory():
-    """Have Arrow allocate by malloc, so that freed memory goes back to the system.
+def system_memory(limit):
+    """Have Arrow allocate by malloc under a low limit, so that freed memory leaves the process.
 
-    Its own allocators keep tens of megabytes for each of its threads.
+    Its own allocators are faster, but keep tens of megabytes for its threads.
     """
     import pyarrow
 
+    if limit >= POOLED_FROM:
+        yield
+        return
     before = pyarrow.default_memory_pool()
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
     try:
         yield
     finally:
-        pyarrow.set_memory_pool(before)
         release_free_memory()
+        pyarrow.set_memory_pool(before)
 
 
 def release_free_memory():
-    """Return memory that malloc keeps for reuse to the system, where it can."""
+    """Return memory that malloc keeps for reuse, in a block of `system_memory` and where it can."""
+    import pyarrow
+
+    if pyarrow.default_memory_pool().backend_name != "system":
+        return
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # of glibc
         trim(0)
