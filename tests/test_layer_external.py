@@ -481,8 +481,8 @@ def test_too_little_memory(tmp_path):
 
 
 def test_batch_too_large(tmp_path):
-    feather.write_feather(random_frame(), tmp_path / "edges.feather", chunksize=10**6)
-    with pytest.raises(NotEnoughMemory, match="reading a compressed batch of 6,000 rows"):
+    feather.write_feather(random_frame(rows=20_000), tmp_path / "edges.feather", chunksize=10**6)
+    with pytest.raises(NotEnoughMemory, match="reading a compressed batch of 20,000 rows"):
         build_from_file(tmp_path / "edges.feather", 5, tmp_path / "layers", memory_limit=60_000)
 
 
