@@ -7,6 +7,7 @@ import what they compute with when they run, so that `--help` is quick.
 
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -21,7 +22,7 @@ from . import (  # noqa: F401  they add commands
     scan,
     traversal,
 )
-from .app import app
+from .app import app, show_warning
 
 __all__ = ["app", "main"]
 
@@ -52,6 +53,7 @@ def main():
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by whoever started this
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
+    warnings.showwarning = show_warning
     try:
         app()
     finally:

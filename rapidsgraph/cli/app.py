@@ -51,6 +51,12 @@ def command(group):
     return decorate
 
 
+def show_warning(message, *_location, **_file):
+    """Print a warning as one line on standard error; replaces `warnings.showwarning`."""
+    typer.secho("warning: ", fg="yellow", nl=False, err=True)
+    typer.echo(as_options(" ".join(str(message).split())), err=True)
+
+
 def fail(reason, code=1):
     """End with one line on standard error."""
     with contextlib.suppress(OSError):  # the exit code tells, too

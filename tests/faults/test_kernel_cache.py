@@ -177,6 +177,18 @@ def test_a_folder_that_only_root_can_write_to_is_read(warm_copy):
     assert before == [path.stat().st_mtime_ns for path in entries(folder)]
 
 
+def test_the_command_warns_in_one_line(tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    (tmp_path / "edges.csv").write_text("source,destination\n0,1\n1,2\n")
+    arguments = ["components", str(tmp_path / "edges.csv")]
+    code = f"import sys; from rapidsgraph.__main__ import main; sys.argv[1:] = {arguments}; main()"
+    done = call(tmp_path / "cache", code)
+    (warning,) = [line for line in done.stderr.splitlines() if "kernels cached" in line]
+    assert warning.startswith("warning: kernels cached in")
+    assert done.returncode == 0
+
+
 def test_doctor_names_damaged_files_and_unsafe_folders(warm_copy):
     folder, _ = warm_copy
     path = entries(folder)[0]
