@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,27 @@ def name_of(xp):
     return "cpu" if xp is np else "gpu"
 
 
+def compile_kernels(call):
+    """Return `call()`, which compiles CUDA kernels; cache them in memory if CuPy's disk is full.
+
+    CuPy detects damaged entries of its cache, and raises OSError where it cannot write one.
+    """
+    try:
+        return call()
+    except OSError as error:
+        if os.environ.get("CUPY_CACHE_IN_MEMORY") == "1":
+            raise
+        os.environ["CUPY_CACHE_IN_MEMORY"] = "1"  # CuPy reads it at each compilation
+        folder = os.environ.get("CUPY_CACHE_DIR", "~/.cupy/kernel_cache")
+        warnings.warn(
+            f"compiled CUDA kernels cannot be cached in {folder} ({error.strerror or error}); they "
+            "are compiled again in the next process. Free disk space, or set CUPY_CACHE_DIR to "
+            "another folder of your own",
+            stacklevel=2,
+        )
+        return call()
+
+
 @functools.cache
 def gpu_problem():
     """What keeps this machine from running CUDA kernels, in one sentence; None when nothing does.
@@ -110,7 +132,7 @@ def gpu_problem():
     try:
         if cupy.cuda.runtime.getDeviceCount() == 0:
             return "the driver reports no GPU"
-        if int((cupy.arange(3) + 1).sum()) != 6:
+        if int(compile_kernels(lambda: (cupy.arange(3) + 1).sum())) != 6:
             return "a test kernel gave a wrong sum"
     except Exception as error:  # driver, NVRTC and allocation errors have no common base
         return f"CuPy {cupy.__version__} cannot use the GPU: {error}"
@@ -248,7 +270,8 @@ def _cuda_module(stem, types, cooperative):
 
 @functools.cache
 def _cuda_function(stem, entry, types, cooperative, _device):
-    return _cuda_module(stem, types, cooperative).get_function(entry)
+    module = _cuda_module(stem, types, cooperative)
+    return compile_kernels(lambda: module.get_function(entry))
 
 
 def _bind(stem, entry, arguments):
