@@ -151,7 +151,8 @@ class Graph(NamedVertices):
         self._rows, self._weights, self.xp = columns.rows, columns.weights, columns.xp
         self._name_as(columns)
         if isinstance(vertices, range) and vertices.stop - vertices.start <= MOST_VERTICES:
-            self._check_memory(len(vertices))
+            names = name_columns(columns.sources, columns.destinations, None)
+            self._check_memory(names, len(vertices))
         extra = vertex_columns(vertices, len(columns.sources), self._labels, self.xp)
         # The number of vertices is known once they are named; until then, what is sure.
         names = name_columns(columns.sources, columns.destinations, extra)

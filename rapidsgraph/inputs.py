@@ -30,8 +30,8 @@ def check_count(name, value):
 
 
 def check_flag(name, value):
-    """Raise GraphError unless `value` is True or False, or 1 or 0."""
-    if not isinstance(value, (bool, np.bool_, int)) or value not in (True, False):
+    """Raise GraphError unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
         raise GraphError(f"{name} is {shown(value)}; it can be True or False")
 
 

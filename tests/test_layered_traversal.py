@@ -290,10 +290,13 @@ def test_weights_are_added_in_double_precision(make_arrays):
     assert paths_of(rg.sssp(layered))[0] == naive.sssp(edges, [0])[0]
 
 
-def test_sums_beyond_double_precision_are_out_of_reach(make_arrays):
+def test_distances_beyond_double_precision_are_refused(make_arrays):
     edges = [(0, 1, 1.5e308), (1, 2, 1e308), (2, 3, 1.0)]
     _, layered = layered_graph(make_arrays, edges, 0)
-    assert paths_of(rg.sssp(layered)) == naive.sssp(edges, [0])
+    with pytest.raises(rg.GraphError, match="the distance to vertex 2 is more than 1.8e308"):
+        rg.sssp(layered)
+    found = rg.sssp(layered, cutoff=1.6e308)
+    assert list(paths_of(found)[0].values()) == [0, 1.5e308, math.inf, math.inf]
 
 
 @pytest.mark.parametrize("multi_edges", ["keep", "first", "sum", "min", "max"])

@@ -220,7 +220,7 @@ def test_estimates_of_frames_and_graphs(make_held_frame):
     graph = rg.Graph(frame)
     of_graph = rg.estimate_memory(graph, "pagerank")
     assert of_frame.needed > of_graph.needed > 0
-    assert of_frame.needed >= build_bytes(1000, 0)
+    assert of_frame.needed >= build_bytes(1000, 0, xp=graph.xp)
     # What never leaves memory: a few values a vertex. Integers below 60 name 60 vertices at most.
     assert 16 * 60 <= of_graph.streamed < of_graph.needed
     assert of_frame.streamed == of_graph.streamed
