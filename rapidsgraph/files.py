@@ -286,6 +286,8 @@ def write_frame(frame, path):
             _write(table, file, path, kind)
     except (OSError, pa.ArrowException) as error:
         raise write_error(path, error, lambda: _size_of(table, path, kind)) from error
+    except UnicodeEncodeError as error:
+        raise GraphError(f"{path}: {error.object!a} is not valid Unicode; replace it") from error
 
 
 def _write(table, file, path, kind):
@@ -299,8 +301,6 @@ def _write(table, file, path, kind):
             formats.write(table, packed, kind)
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from error
-    except UnicodeEncodeError as error:
-        raise GraphError(f"{path}: {error.object!a} is not valid Unicode; replace it") from error
 
 
 def _size_of(table, path, kind):

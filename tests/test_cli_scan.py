@@ -428,10 +428,11 @@ def test_what_is_read_is_not_written_over(edges, tmp_path):
     link = tmp_path / "link.csv"
     link.symlink_to(edges)
     for option in ("--output", "--similarities"):
-        message = f"{option} would write over EDGES, which is read from there; name another file"
+        message = f"{option} would write over EDGES "
         for given in ([edges, option, edges], [edges, option, link], [link, option, edges]):
             for more in ([], ["--sweep"]):
-                assert message in run("scan", *given, *more, code=1).stderr
+                error = run("scan", *given, *more, code=1).stderr
+                assert message in error and "which is read from there; name another" in error
                 assert edges.read_bytes() == text
     pytest.importorskip("matplotlib")
     picture = edges.with_name("edges.png")

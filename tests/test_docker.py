@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import local
+from rapidsgraph.distributed import local, monitor
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[1]
@@ -218,10 +218,12 @@ def test_workers_are_set_as_those_of_one_machine():
 
 def test_settings_reach_dask():
     config = pytest.importorskip("dask.config")
+    from dask.utils import parse_timedelta
+
     found = of_compose()
     read = config.collect_env(found["scheduler"]["environment"] | found["worker"]["environment"])
-    key = "distributed.scheduler.no-workers-timeout"
-    assert config.get(key, config=read) == local.SETTINGS[key]
+    limit = config.get("distributed.scheduler.no-workers-timeout", config=read)
+    assert parse_timedelta(limit) == parse_timedelta(monitor.DEFAULT_TIMEOUT)
     assert config.get("distributed.worker.memory.pause", config=read) is False
 
 

@@ -92,7 +92,7 @@ WRITERS = {
     "r.csv": lambda path, rows: write_frame(frame_of(rows), path),
     "r.tsv": lambda path, rows: write_frame(frame_of(rows), path),
     "r.txt": lambda path, rows: write_frame(frame_of(rows), path),
-    "r.mtx": lambda path, rows: write_frame(frame_of(rows), path),
+    "r.mtx": lambda path, rows: write_frame(frame_of(rows) + 1, path),  # ids from 1 on
     "r.csv.gz": lambda path, rows: write_frame(frame_of(rows), path),
     "r.parquet": lambda path, rows: write_frame(frame_of(rows), path),
     "r.arrow": lambda path, rows: write_frame(frame_of(rows), path),
