@@ -3,6 +3,7 @@
 Each test has a time limit of its own: what hangs fails.
 """
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas
@@ -365,6 +367,7 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
     with monkeypatch.context() as patch:
         patch.setattr(two.cluster.scheduler, "allowed_failures", 0)
         patch.setattr(engine.There, "submit", deadly)
+        patch.setattr(engine.There, "_retry", lambda *_: pytest.fail("retried within the call"))
         with pytest.raises(ClusterError, match="workers died again and again"):
             CALLS["pagerank"](graph)
     assert calls
@@ -373,6 +376,32 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
 
 def end(*arguments):
     os._exit(1)
+
+
+def test_only_tasks_of_earlier_calls_are_retried(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(two.cluster.scheduler, "allowed_failures", 0)
+    flag, retry, retried = tmp_path / "flag", engine.There._retry, []
+    flag.touch()
+
+    def watched(self, tasks):
+        retried.extend(tasks)
+        return retry(self, tasks)
+
+    monkeypatch.setattr(engine.There, "_retry", watched)
+    there = engine.There(two)
+    task = there.submit(end_where, str(flag), name="end")
+    with pytest.raises(ClusterError, match="workers died again and again"):
+        there.results([task])
+    assert not retried
+    flag.unlink()
+    assert there.results([there.submit(int, task, name="int")]) == [1]
+    assert retried
+
+
+def end_where(flag):
+    if os.path.exists(flag):
+        os._exit(1)
+    return True
 
 
 @pytest.mark.long
@@ -492,6 +521,79 @@ def test_a_scheduler_and_workers_without_nannies_stop(edges, time_limit):
         with pytest.warns(RuntimeWarning), pytest.raises(WorkerLost, match=left) as caught:
             CALLS["pagerank"](graph, progress=stopping)
         assert (caught.value.worker, caught.value.timeout) == (left, 3)
+
+
+class FakeClient:
+    """A client whose scheduler gives a fixed answer, or none at all."""
+
+    status = "running"
+
+    def __init__(self, workers=None):
+        self.scheduler, self.address = self, "tcp://scheduler:1"
+        self.workers, self.asked, self.restarted = workers, 0, []
+
+    async def identity(self):
+        self.asked += 1
+        if self.workers is None:
+            await asyncio.sleep(LIMIT)
+        return {"workers": self.workers}
+
+    async def restart_workers(self, workers, **_):
+        self.restarted += workers
+
+
+@pytest.mark.parametrize("workers, lost", [(None, SchedulerLost), ({}, WorkerLost)])
+def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit):
+    """After the same check; only a call that begins later waits for the time limit again."""
+    time_limit(0.4)
+    client = FakeClient(workers)
+    watcher = monitor.monitor_of(client)
+
+    async def watch():
+        with pytest.raises(lost) as caught:
+            await watcher.run()
+        assert caught.value.timeout == 0.4
+        return client.asked
+
+    async def several():
+        return [*await asyncio.gather(*(watch() for _ in range(3))), await watch()]
+
+    first, *others, later = asyncio.run(several())
+    assert others == [first, first] and later > first
+
+
+def test_silent_workers_are_restarted_where_warnings_are_errors(time_limit, monkeypatch):
+    time_limit(0.2)
+    monkeypatch.setattr(monitor, "MISSED_HEARTBEATS", 0)
+    workers = {f"tcp://worker:{port}": {"last_seen": 1.0, "nanny": "tcp://n:1"} for port in (1, 2)}
+    client = FakeClient(workers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="did not answer for 0.2 s and is restarted"):
+            asyncio.run(monitor.monitor_of(client).run())
+    assert client.restarted == list(workers)
+
+
+def test_watching_goes_on_after_other_errors(two, monkeypatch, caplog):
+    """They are logged; a lost cluster still closes the client afterwards."""
+    calls = []
+
+    async def check():
+        calls.append(len(calls))
+        if len(calls) > 2:
+            raise WorkerLost(None, 3)
+        raise RuntimeWarning("a warning that is an error")
+
+    monkeypatch.setattr(monitor, "MAX_INTERVAL", 0.05)
+    with distributed.Client(two.cluster, set_as_default=False) as client:
+        monkeypatch.setattr(monitor.monitor_of(client), "check", check)
+        with monitor.watching(client, close=True) as errors:
+            while client.status != "closed":
+                time.sleep(0.02)
+    assert [str(each) for each in errors] == [str(WorkerLost(None, 3))]
+    logged = [each for each in caplog.records if each.name == monitor.__name__]
+    assert len(logged) == 2 and "check of the Dask cluster failed" in logged[0].message
+    assert logged[0].exc_info[0] is RuntimeWarning
 
 
 def test_graphs_of_other_clusters(edges, time_limit):

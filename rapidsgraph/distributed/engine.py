@@ -52,13 +52,27 @@ def check_active(client):
     active = _active_client()
     if client is None or active is None or active is client:
         return
-    _monitor_module().check_open(client)
-    own, other = map(_monitor_module().address_of, (client, active))
+    check_open(client)
+    own, other = address_of(client), address_of(active)
     if own != other:
         raise ClusterError(
             f"the graph is on the cluster at {own}, and the active client is of {other}; call "
             "within `with client.as_current():` of the graph's own client, or build it again"
         )
+
+
+def check_open(client):
+    """Raise ClusterError where a client is closed."""
+    if client.status in ("closing", "closed"):
+        raise ClusterError(
+            "the client is closed, and with it went what its workers held; call .compute() on "
+            "results, or write them, while it is open"
+        )
+
+
+def address_of(client):
+    """Return the address of a client's scheduler, for messages and comparisons."""
+    return getattr(client.scheduler, "address", None) or "an unknown address"
 
 
 def lets_go(function):
@@ -77,7 +91,8 @@ def lets_go(function):
         try:
             for argument in arguments[:1]:
                 if getattr(type(argument), "is_spread", False) and hasattr(argument, "client"):
-                    check_active(argument.client)
+                    has_own = getattr(argument, "has_own_client", False)
+                    (check_open if has_own else check_active)(argument.client)
             return function(*arguments, **options)
         except BaseException:
             for undo in _call.undo:
@@ -97,18 +112,6 @@ def if_it_fails(undo):
 
 def _undone():
     return getattr(_call, "undo", None)
-
-
-def _monitor_module():
-    """The module that needs Dask, which this one is imported without."""
-    from . import monitor
-
-    return monitor
-
-
-def supervised(client, function, check=None):
-    """Run a coroutine function in the client's loop; see `monitor.supervise`."""
-    return client.sync(_monitor_module().supervise, client, function, check)
 
 
 def _noted(future):
@@ -172,7 +175,9 @@ class There:
     """Tasks run on the workers of a Dask client."""
 
     def __init__(self, client):
-        self.client, self._monitor = client, _monitor_module()
+        from . import monitor  # needs Dask, which this module is imported without
+
+        self.client, self._monitor = client, monitor
         self.workers = tuple(sorted(self._monitor.ask_scheduler(client, "ncores"))) or (None,)
         if client not in _prepared:
             self._register_plugin()
@@ -193,7 +198,7 @@ class There:
 
     def submit(self, function, *arguments, name, at=None, actor=False):
         """As of Here; what an actor is stays where it is, and others call its methods."""
-        self._check_open()
+        check_open(self.client)
         worker = None if at is None else self.workers[at % len(self.workers)]
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         key = f"{name}-{uuid.uuid4().hex}"
@@ -216,11 +221,14 @@ class There:
         from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
         tasks, lost = list(tasks), (KilledWorker, NoValidWorkerError, NoWorkerError)
+        failed = self._failed_for(lost)
         try:
             try:
                 return self._gather(tasks)
-            except lost:
-                # Tasks that failed before this call were not tried in it.
+            except lost as error:
+                if error.task not in failed:
+                    raise
+                # The task failed in an earlier call, and was not tried in this one.
                 self._retry(tasks)
                 return self._gather(tasks)
         except KilledWorker as error:
@@ -231,17 +239,21 @@ class There:
         except (NoValidWorkerError, NoWorkerError) as error:
             raise WorkerLost(None, self._monitor.get_timeout()) from error
         except CancelledError as error:
-            self._check_open()
+            check_open(self.client)
             if self.client.status != "running":
-                raise SchedulerLost(self._monitor.address_of(self.client), None) from error
+                raise SchedulerLost(address_of(self.client), None) from error
             raise ClusterError(
                 "the cluster has no data for a task that the call needs: it was restarted, or the "
                 "frame or graph is of another cluster; load the frame and build the graph again "
                 f"({error})"
             ) from error
         except CommClosedError as error:
-            self._check_open()
-            raise SchedulerLost(self._monitor.address_of(self.client), None) from error
+            check_open(self.client)
+            raise SchedulerLost(address_of(self.client), None) from error
+
+    def supervise(self, function, check=None):
+        """Run a coroutine function in the client's loop; see `monitor.supervise`."""
+        return self.client.sync(self._monitor.supervise, self.client, function, check)
 
     def _gather(self, tasks):
         from distributed.client import _wait
@@ -253,8 +265,13 @@ class There:
             await _wait(tasks)
             return await client.gather(tasks, asynchronous=True)
 
-        self._check_open()
-        return supervised(client, gather)
+        check_open(client)
+        return self.supervise(gather)
+
+    def _failed_for(self, reasons):
+        """Return the keys of tasks that are known to have failed for some types of errors."""
+        errors = [state.exception for state in list(self.client.futures.values())]
+        return {error.task for error in errors if isinstance(error, reasons)}
 
     def _retry(self, tasks):
         """Have the scheduler run failed tasks again, and the failed ones that they depend on."""
@@ -268,9 +285,6 @@ class There:
                     state.retry()
 
         client.sync(retry)
-
-    def _check_open(self):
-        self._monitor.check_open(self.client)
 
     def are_valid(self, tasks):
         if isinstance(tasks, (list, tuple)):

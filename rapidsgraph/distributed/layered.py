@@ -55,6 +55,7 @@ class SpreadLayers:
     """
 
     is_spread, spread_in = True, __name__
+    has_own_client = True  # which the caller names, and which computes results
     last_run = None
 
     def __init__(self, path, client, device="auto"):

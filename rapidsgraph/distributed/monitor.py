@@ -8,12 +8,14 @@ restart a worker: kernels release the GIL, so its heartbeats go on.
 """
 
 import asyncio
+import logging
 import threading
 import time
 import uuid
 import warnings
 import weakref
 from contextlib import contextmanager, suppress
+from copy import copy
 
 from dask import config
 from dask.utils import parse_timedelta
@@ -21,12 +23,14 @@ from distributed import SchedulerPlugin
 from distributed.scheduler import heartbeat_interval
 
 from ..errors import ClusterError, GraphError, SchedulerLost, WorkerLost
+from .engine import address_of, check_open
 
 TIMEOUT = "rapidsgraph.timeout"  # key of the time limit in Dask's configuration
 DEFAULT_TIMEOUT = "60 s"
 MAX_INTERVAL = 5  # seconds between two looks at the cluster
 MISSED_HEARTBEATS = 4  # of a worker that counts as silent, at least
 
+_log = logging.getLogger(__name__)
 _monitors = weakref.WeakKeyDictionary()
 _create_monitor = threading.Lock()
 
@@ -65,7 +69,8 @@ def monitor_of(client):
 class ClusterMonitor:
     """Detect a scheduler or workers that no longer answer.
 
-    Its coroutines run on the event loop of the client.
+    Its coroutines run on the event loop of the client. Several may run at a time: each failure of
+    a check reaches all of them.
     """
 
     def __init__(self, client):
@@ -74,6 +79,7 @@ class ClusterMonitor:
         self._checked = time.monotonic()
         self._last_seen, self._silence = {}, {}  # by address: a time, seconds since it changed
         self._without_workers, self._lost = 0.0, None  # seconds, and the last worker restarted
+        self._failed_at, self._failure = -float("inf"), None  # of the last check that failed
 
     @property
     def interval(self):
@@ -91,15 +97,28 @@ class ClusterMonitor:
         Raises
         ------
         ClusterError
-            See `ask` and `check`.
+            See `ask` and `check`. The check may be that of another coroutine.
         """
+        started = time.monotonic()
         while True:
             await asyncio.sleep(self.interval)
             async with self._checking:
-                if time.monotonic() - self._checked > self.interval / 2:  # else another call did
-                    await self.check()
+                is_due = time.monotonic() - self._checked > self.interval / 2
+                if is_due and self._failed_at <= started:
+                    await self._record_check()
+            if self._failed_at > started:
+                raise copy(self._failure)
             if check is not None:
                 check()
+
+    async def _record_check(self):
+        """Check the cluster and keep the error for the other coroutines, too."""
+        try:
+            await self.check()
+        except Exception as error:
+            # A copy has no traceback, whose frames would keep the client and results alive.
+            self._failed_at, self._failure = time.monotonic(), copy(error)
+            raise
 
     async def ask(self, method, **arguments):
         """Call a method of the scheduler, for the time limit at most.
@@ -164,32 +183,26 @@ class ClusterMonitor:
 
     async def _restart(self, silent, workers, limit):
         """Restart workers that have a nanny, and remove the others from the scheduler."""
-        for address in silent:
-            action = "restarted" if workers[address]["nanny"] else "removed from the cluster"
-            warnings.warn(
-                f"Dask worker {address} did not answer for {limit:g} s and is {action}; its tasks "
-                f"are computed again. The dask.config key {TIMEOUT!r} sets this time limit",
-                RuntimeWarning,
-                stacklevel=2,
+        try:
+            for address in silent:
+                self._silence.pop(address)
+                action = "restarted" if workers[address]["nanny"] else "removed from the cluster"
+                warnings.warn(
+                    f"Dask worker {address} did not answer for {limit:g} s and is {action}; its "
+                    f"tasks are computed again. The dask.config key {TIMEOUT!r} sets this time "
+                    "limit",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        finally:  # also where filters turn the warning into an error
+            await self.ask(
+                "restart_workers",
+                workers=silent,
+                timeout=min(30, get_timeout() / 2),  # for a nanny that does not answer, either
+                wait_for_workers=False,
+                on_error="return",
+                stimulus_id=f"rapidsgraph-timeout-{uuid.uuid4().hex}",
             )
-            self._silence.pop(address)
-        await self.ask(
-            "restart_workers",
-            workers=silent,
-            timeout=min(30, get_timeout() / 2),  # for a nanny that does not answer, either
-            wait_for_workers=False,
-            on_error="return",
-            stimulus_id=f"rapidsgraph-timeout-{uuid.uuid4().hex}",
-        )
-
-
-def check_open(client):
-    """Raise ClusterError where a client is closed."""
-    if client.status in ("closing", "closed"):
-        raise ClusterError(
-            "the client is closed, and with it went what its workers held; call .compute() on "
-            "results, or write them, while it is open"
-        )
 
 
 def ask_scheduler(client, method, **arguments):
@@ -243,7 +256,7 @@ def watching(client, close=False):
     client : distributed.Client
     close : bool
         Close the client when the cluster can no longer complete a call, so that nobody waits for
-        its futures. A cluster whose nannies start new workers needs no such thing.
+        its futures. Not needed where nannies start new workers.
 
     Yields
     ------
@@ -261,9 +274,14 @@ def watching(client, close=False):
                     errors.append(error)
                     with suppress(Exception):
                         await client._close(fast=True)
+            except Exception:
+                _log.exception("A check of the Dask cluster failed; the next one follows")
+                await asyncio.sleep(MAX_INTERVAL)  # where not even the interval can be computed
 
     async def start():
-        return asyncio.ensure_future(watch())
+        task = asyncio.ensure_future(watch())
+        task.add_done_callback(_retrieve)
+        return task
 
     task = client.sync(start)
     try:
@@ -286,8 +304,3 @@ class ReleaseRestrictions(SchedulerPlugin):
             preferred = task.worker_restrictions
             if task.loose_restrictions and preferred and preferred.isdisjoint(scheduler.workers):
                 task.worker_restrictions = None
-
-
-def address_of(client):
-    """Return the address of a client's scheduler, for messages and comparisons."""
-    return getattr(client.scheduler, "address", None) or "an unknown address"

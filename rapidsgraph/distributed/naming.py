@@ -15,9 +15,9 @@ import numpy as np
 from .. import device
 from ..edge_columns import EdgeColumns, read_columns
 from ..errors import GraphError
-from ..inputs import vertex_columns
+from ..inputs import check_vertex_count, vertex_columns
 from ..named import NamedVertices
-from ..names import MOST_VERTICES, VertexNames, name_vertices
+from ..names import VertexNames, name_vertices
 from ..overflow import total_weight
 from .engine import tree
 
@@ -150,7 +150,7 @@ def name_all(engine, columns, facts, more, more_facts, vertices):
             table = engine.submit(_table, marks, name="number-names")
     else:
         marks, count = None, len(vertices)
-    _check_count(count)
+    check_vertex_count(count)
     on_gpu = any(each.on_gpu for each in facts)
     where = (marks if table is not None else None), count, low, dtype, on_gpu
     named = engine.submit(_named_integers, manner, *where, name="name-vertices")
@@ -171,7 +171,7 @@ def _by_merging(engine, columns, more, manner):
     ]
     names = tree(engine, _merge, names, "merge-names")
     [count] = engine.results([engine.submit(_count_names, names, name="count-names")])
-    _check_count(count)
+    check_vertex_count(count)
     named = engine.submit(_named_merged, manner, names, name="name-vertices")
     ends = [
         engine.submit(_look_up, each, names, name="look-up-names", at=at)
@@ -293,11 +293,6 @@ def _look_up(local, merged):
     columns = list(names.columns(xp).values())
     ids = merged[0].ids(columns, xp, "names")
     return ids[sources], ids[destinations]
-
-
-def _check_count(count):
-    if count > MOST_VERTICES:
-        raise GraphError(f"{count} vertices; {MOST_VERTICES} is the most")
 
 
 def _in_partition(error, number):

@@ -231,13 +231,13 @@ class Together:
 
     def call(self, method, *arguments):
         """What a method gives, by member; raises what one of them raised, or Lost."""
-        client, given = self._engine.client, (self._members, method, *arguments)
+        given = (self._members, method, *arguments)
 
         async def answers():
             return await asyncio.gather(*(self._ask(each, "act", given) for each in self._members))
 
         try:
-            return engines.supervised(client, answers, self._check_members)
+            return self._engine.supervise(answers, self._check_members)
         except BaseException as error:
             self._stop()
             if isinstance(error, GONE):
