@@ -15,6 +15,7 @@ import errno
 import fcntl
 import os
 import re
+import resource
 import secrets
 import shutil
 import stat
@@ -269,8 +270,6 @@ def write_error(path, error, needed=None, partial=None):
     if needed is not None:
         facts.append(f"about {format_bytes(needed())} are needed")
     if error.errno == errno.EFBIG:
-        import resource
-
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         if limit != resource.RLIM_INFINITY:
             facts.append(f"{format_bytes(limit)} are allowed")

@@ -21,6 +21,8 @@ import numba
 from numba.core import caching, config, serialize
 from numba.core.compiler import CompileResult
 
+from .atomic import remove_leftovers, temporary_path
+
 MAGIC = b"rapidsgraph kernel 1\n"
 DIGEST_BYTES = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
@@ -139,22 +141,18 @@ def write_entry(path, payload):
     OSError
         The disk is full or the folder cannot be written to; nothing is left behind.
     """
-    handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
-    try:
-        with open(handle, "wb") as file:
+    remove_leftovers(path)
+    with temporary_path(path, 0o600) as (temporary, handle):
+        with open(handle, "wb", closefd=False) as file:
             file.write(MAGIC + source_digest() + hashlib.sha256(payload).digest() + payload)
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 @functools.cache
 def source_digest():
     """Digest of the source of all kernels: one inlines functions of others."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).with_name("kernels").glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.digest()
 

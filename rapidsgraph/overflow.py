@@ -13,8 +13,8 @@ from .adjacency import rows_of
 from .errors import GraphError
 from .names import name_of
 
-PORTION = 2**22  # items examined at a time
-SAFE = 2.0**1023  # below half of the largest double, so that rounding cannot carry a sum past it
+BLOCK = 2**22  # items examined at a time
+MAX_SAFE_SUM = 2.0**1023  # half of the largest double: rounding cannot carry a sum past that
 LIMIT = "1.8e308, the largest number of double precision; scale the weights down"
 
 
@@ -25,9 +25,9 @@ def sum_exactly(values):
     if int(values.max()) * values.size < 2**63:
         return int(values.sum(dtype=np.int64))
     total = 0
-    for start in range(0, values.size, PORTION):
-        portion = values[start : start + PORTION]
-        low, high = portion & 0xFFFFFFFF, portion >> 32
+    for start in range(0, values.size, BLOCK):
+        block = values[start : start + BLOCK]
+        low, high = block & 0xFFFFFFFF, block >> 32
         total += int(low.sum(dtype=np.int64)) + (int(high.sum(dtype=np.int64)) << 32)
     return total
 
@@ -41,7 +41,10 @@ def total_weight(weights):
 
 
 def sum_type(total):
-    """Return the type in which weights of this total add up; None of a total that is no integer."""
+    """Return the dtype in which weights are summed: int64 for totals below 2^63, else float64.
+
+    `total` is an int, or None where the weights are not integers.
+    """
     return np.int64 if isinstance(total, int) and 0 < total < 2**63 else np.float64
 
 
@@ -93,7 +96,7 @@ def check_out_weights(out_weights, vertices, order=None):
 
 def can_overflow(total):
     """Return whether a path may be longer than double precision can tell, by the total weight."""
-    return total >= SAFE
+    return total >= MAX_SAFE_SUM
 
 
 def check_distances(lists, distances, vertices):
@@ -112,10 +115,10 @@ def check_distances(lists, distances, vertices):
     if not bool(is_infinite.any()):
         return
     rows = rows_of(lists)
-    for start in range(0, rows.size, PORTION):
-        portion = slice(start, start + PORTION)
-        ends = lists.neighbors[portion]
-        overflown = ends[is_infinite[ends] & ~is_infinite[rows[portion]]]
+    for start in range(0, rows.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        ends = lists.neighbors[block]
+        overflown = ends[is_infinite[ends] & ~is_infinite[rows[block]]]
         if overflown.size:
             raise distance_error(vertices, int(xp.min(overflown)))
 

@@ -15,12 +15,11 @@ import re
 
 from .errors import GraphError
 
-BLOCK = 2**20  # bytes that are counted at once
 DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
 INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 SIZE = re.compile(r"[0-9]{1,18}")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BLOCK_BYTES = 2**20  # that Arrow parses at once
+BLOCK_BYTES = 2**20  # read, counted or parsed by Arrow at once
 MAX_RECORD = BLOCK_BYTES  # bytes of a line, or of a record with quoted line breaks
 
 
@@ -140,7 +139,7 @@ class Text:
 
         with self._bytes() as file:
             tracker = _QuoteTracker(self, stops_at_line_break=False)
-            for block in iter(lambda: file.read(BLOCK_BYTES), b""):
+            for block in _blocks(file):
                 tracker(block)
             tracker(b"")
         state = tracker.state
@@ -152,7 +151,7 @@ class Text:
             )
         self.has_quoted_line_breaks = bool(state[quotes.ANY_SPANS])
 
-    def raise_unclosed(self, offset, problem):
+    def raise_stray_quote(self, offset, problem):
         """Raise GraphError for the quoted field that begins `offset` bytes into the text."""
         raise GraphError(
             f"{self.path}, line {self._line_at(offset)}: the quoted field that begins here "
@@ -160,12 +159,13 @@ class Text:
         )
 
     def _line_at(self, offset):
-        """The number of the line that has the byte at `offset`."""
-        line, left = 1, int(offset)
+        """Return the number of the line with the byte at `offset`; CR, LF and CRLF end lines."""
+        line, left, ends_cr = 1, int(offset), False
         with self._bytes() as file:
             while left and (block := file.read(min(left, BLOCK_BYTES))):
-                line += block.count(b"\n")
-                left -= len(block)
+                line += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+                line -= ends_cr and block.startswith(b"\n")
+                ends_cr, left = block.endswith(b"\r"), left - len(block)
         return line
 
     def facts(self, source, destination):
@@ -184,7 +184,7 @@ class Text:
             for block in _blocks(file):  # a line may lie in two
                 total += len(block)
                 longest = max(longest, 2 * max(map(len, block.split(b"\n"))))
-        return total, total if longest >= BLOCK else min(longest, total)
+        return total, total if longest >= BLOCK_BYTES else min(longest, total)
 
     def read(self, groups, numbers):
         """The columns of `groups` as int64 where a whole group is, else text; `numbers` as floats.
@@ -332,13 +332,9 @@ class Matrix(Text):
         GraphError
             More than a graph can have.
         """
-        from .names import MOST_VERTICES
+        from .inputs import check_vertex_count
 
-        if self.size > MOST_VERTICES:
-            raise GraphError(
-                f"{self.path}, line {self.size_line}: {self.size} vertices; {MOST_VERTICES} is the "
-                "most"
-            )
+        check_vertex_count(self.size, f"{self.path}, line {self.size_line}: ")
         return range(1, self.size + 1)
 
     def facts(self, source, destination):
@@ -420,13 +416,13 @@ class _QuoteTracker:
             raise LineBreakInQuotes
         if self.state[quotes.TRAILING] >= 0:
             problem = "spans lines, and text follows its closing quote"
-            self.file.raise_unclosed(self.state[quotes.TRAILING], problem)
+            self.file.raise_stray_quote(self.state[quotes.TRAILING], problem)
 
     def _end(self):
         from .kernels import quotes
 
         if self.state is not None and self.state[quotes.INSIDE]:
-            self.file.raise_unclosed(self.state[quotes.OPENED_AT], "has no closing quote")
+            self.file.raise_stray_quote(self.state[quotes.OPENED_AT], "has no closing quote")
 
 
 class _TrackedFile(io.RawIOBase):
@@ -476,7 +472,7 @@ class _Cleaner:
 
 
 def _blocks(file):
-    return iter(lambda: file.read(BLOCK), b"")
+    return iter(lambda: file.read(BLOCK_BYTES), b"")
 
 
 def _stripped(line):

@@ -7,7 +7,7 @@ import numpy as np
 from . import frames
 from .errors import GraphError, shown
 
-SMALL = 2.0**900  # as many values as there may be sum to less than the largest double
+MAX_SUMMABLE = 2.0**900  # as many values as there may be sum to less than the largest double
 
 
 def source_ids(graph, source, what="source"):
@@ -156,7 +156,7 @@ def values_by_id(graph, given, what):
     largest = float(values.max()) if values.size else 0.0
     if not largest:
         raise GraphError(f"{what}: the values sum to 0.0; at least one must be above 0")
-    if largest > SMALL:  # their sum may be infinite
+    if largest > MAX_SUMMABLE:  # their sum may be infinite
         values = values / largest
     by_id = xp.zeros(graph.num_vertices)
     by_id[ids] = values / float(values.sum())

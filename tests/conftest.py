@@ -1,7 +1,7 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
-import json
 import math
+import os
 import signal
 
 import hypothesis
@@ -13,6 +13,7 @@ import pyarrow
 import pytest
 
 import rapidsgraph as rg
+from pipelines.benchmarks import records
 from rapidsgraph import device
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -29,10 +30,10 @@ def record_outcomes(request):
     def check_and_record(fault, target, outcomes):
         path = request.config.getoption("--fault-record")
         if path:
-            total = sum(outcomes.counts.values())
-            row = {"fault": fault, "target": target, "trials": total, **outcomes.counts}
-            with open(path, "a") as file:
-                file.write(json.dumps(row) + "\n")
+            row = {"table": "faults", "fault": fault, "target": target}
+            row |= {"trials": sum(outcomes.counts.values()), **outcomes.counts}
+            rows = records.read(path) if os.path.exists(path) else [records.run_record("faults")]
+            records.write(path, [*rows, row])
         outcomes.check()
 
     return check_and_record
@@ -63,7 +64,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--fault-record",
         metavar="FILE",
-        help="append the counts of the fault tests to FILE, as JSON lines",
+        help="append the counts of the fault tests to FILE, a record (.jsonl, .md beside)",
     )
 
 

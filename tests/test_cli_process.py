@@ -15,7 +15,7 @@ import rapidsgraph as rg
 from rapidsgraph.files import write_frame
 
 ROOT = Path(__file__).parents[1]
-PROGRAM = "from rapidsgraph.cli import main; main()"
+PROGRAM = "from rapidsgraph.__main__ import main; main()"
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
 
 
@@ -121,7 +121,7 @@ def interrupted(*arguments, **options):
 
 import {module} as module
 module.{name} = interrupted
-from rapidsgraph.cli import main
+from rapidsgraph.__main__ import main
 main()
 """
 SAYS_WHEN_IT_RANKS = """
@@ -134,7 +134,7 @@ def launch(stem, *arguments, **options):
         print("ranking", flush=True)
 
 device.launch = launch
-from rapidsgraph.cli import main
+from rapidsgraph.__main__ import main
 main()
 """
 

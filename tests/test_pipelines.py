@@ -757,9 +757,11 @@ def test_a_scheduler_that_is_not_there(edges, tmp_path, monkeypatch):
     monkeypatch.setattr(job, "PATIENCE", 1)
     began = time.monotonic()
     address = "tcp://127.0.0.1:9"
-    said = refused(rank.app, edges, "-o", tmp_path / "out", "--scheduler", address)
+    with dask.config.set(scheduler=None):  # a client that cannot connect leaves this setting
+        said = refused(rank.app, edges, "-o", tmp_path / "out", "--scheduler", address)
     assert f"--scheduler {address}: no Dask scheduler answers there within 1 seconds" in said
-    said = refused(rank.app, edges, "-o", tmp_path / "out", "--scheduler", "nonsense")
+    with dask.config.set(scheduler=None):
+        said = refused(rank.app, edges, "-o", tmp_path / "out", "--scheduler", "nonsense")
     assert "--scheduler nonsense: no Dask scheduler answers" in said
     assert time.monotonic() - began < 20
     assert os.listdir(tmp_path) == ["edges.parquet"]

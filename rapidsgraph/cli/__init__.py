@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from ..signals import exit_on_signals, ignore_signals
+from ..signals import ignore_signals
 from . import (  # noqa: F401  they add commands
     components,
     generate,
@@ -48,8 +48,7 @@ def _options(
 
 
 def main():
-    """Run the command in a process of its own; `rapidsgraph.__main__` calls it."""
-    exit_on_signals()
+    """Run the command; `rapidsgraph.__main__` calls it once signals are handled."""
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by whoever started this
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115

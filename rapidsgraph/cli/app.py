@@ -34,8 +34,6 @@ def command(group):
             try:
                 function(**given)
                 sys.stdout.flush()  # here, where a closed pipe can still be dealt with
-            except KeyboardInterrupt:
-                fail("interrupted; no half-written file is left", 130)
             except GraphError as error:
                 fail(error)
             except MemoryError:

@@ -23,13 +23,6 @@ REASONS = {
 CHANGED, OTHER = "the file has changed", "they were not made of this file"
 
 
-def sound(folder):
-    """(Store, None) of a folder, or (None, why there is none); without a manifest (None, None)."""
-    from ..layers import caching
-
-    return caching.load(folder)
-
-
 def differences(found, edges, root, options, any_of):
     """{what differs: why the store is not the one that is wanted}, "file" among them.
 

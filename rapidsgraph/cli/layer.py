@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .differences import differences, replaced, sound
+from .differences import differences, replaced
 from .graphs import (
     DestinationOption,
     EdgesOrLayersArgument,
@@ -123,7 +123,7 @@ def _made(job, edges, start, options, output, how):
     store.check_place(output)
     store.check_separate(output, edges)
     version = caching.made_from(edges, options)
-    found, problem = sound(output)
+    found, problem = caching.load(output)
     reasons = differences(found, edges, start, options, ()) if found else {}
     layered = start.building(
         edges,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..errors import GraphError
-from .differences import differences, replaced, sound, unfit
+from .differences import differences, replaced, unfit
 from .graphs import one_or_several
 from .roots import Root
 from .starts import named, written
@@ -183,7 +183,7 @@ def beside(job, edges, root, options, any_of, *, device, may_replace=True, alway
 
     folder = caching.beside(edges)
     caching.made_from(edges, {})  # tells of a file that is not there
-    found, problem = sound(folder)
+    found, problem = caching.load(folder)
     reasons = differences(found, edges, root, options, any_of) if found else {}
     if found and not reasons:
         job.say(f"reused the layers in {folder}", always)
@@ -191,7 +191,7 @@ def beside(job, edges, root, options, any_of, *, device, may_replace=True, alway
     if found and not may_replace and "file" not in reasons:
         raise unfit(found, reasons, edges, options)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # `problem` says it
+        warnings.filterwarnings("ignore", "the cache is not used", RuntimeWarning)  # said below
         layered = root.building(
             edges,
             lambda name: LayeredEdgeList.cached(edges, name, device=device, **build, **options),

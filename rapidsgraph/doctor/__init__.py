@@ -72,7 +72,7 @@ def _numba():
         import numba
 
         from .. import generate
-        from ..kernels import cache
+        from .. import kernel_cache as cache
 
         with warnings.catch_warnings():  # the advice says the same
             warnings.simplefilter("ignore", cache.KernelCacheWarning)

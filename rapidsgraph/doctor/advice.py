@@ -28,9 +28,9 @@ def _numba(numba):
         yield f"Numba cannot run ({numba['problem']}): pip install --force-reinstall numba"
     elif numba["cache"] is None:
         yield (
-            "Compiled kernels are not cached, because your home cannot be written to: each run "
-            "compiles them again, which takes seconds. Set NUMBA_CACHE_DIR to a folder that only "
-            "you can write to (mkdir -m 700)"
+            "Compiled kernels are not cached, because there is no folder for them that only you "
+            "can write to: each run compiles them again, which takes seconds. Set NUMBA_CACHE_DIR "
+            "to a folder that only you can write to (mkdir -m 700)"
         )
     for path in numba["damaged"]:
         yield f"The cached kernel {path} is damaged; the next call that needs it replaces it"

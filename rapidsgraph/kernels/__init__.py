@@ -2,11 +2,11 @@
 
 import numba
 
-from .cache import KernelCache
+from ..kernel_cache import KernelCache
 
 
 def compiled(**options):
-    """Return a decorator: numba.njit without the GIL, cached on disk by `cache.KernelCache`."""
+    """Return a decorator: numba.njit without the GIL, cached on disk by `KernelCache`."""
 
     def decorate(function):
         dispatcher = numba.njit(nogil=True, **options)(function)

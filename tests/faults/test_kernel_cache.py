@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from rapidsgraph.kernels import cache
+from rapidsgraph import kernel_cache as cache
 
 CALL = """
 from rapidsgraph.kernels import serial
