@@ -14,7 +14,8 @@ import numpy as np
 
 from . import device, frames
 from .errors import GraphError
-from .names import MOST_VERTICES, VertexNames
+from .inputs import MAX_VERTICES
+from .names import VertexNames
 
 INTEGERS = {
     name: np.dtype(name)
@@ -128,8 +129,8 @@ def check_name_facts(facts, path, advice):
         if field not in facts:
             raise GraphError(f"{path}: the field {field!r} is missing; {advice}")
     vertices, labels, own, dtype = (facts[f] for f in ("vertices", "labels", "own", "dtype"))
-    if not is_count(vertices) or vertices > MOST_VERTICES:
-        raise invalid(path, "vertices", vertices, f"0 to {MOST_VERTICES}", advice)
+    if not is_count(vertices) or vertices > MAX_VERTICES:
+        raise invalid(path, "vertices", vertices, f"0 to {MAX_VERTICES}", advice)
     are_labels = isinstance(labels, list) and labels and all(map(_is_text, labels))
     if not are_labels or len(set(labels)) < len(labels):
         raise invalid(path, "labels", labels, "a list of different names", advice)

@@ -10,7 +10,7 @@ import numpy as np
 from . import frames
 from .errors import GraphError, shown
 
-MOST_VERTICES = 2**31 - 1
+MAX_VERTICES = 2**31 - 1
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}
 UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
@@ -27,6 +27,42 @@ def check_count(name, value):
     is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 2**63:
         raise GraphError(f"{name} is {shown(value)}; it must be an integer above 0, below 2^63")
+
+
+def check_vertex_count(count, where=""):
+    """Return `count` as int; raise GraphError above MAX_VERTICES, the most that 32-bit ids number.
+
+    The message begins with `where`.
+    """
+    if count > MAX_VERTICES:
+        raise GraphError(f"{where}{count} vertices; {MAX_VERTICES} is the most")
+    return int(count)
+
+
+def check_vertex_range(vertices, num_columns):
+    """Return `vertices` with a count as a range; check a range, and leave anything else alone.
+
+    Parameters
+    ----------
+    vertices : int, range or object
+    num_columns : int
+        Of the names of a vertex.
+
+    Raises
+    ------
+    GraphError
+        A range with a step or negative ends, for names of several columns, or too long.
+    """
+    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
+        vertices = range(int(vertices)) if vertices >= 0 else vertices
+    if isinstance(vertices, range):
+        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0 or num_columns > 1:
+            raise GraphError(
+                f"vertices={shown(vertices)} must be range(n) or range(first, n), for single "
+                "integer names"
+            )
+        check_vertex_count(vertices.stop - vertices.start, f"vertices={shown(vertices)}: ")
+    return vertices
 
 
 def check_flag(name, value):
@@ -131,16 +167,8 @@ def vertex_columns(vertices, count, labels, xp):
     """`vertices` as a range or as a list of name columns."""
     if vertices is None:
         return None
-    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
-        vertices = range(int(vertices)) if vertices >= 0 else vertices
+    vertices = check_vertex_range(vertices, count)
     if isinstance(vertices, range):
-        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0 or count > 1:
-            raise GraphError(
-                f"vertices={shown(vertices)} must be range(n) or range(first, n), for single "
-                "integer names"
-            )
-        if vertices.stop - vertices.start > MOST_VERTICES:
-            raise GraphError(f"vertices={shown(vertices)}; {MOST_VERTICES} is the most")
         if vertices.start:
             return [xp.arange(vertices.start, vertices.stop)]
         return vertices

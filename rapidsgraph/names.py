@@ -12,7 +12,7 @@ import numpy as np
 
 from . import device, frames
 from .errors import GraphError, shown
-from .inputs import MOST_VERTICES
+from .inputs import check_vertex_count
 
 
 class VertexNames:
@@ -79,9 +79,9 @@ class VertexNames:
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
         for values in columns:
-            _check_there(values, f"{what} has no value")
+            check_present(values, f"{what} has no value")
         if self.parts[0] is None:
-            values = _as_numbers(columns[0], what)
+            values = as_numbers(columns[0], what)
             known = (values >= 0) & (values < self.count)
             return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
         ids = None
@@ -127,7 +127,14 @@ def name_vertices(sources, destinations, vertices, labels, xp, check=None):
 def check_names(values, label, column):
     """Raise GraphError where a name column holds numbers that are no integers; names the row."""
     if len(values) and getattr(values.dtype, "kind", "O") == "f":
-        _as_numbers(values, label, f" of column {column!r}")
+        as_numbers(values, label, f" of column {column!r}")
+
+
+def check_within(low, high, end):
+    """Raise GraphError unless the names `low` to `high` of edges lie in ``range(end)``."""
+    if low < 0 or high >= end:
+        outside = low if low < 0 else high
+        raise GraphError(f"vertices are range({end}), and an edge names {outside}")
 
 
 def _name_tuples(sources, destinations, vertices, labels, xp, check):
@@ -148,7 +155,7 @@ def _name_tuples(sources, destinations, vertices, labels, xp, check):
         pairs.append(frames.distinct_numbers(packed, xp, check))
         while packed:
             ids.append(frames.number_places(packed.pop(0), pairs[-1], xp))
-    return VertexNames(labels, parts, _count(pairs[-1].size), pairs), ids[0], ids[1]
+    return VertexNames(labels, parts, check_vertex_count(pairs[-1].size), pairs), ids[0], ids[1]
 
 
 def _name_column(columns, label, xp, check):
@@ -167,9 +174,9 @@ def _name_column(columns, label, xp, check):
             frames.text_places(values, names) if len(values) else xp.empty(0, xp.int32)
             for values in arrays
         ]
-        return names, None, _count(len(names)), ids
+        return names, None, check_vertex_count(len(names)), ids
     arrays = [
-        _as_numbers(values, label) if len(values) else xp.empty(0, _integer_type(values))
+        as_numbers(values, label) if len(values) else xp.empty(0, _integer_type(values))
         for values in arrays
     ]
     dtype = np.result_type(*(values for values in arrays if values.size or not filled))
@@ -195,20 +202,18 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
     rows = sum(values.size for values in arrays)
     if ranges:
         end = len(ranges[0])
-        if low < 0 or high >= end:
-            outside = low if low < 0 else high
-            raise GraphError(f"vertices are range({end}), and an edge names {outside}")
+        check_within(low, high, end)
         dtype = dtype if end <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
-        return None, dtype, _count(end), [_narrow(values, xp) for values in arrays]
+        return None, dtype, check_vertex_count(end), [_narrow(values, xp) for values in arrays]
     span = high - low + 1
     if span > rows + 1024 or high >= 2**63:  # rows of two columns; the table takes 5 bytes a place
         names = frames.distinct_numbers(arrays, xp, check)
         ids = [frames.number_places(values, names, xp) for values in arrays]
-        return names, dtype, _count(names.size), ids
+        return names, dtype, check_vertex_count(names.size), ids
     present = xp.zeros(span, bool)
     for values in arrays:
         device.launch("build", "mark", values.size, values, low, present, size=values.size)
-    count = _count(int(present.sum()))
+    count = check_vertex_count(int(present.sum()))
     if count == span and low == 0:
         return None, dtype, count, [_narrow(values, xp) for values in arrays]
     table = xp.cumsum(present, dtype=xp.int32)
@@ -239,18 +244,12 @@ def _narrow(values, xp):
     return xp.ascontiguousarray(values.astype(xp.int32, copy=False))
 
 
-def _count(count):
-    if count > MOST_VERTICES:
-        raise GraphError(f"{count} vertices; {MOST_VERTICES} is the most")
-    return int(count)
-
-
-def _as_numbers(values, label, where=""):
+def as_numbers(values, label, where=""):
     """An integer array, or the error that says what `values` is instead."""
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu":
         return values
-    _check_there(values, f"a {label} name is missing (NaN)", where)
+    check_present(values, f"a {label} name is missing (NaN)", where)
     row = 0
     if kind == "f":  # the first that is no integer, if there is one
         row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
@@ -261,7 +260,8 @@ def _as_numbers(values, label, where=""):
     )
 
 
-def _check_there(values, problem, where=""):
+def check_present(values, problem, where=""):
+    """Raise GraphError with `problem` and the row where an array of floats has a NaN."""
     if getattr(values.dtype, "kind", "O") == "f":
         missing = values != values
         if bool(missing.any()):
@@ -270,7 +270,7 @@ def _check_there(values, problem, where=""):
 
 def _positions(values, part, xp, label):
     if isinstance(part, xp.ndarray):
-        return frames.number_positions(_as_numbers(values, label), part, xp)
+        return frames.number_positions(as_numbers(values, label), part, xp)
     if isinstance(values, xp.ndarray):
         raise GraphError(f"{label}: vertices are named by text, and a number was given")
     return frames.text_positions(values, part)

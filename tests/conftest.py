@@ -24,16 +24,26 @@ deselected = pytest.StashKey[int]()
 
 
 @pytest.fixture
-def record_outcomes(request):
+def record_faults(request):
+    """Return a function that appends a row of a table to the record of ``--fault-record``."""
+
+    def append(table, row):
+        path = request.config.getoption("--fault-record")
+        if path:
+            rows = records.read(path) if os.path.exists(path) else [records.run_record("faults")]
+            records.write(path, [*rows, {"table": table, **row}])
+
+    return append
+
+
+@pytest.fixture
+def record_outcomes(record_faults):
     """Return a function that checks the outcomes of fault trials and records their counts."""
 
     def check_and_record(fault, target, outcomes):
-        path = request.config.getoption("--fault-record")
-        if path:
-            row = {"table": "faults", "fault": fault, "target": target}
-            row |= {"trials": sum(outcomes.counts.values()), **outcomes.counts}
-            rows = records.read(path) if os.path.exists(path) else [records.run_record("faults")]
-            records.write(path, [*rows, row])
+        total = sum(outcomes.counts.values())
+        row = {"fault": fault, "target": target, "trials": total}
+        record_faults("faults", row | dict(outcomes.counts))
         outcomes.check()
 
     return check_and_record

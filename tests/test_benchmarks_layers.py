@@ -25,11 +25,13 @@ from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Missing, load, with_weights
 from rapidsgraph import device, streaming
+from rapidsgraph.layers.external import OVERHEAD_BYTES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, notes=[], peers=lambda *names: [])
 TINY = "uniform6-8"
+BUILD_LIMIT = OVERHEAD_BYTES + 2**24
 quiet = lambda text: None  # noqa: E731
 
 
@@ -314,7 +316,7 @@ def file(tmp_path, monkeypatch):
 
 def of_file(file):
     """(layered edge list, Truth) of a file."""
-    limited.build(file.path, file.path.with_suffix(".store"), file.root(), 2**24)
+    limited.build(file.path, file.path.with_suffix(".store"), file.root(), BUILD_LIMIT)
     layered = streams.opened(file.path.with_suffix(".store"), np)
     return layered, large.Truth(file, file.root(), np)
 

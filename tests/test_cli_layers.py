@@ -646,7 +646,7 @@ def slowly(*arguments, **options):
     return original(*arguments, **options)
 
 module.{name} = slowly
-from rapidsgraph.cli import main
+from rapidsgraph.__main__ import main
 main()
 """
 
@@ -669,7 +669,7 @@ def test_ctrl_c_leaves_the_old_layers(edges, store, module, name):
 def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     path = tmp_path / "e.parquet"
     write_frame(rg.generate.rmat(16, 16, seed=1, device="cpu"), path)
-    program = "import rapidsgraph; from rapidsgraph.cli import main; main()"
+    program = "import rapidsgraph; from rapidsgraph.__main__ import main; main()"
     arguments = ["layer", path, "--from", 0, "--memory-limit", "60MB"]
     process = start(*arguments, program=program)
     while not any(list(each.iterdir()) for each in tmp_path.glob(".e.parquet.layers.*.tmp")):

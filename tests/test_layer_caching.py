@@ -152,7 +152,7 @@ def test_a_damaged_partition_is_an_error_once_and_then_built_again(cached):
     data = bytearray(path.read_bytes())
     data[4 * int(layered.table[0, 0])] ^= 1
     path.write_bytes(data)
-    with pytest.raises(rg.GraphError, match="partition 0 .* is damaged; the store is discarded"):
+    with pytest.raises(rg.GraphError, match="partition 0 .* is damaged; the store was discarded"):
         rg.sssp(LayeredEdgeList.cached(cached, 5, device="cpu", **options))
     again = LayeredEdgeList.cached(cached, 5, device="cpu", **options)
     pandas.testing.assert_frame_equal(rg.sssp(again), expected)
@@ -161,7 +161,12 @@ def test_a_damaged_partition_is_an_error_once_and_then_built_again(cached):
 def test_a_store_that_was_replaced_is_not_discarded(cached):
     layered = LayeredEdgeList.cached(cached, 5, device="cpu", weight="km")
     cache(cached, edges(), 3)
-    layered._store.discard()
+    assert not layered._store.discard()
+    words = np.array(layered.words)
+    words[int(layered.table[0, 0])] ^= 1
+    layered.words = words
+    with pytest.raises(rg.GraphError, match="is damaged; build the layered edge list again"):
+        layered.check_partition(0, words)
     assert caching.fitting(cached, 3, OPTIONS).root == 3
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow
 import pytest
 
+from rapidsgraph import inputs
 from rapidsgraph.layers import dictionaries
 from rapidsgraph.layers.dictionaries import DictionaryEncoder, encode_pairs
 from rapidsgraph.layers.spilling import Scratch
@@ -89,7 +90,7 @@ def test_pairs_are_ranked_like_tuples(tmp_path):
 
 
 def test_too_many_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(dictionaries, "MOST_VERTICES", 99)
+    monkeypatch.setattr(inputs, "MAX_VERTICES", 99)
     for memory in (0, 10**9):
         with Scratch(tmp_path) as scratch:
             encoder = DictionaryEncoder(scratch, memory)

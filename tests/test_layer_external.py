@@ -480,6 +480,63 @@ def test_too_little_memory(tmp_path):
     check(tmp_path / "edges.parquet", 5, tmp_path / "layers", limit=caught.value.needed)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32"])
+@pytest.mark.parametrize(
+    "vertices", [77, np.int32(127), 128, range(20_000), range(50, 20_000), range(3, 3)], ids=str
+)
+def test_vertices_by_count_and_range(tmp_path, dtype, vertices):
+    edges = pandas.DataFrame({"source": [5, 9, 70], "destination": [9, 70, 5]}, dtype=dtype)
+    edges.to_parquet(tmp_path / "edges.parquet")
+    limit = 2**18 + 20_000 * external.VERTEX_BYTES
+    check(tmp_path / "edges.parquet", 5, tmp_path / "layers", limit=limit, vertices=vertices)
+
+
+@pytest.mark.parametrize(
+    ("edges", "vertices"),
+    [
+        ({"source": [5, 9], "destination": [9, 60]}, 60),
+        ({"source": [5, 9], "destination": [9, 10**12]}, range(60)),
+        ({"source": [5, -9], "destination": [9, 60]}, range(60)),
+        ({"source": [5], "destination": [9]}, range(0)),
+        ({"source": [5], "destination": [9]}, 2**31),
+        ({"source": [5], "destination": [9]}, range(7, 2**40)),
+        ({"source": [5], "destination": [9]}, range(0, 10, 2)),
+        ({"source": [5], "destination": [9]}, -1),
+        ({"source": [5], "destination": [9]}, True),
+        ({"source": ["a"], "destination": ["b"]}, 2),
+    ],
+)
+def test_vertices_that_do_not_fit(tmp_path, edges, vertices):
+    pandas.DataFrame(edges).to_parquet(tmp_path / "edges.parquet")
+    with pytest.raises(GraphError) as expected:
+        in_memory(tmp_path / "edges.parquet", 5, {}, {"vertices": vertices})
+    with pytest.raises(GraphError) as found:
+        build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", vertices=vertices)
+    assert str(found.value) == str(expected.value)
+    assert os.listdir(tmp_path) == ["edges.parquet"]
+
+
+@pytest.mark.parametrize("vertices", [2_000_000_000, range(2_000_000_000), range(9, 2**31)])
+def test_vertices_beyond_the_limit(tmp_path, monkeypatch, vertices):
+    random_frame().to_parquet(tmp_path / "edges.parquet")
+    monkeypatch.setattr(external.EdgeFile, "vertex_batches", None)  # none is written
+    with pytest.raises(NotEnoughMemory, match=r"layers of 2,\d+,\d+,\d+ vertices") as caught:
+        build_from_file(
+            tmp_path / "edges.parquet", 5, tmp_path / "layers", vertices=vertices, memory_limit=TINY
+        )
+    assert caught.value.needed > 2_000_000_000 * external.VERTEX_BYTES
+    assert os.listdir(tmp_path) == ["edges.parquet"]
+
+
+def test_needed_memory_suffices_for_vertices(tmp_path):
+    random_frame(rows=2000).to_parquet(tmp_path / "edges.parquet")
+    build = {"path": tmp_path / "edges.parquet", "root": 5, "vertices": range(9, 20_000)}
+    with pytest.raises(NotEnoughMemory) as caught:
+        build_from_file(**build, folder=tmp_path / "layers", memory_limit=TINY)
+    build_from_file(**build, folder=tmp_path / "layers", memory_limit=caught.value.needed)
+    assert store.opened(tmp_path / "layers").names.count == 20_000
+
+
 def test_batch_too_large(tmp_path):
     feather.write_feather(random_frame(rows=20_000), tmp_path / "edges.feather", chunksize=10**6)
     with pytest.raises(NotEnoughMemory, match="reading a compressed batch of 20,000 rows"):
@@ -501,6 +558,9 @@ WRONG = {
     "no value.csv": {"source": [1, 2], "destination": [2, None]},
     "no number.csv": {"source": [1, 2], "destination": [2, 1], "weight": ["1", "x"]},
     "fractions.parquet": {"source": [0.5, 1.5], "destination": [2, 3]},
+    "later fraction.parquet": {"source": [7.0] * 3000 + [1.5], "destination": [2.5] * 3001},
+    "infinite name.parquet": {"source": [7] * 3000, "destination": [2.0] * 2999 + [np.inf]},
+    "whole fractions.parquet": {"source": [7] * 3000, "destination": [2.0] * 3000},
     "both.parquet": {"source": ["a"], "destination": [2]},
     "dates.parquet": {"source": pandas.to_datetime(["2020-01-01"]), "destination": [2]},
     "columns.csv": {"from": [1], "to": [2]},

@@ -17,6 +17,7 @@ from rapidsgraph.layers.partitions import (
     TABLE,
     checksum,
     cut,
+    explain,
     pack_partition,
     sections,
     unpacked,
@@ -220,3 +221,14 @@ def test_positions_and_sizes_of_partitions(make_arrays):
     first, rows = table[:, COLUMN["first"]], table[:, COLUMN["rows"]]
     assert first[0] == 0 and first[-1] + rows[-1] == graph.num_vertices
     assert ((first[1:] == first[:-1] + rows[:-1]) | (first[1:] == first[:-1])).all()
+
+
+def test_degrees_that_do_not_sum_to_the_edges_are_named():
+    lists = [section_of([1, 3, 2], [7, 8, 9, 7, 8, 9]), NOTHING]
+    ((words, row),) = packed(dict, 0, lists, None)
+    layout, _ = sections(row, 0)
+    assert explain(words, row, 10, None) is None
+    place = layout.degrees * 32 + layout.degree_bits  # of the second degree, of bits 0b11
+    words[place // 32] ^= np.uint32(1 << place % 32)
+    words[layout.degrees - 1] = 5  # the end of the last group
+    assert explain(words, row, 10, None) == "forward degrees sum to 5, not 6"

@@ -15,6 +15,7 @@ from pipelines.benchmarks import limited, timing
 from pipelines.benchmarks.streams import arrays_of, opened
 from pipelines.benchmarks.workloads import SEED, Missing
 from rapidsgraph import generate
+from rapidsgraph.layers.external import OVERHEAD_BYTES
 from rapidsgraph.layers.partitions import COLUMN
 from rapidsgraph.memory import ALGORITHMS
 
@@ -177,7 +178,7 @@ def measure(name, session, folder, limits=None, rate=None, iterations=3, step=la
     step(f"{name}: building out of core")
     arrays = BUILD_LIMIT if limits is None else limits[1]
     row = about | {"algorithm": "build", "limit_bytes": arrays, "write_ms": rounded(writing)}
-    facts, _ = where.run(row, "build", file.path, store, root, arrays)
+    facts, _ = where.run(row, "build", file.path, store, root, arrays + OVERHEAD_BYTES)
     if facts is None:
         yield row
         return

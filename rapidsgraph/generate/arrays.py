@@ -12,10 +12,9 @@ import operator
 
 from ..device import launch, name_of
 from ..errors import GraphError, shown
-from ..inputs import check_flag
+from ..inputs import MAX_VERTICES, check_flag
 from ..memory import check_fits
 
-MOST_VERTICES = 2**31 - 1
 QUARTERS = (0.57, 0.19, 0.19)  # what `rmat` has, too
 ONE = 2**53  # probability 1 as a threshold on 53 random bits
 WORD = 2**64 - 1
@@ -55,10 +54,10 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
     width = _whole("width", width, 1)
     height = width if height is None else _whole("height", height, 1)
     vertices = width * height
-    if vertices > MOST_VERTICES:
+    if vertices > MAX_VERTICES:
         raise GraphError(
             f"width is {shown(width)} and height {shown(height)}, which makes {shown(vertices)} "
-            f"vertices; there can be at most {MOST_VERTICES}"
+            f"vertices; there can be at most {MAX_VERTICES}"
         )
     keep = _probability("keep", keep)
     check_flag("permute", permute)
@@ -78,8 +77,8 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
 
 
 def ssca2_arrays(xp, vertices, max_clique=7, inter_clique=0.5, seed=0, weights=None, permute=True):
-    vertices = _whole("vertices", vertices, 1, MOST_VERTICES)
-    max_clique = _whole("max_clique", max_clique, 1, MOST_VERTICES)
+    vertices = _whole("vertices", vertices, 1, MAX_VERTICES)
+    max_clique = _whole("max_clique", max_clique, 1, MAX_VERTICES)
     inter_clique = _probability("inter_clique", inter_clique)
     check_flag("permute", permute)
     key, weighing = _key(seed, EDGES), check_weights(weights)
@@ -127,7 +126,7 @@ def _cut_cliques(xp, vertices, max_clique, seed):
 
 
 def uniform_arrays(xp, vertices, edges, seed=0, weights=None):
-    vertices = _whole("vertices", vertices, 1, MOST_VERTICES)
+    vertices = _whole("vertices", vertices, 1, MAX_VERTICES)
     edges = _whole("edges", edges, 0)
     key, weighing = _key(seed, EDGES), check_weights(weights)
     _check_memory("uniform", edges, 0, weights, xp)

@@ -6,6 +6,7 @@ Requires: Parquet of any size, in row groups of any size. Of an Arrow file a rec
 """
 
 import contextlib
+import itertools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,8 @@ from .. import formats, frames
 from ..errors import GraphError
 from ..files import POSITIONAL, _checked, _ends, read_vertices_as
 from ..formats import checked, reading
-from ..inputs import checked_path, checked_weights, vertex_columns
+from ..inputs import check_vertex_range, checked_path, checked_weights, vertex_columns
+from ..names import check_names
 from ..textfiles import Matrix
 from .parsing import Parsed
 
@@ -41,9 +43,9 @@ class EdgeFile:
     ends : list of two lists of str
         What the columns of sources and of destinations are called in a frame of `read_edges`.
     rows : int or None
-        None while it is not known.
+        None while it is not known, which is of text that `parse` has not read.
     largest_batch : int
-        Bytes that the largest compressed batch of an Arrow file took so far.
+        Bytes that the largest compressed batch of an Arrow file takes; 0 of other files.
     """
 
     def __init__(self, path, source, destination, weight, vertices=None):
@@ -59,12 +61,17 @@ class EdgeFile:
             self.ids = list(dict.fromkeys([*ends[0], *ends[1]]))
             self.groups = [list(group) for group in zip(*ends, strict=True)]
             self.rows, self.parsed, self.largest_batch = None, None, 0
-            if isinstance(file, formats.Parquet | Matrix):
+            if isinstance(file, formats.Parquet | formats.Arrow | Matrix):
                 self.rows = file.facts(ends[0][0], ends[1][0])[0]
+            if isinstance(file, formats.Arrow):
+                sizes = file.sizes([*self.ids, *self.weights])
+                self.largest_batch = max((size.nbytes for size in sizes), default=0)
         several = any(isinstance(given, list | tuple) for given in (source, destination))
         names = [*self.ids, *self.weights]
         self.names = names if several else POSITIONAL[: len(names)]
         self.ends = ends if several else [["source"], ["destination"]]
+        if not isinstance(vertices, (str, Path)):
+            vertices = check_vertex_range(vertices, len(self.groups))
         self.given_vertices = vertices
 
     @property
@@ -76,8 +83,16 @@ class EdgeFile:
         return isinstance(self.file, formats.Text)
 
     def count_rows(self):
-        """Return the rows of a file that was not read yet; lines of comments count."""
+        """Return the number of rows; of text that was not read yet, lines of comments count."""
+        if self.rows is not None:
+            return self.rows
         return self.file.facts(self.ids[0], self.ids[-1])[0]
+
+    @property
+    def vertex_ranges(self):
+        """The ranges of integers among the further names of vertices, as a list."""
+        several = getattr(self.file, "vertices", None), self.given_vertices
+        return [vertices for vertices in several if isinstance(vertices, range)]
 
     def parse(self, folder, report):
         """Text becomes an Arrow file in `folder`; what else there is stays as it is."""
@@ -95,6 +110,8 @@ class EdgeFile:
     def vertex_batches(self, size, labels, text_labels):
         """Yield further names of vertices: at most `size` rows of columns, one a label.
 
+        A range from 0 is given as ranges.
+
         Those that the file declares, and those of `given_vertices`: a path, or what Graph takes.
 
         Parameters
@@ -109,15 +126,13 @@ class EdgeFile:
         if isinstance(given, (str, Path)):
             given = read_vertices_as(given, labels, "cpu", text_labels)
         for vertices in (getattr(self.file, "vertices", None), given):
-            if isinstance(vertices, range) and vertices.step == 1 and vertices.start >= 0:
-                if len(labels) > 1:
-                    vertex_columns(vertices, len(labels), labels, np)  # raises
+            vertices = check_vertex_range(vertices, len(labels))
+            if isinstance(vertices, range):
                 for start in range(vertices.start, vertices.stop, size):
-                    yield [np.arange(start, min(start + size, vertices.stop))]
+                    stop = min(start + size, vertices.stop)
+                    yield [np.arange(start, stop) if vertices.start else range(start, stop)]
             elif vertices is not None:
                 columns = vertex_columns(vertices, len(labels), labels, np)
-                if isinstance(columns, range):
-                    columns = [np.arange(len(columns))]
                 for start in range(0, len(columns[0]), size):
                     yield [values[start : start + size] for values in columns]
 
@@ -155,7 +170,7 @@ class EdgeFile:
         elif isinstance(self.file, formats.Parquet):
             found = _parquet(self.file, columns, size, room)
         else:
-            found = _arrow(self.file, columns, size, room, self._note_batch)
+            found = _arrow(self.file, columns, size, room)
         while True:
             with reading(self.path):
                 table = next(found, None)
@@ -165,15 +180,38 @@ class EdgeFile:
                 table = pyarrow.Table.from_batches([table])
             yield table
 
-    def _note_batch(self, nbytes):
-        self.largest_batch = max(self.largest_batch, nbytes)
+    def check_names(self, labels, batch, batches):
+        """Raise GraphError as Graph does where a column of names holds floats.
 
-    def max_rows(self):
-        """The number of rows, or 0 where only a pass over the file would tell."""
-        if self.rows is None and isinstance(self.file, formats.Arrow):
-            with reading(self.path), self.file._batches(self.ids[:1]) as batches:
-                return batches.count_rows() if hasattr(batches, "count_rows") else 0
-        return self.rows or 0
+        Parameters
+        ----------
+        labels : list of str
+        batch : Batch
+            The first with rows, which shows the types.
+        batches : iterator of Batch
+            The others; read to the end where the error depends on them.
+        """
+        columns = list(zip([*labels, *labels], [*self.ends[0], *self.ends[1]], _ends_of(batch)))
+        kinds = [getattr(values.dtype, "kind", "O") for *_, values in columns]
+        if "f" not in kinds:
+            return
+        place = kinds.index("f")
+        first, rank, row, value = 0, 3, None, None
+        for each in itertools.chain([batch], batches):
+            values = _ends_of(each)[place]
+            missing = np.isnan(values)
+            fractions = (values != np.round(values)) | np.isinf(values)
+            for order, wrong in enumerate((missing, fractions, np.ones(each.rows, bool))):
+                if order < rank and wrong.any():
+                    rank, row = order, int(wrong.argmax())
+                    value, row = values[row : row + 1], row + first
+            first += each.rows
+        with _rows_from(row):
+            check_names(value, *columns[place][:2])
+
+
+def _ends_of(batch):
+    return [*batch.sources, *batch.destinations]
 
 
 def rows_within(room, row_bytes, size):
@@ -214,11 +252,10 @@ def _parquet(file, columns, size, room):
     yield schema.empty_table()
 
 
-def _arrow(file, columns, size, room, note):
+def _arrow(file, columns, size, room):
     import pyarrow
 
     none = pyarrow.schema([file.schema.field(name) for name in columns]).empty_table()
-    note(max((size.nbytes for size in file.sizes(columns)), default=0))
     for batch in file.record_batches(columns, room):
         for start in range(0, len(batch), size):
             yield batch.slice(start, size)

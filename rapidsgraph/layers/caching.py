@@ -158,7 +158,7 @@ def load(folder):
     problem : GraphError or None
         Why there is none, unless there is no manifest.
     """
-    folder = Path(folder).expanduser()
+    folder = checked_path(folder)
     try:
         store = opened(folder)
         store.validate()

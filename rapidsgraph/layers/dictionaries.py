@@ -16,7 +16,8 @@ import numpy as np
 
 from .. import frames
 from ..errors import GraphError
-from ..names import MOST_VERTICES, VertexNames, _as_numbers, _check_there
+from ..inputs import check_vertex_count
+from ..names import VertexNames, as_numbers, check_present
 from .spilling import check_disk, release_free_memory
 
 HASH_BYTES = 176  # of a hash table, per distinct value, while it grows; measured with pyarrow
@@ -257,7 +258,7 @@ class DictionaryEncoder:
             runs = self.column
             self.column = merge_runs(runs, self.runs, self.scratch, self.memory, label, self.merged)
             runs.close()
-        check_count(len(self.column), label)
+        check_vertex_count(len(self.column), f"{label}: ")
         return self.column
 
     def ids(self):
@@ -287,12 +288,6 @@ class DictionaryEncoder:
         for file in (self.codes, self.entries, self.ranks, self.merged):
             if file is not None:
                 file.close()
-
-
-def check_count(count, label):
-    """Raise GraphError where a column has more distinct values than 32-bit ids."""
-    if count > MOST_VERTICES:
-        raise GraphError(f"{label}: {count} vertices; {MOST_VERTICES} is the most")
 
 
 def merge_runs(column, runs, scratch, memory, label, ranks=None):
@@ -334,7 +329,7 @@ def merge_runs(column, runs, scratch, memory, label, ranks=None):
         ranges = [each for each in zip(starts, stops, strict=True) if each[0] < each[1]]
         if ranges:
             _merge_ranges(column, ranges, merged, ranks)
-        check_count(len(merged), label)
+        check_vertex_count(len(merged), f"{label}: ")
         starts = stops
     return merged
 
@@ -425,9 +420,9 @@ class StoredNames(VertexNames):
     def _keys(self, part, values, label, what):
         """The values of a column as `StoredColumn.position` takes them."""
         what = what if len(self.parts) == 1 else f"{what}: {label}"
-        _check_there(values, f"{what} has no value")
+        check_present(values, f"{what} has no value")
         if part.ends is None:
-            return _as_numbers(values, what).tolist()
+            return as_numbers(values, what).tolist()
         if isinstance(values, np.ndarray):
             raise GraphError(f"{what}: vertices are named by text, and a number was given")
         return [value.encode() for value in frames.moved(values, np).tolist()]

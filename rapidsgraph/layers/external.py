@@ -12,19 +12,19 @@ spilled into buckets by source. Sorted, they are adjacency lists in one flat fil
 root reads each list once; then all are moved into buckets of layer order, and packed from these.
 """
 
-import contextlib
 import math
 from types import SimpleNamespace
 
 import numpy as np
 
 from .. import device
-from ..atomic import resolve_destination, write_error
+from ..atomic import resolve_destination
 from ..edge_columns import check_policies
 from ..errors import GraphError, NotEnoughMemory
 from ..inputs import checked_path, labels_of
 from ..kernels import spill
 from ..named import NamedVertices
+from ..names import check_within
 from ..overflow import merged_weight_error, sum_type, total_weight
 from ..vertex_values import source_ids
 from . import building
@@ -46,6 +46,7 @@ from .spilling import (
     system_memory,
 )
 from .store import writing
+from .writer import write_errors
 
 VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
 OPENED_BYTES = 12  # of a vertex in an opened store, beside its name, mapped and copied
@@ -120,19 +121,11 @@ def build_from_file(
     with (
         system_memory(int(memory_limit)),
         writing(folder, build.disk_bytes) as writer,
-        _disk_errors(folder, build, writer),
+        write_errors(folder, build.disk_bytes, writer.temporary),
     ):
         final = resolve_destination(folder)
         with temporary_folder(final) as temporary, Scratch(temporary) as scratch:
             build.run(root, scratch, writer, partition_bytes, minimum_edges, made_from)
-
-
-@contextlib.contextmanager
-def _disk_errors(folder, build, writer):
-    try:
-        yield
-    except OSError as error:
-        raise write_error(folder, error, build.disk_bytes, writer.temporary) from error
 
 
 class _Vertices(NamedVertices):
@@ -193,6 +186,7 @@ class _Build:
 
     def run(self, root, scratch, writer, partition_bytes, minimum_edges, made_from):
         file = self.file
+        self.check_vertices()
         self.check_disk(scratch.folder)
         file.parse(scratch.folder, lambda text: self.tell(0, 0, 0, 1, text))
         self.check_disk(scratch.folder)
@@ -241,11 +235,23 @@ class _Build:
 
     def disk_bytes(self, encodes=False):
         """Return about how many bytes of disk space the build takes at its peak."""
-        rows = self.file.count_rows() if self.file.rows is None else self.file.rows
+        rows = self.file.count_rows()
         weight_bytes = 8 if self.weighted else 0
         code_bytes = encodes * (CODE_BYTES * len(self.file.groups) + weight_bytes)
         arcs = rows * (1 if self.directed else 2)
         return arcs * (12 + 2 * weight_bytes) + rows * code_bytes
+
+    def check_vertices(self):
+        """Raise NotEnoughMemory where a range of vertices alone exceeds the limit."""
+        for vertices in self.file.vertex_ranges:
+            count = most = len(vertices)
+            if count * VERTEX_BYTES <= self.limit:
+                continue
+            if vertices.start:  # edges may name others
+                most += 2 * self.file.count_rows()
+            room = max(LEAST_ROOM, 2 * self.file.largest_batch + 2)
+            what = f"building layers of {count:,} vertices"
+            self._check_limit(what, most * VERTEX_BYTES + room)
 
     def reserve(self, count, name_bytes):
         """Set memory aside for arrays by vertex and, at the end, for the opened store.
@@ -277,7 +283,7 @@ class _Build:
         try:
             yield from self.file.batches(self.batch_rows(room), room)
         except NotEnoughMemory as error:  # of a batch; vertices are not known, but there are rows
-            needed = error.needed + 2 * VERTEX_BYTES * self.file.max_rows() + LEAST_ROOM
+            needed = error.needed + 2 * VERTEX_BYTES * self.file.count_rows() + LEAST_ROOM
             raise NotEnoughMemory(
                 error.what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit"
             ) from error
@@ -291,10 +297,12 @@ class _Build:
         self.total_weight, self.weights = 0, _Weights(scratch)
         batches = self.batches(max(self.limit, MIN_NAMING_BYTES) // 2)
         for batch in batches:
+            if batch.rows and not done:
+                self.file.check_names(naming.labels, batch, batches)
             try:
                 naming.add(batch.sources, batch.destinations)
             except GraphError:
-                for _ in batches:  # a missing value, which would be told first, explains floats
+                for _ in batches:  # errors of reading the file take precedence
                     pass
                 raise
             if batch.weights is not None and (batch.rows or not types):
@@ -315,7 +323,13 @@ class _Build:
         self.file.rows, self.weight_type = done, types[0] if types else None
         del batch, batches
         release_free_memory()
-        return naming.named(self.reserve)
+        names = naming.named(self.reserve)
+        for vertices in self.file.vertex_ranges:
+            if not vertices.start and naming.integers is not None:
+                (part,) = names.parts
+                ends = (0, names.count - 1) if part is None else part[[0, -1]].tolist()
+                check_within(*ends, vertices.stop)
+        return names
 
     def edges(self, naming, names):
         """Pieces of the edges, in the order of the file: ids of sources and destinations, weights.

@@ -153,9 +153,8 @@ class HeldEdges(NamedVertices):
         ] == expected:
             reason = explain(words, row, self.num_vertices, self.weight_dtype)
         advice = "build the layered edge list again"
-        if self.is_cache:
-            self._store.discard()
-            advice = "the store is discarded, so run this again, and it is built again"
+        if self.is_cache and self._store.discard():
+            advice = "the store was discarded; run the call again to rebuild it"
         return GraphError(
             f"{self.where}: partition {self.first_partition + partition} of its edges is "
             f"{'damaged' if reason is None else f'invalid: {reason}'}; {advice}"

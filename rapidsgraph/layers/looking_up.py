@@ -1,4 +1,4 @@
-"""Ids of integer names in batches, and text as bytes.
+"""Ids of integer names in batches.
 
 Means: what VertexNames.ids says, with what it takes to look up made once and not for every batch.
 Requires: names that are all there, because they were all collected before.
@@ -52,20 +52,3 @@ class IntegerIds:
             sound = not ids.size or ids.min() >= 0
         check_found(sound)
         return ids
-
-
-def as_binary(values):
-    """An array of integers as an Arrow array, text as one of its UTF-8 bytes."""
-    import pyarrow
-
-    if isinstance(values, np.ndarray):
-        return pyarrow.array(values)
-    if not len(values):
-        return pyarrow.array([], pyarrow.large_binary())
-    values = pyarrow.array(values, from_pandas=True)
-    if isinstance(values, pyarrow.ChunkedArray):
-        chunks = [chunk for chunk in values.chunks if len(chunk)]
-        values = chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks)
-    if pyarrow.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    return values.cast(pyarrow.large_string()).cast(pyarrow.large_binary())

@@ -11,18 +11,18 @@ import numpy as np
 
 from .. import device
 from ..errors import GraphError
-from ..names import VertexNames, _as_numbers, _check_there, name_vertices
+from ..inputs import check_vertex_count
+from ..names import VertexNames, as_numbers, check_present, name_vertices
 from .dictionaries import (
     HASH_BYTES,
     DictionaryEncoder,
     Run,
     StoredColumn,
     StoredNames,
-    check_count,
     encode_pairs,
     merge_runs,
 )
-from .looking_up import IntegerIds, as_binary
+from .looking_up import IntegerIds
 from .spilling import check_disk
 
 DISTINCT_BYTES = 32  # to sort and merge distinct integers, per integer
@@ -84,9 +84,14 @@ class Names:
             self.num_edge_batches += 1
 
     def add_vertices(self, columns):
-        """Add names of vertices that need no edge: one array or Series a label, after all edges."""
+        """Add names of vertices that need no edge: one array or Series a label, after all edges.
+
+        A range keeps the type of the integers that are there, if it fits.
+        """
         if not len(columns[0]):
             return
+        if isinstance(columns[0], range):
+            columns = [self._typed(columns[0])]
         if self.has_rows:
             known = zip(columns, self.dtypes, self.labels, strict=True)
             columns, dtypes = zip(*(_alike_types(*each) for each in known), strict=True)
@@ -96,6 +101,12 @@ class Names:
         num_edge_batches = self.num_edge_batches
         self.add(columns, columns)
         self.num_edge_batches = num_edge_batches
+
+    def _typed(self, ids):
+        """A range as an array in the type of the names, or of int64 where it does not fit."""
+        dtype = self.dtypes[0] if self.has_rows else None
+        fits = dtype is not None and ids.stop <= np.iinfo(dtype).max + 1
+        return np.arange(ids.start, ids.stop, dtype=dtype if fits else np.int64)
 
     def _alike(self, sources, destinations):
         """Both ends, integers in the type that is to name vertices."""
@@ -151,9 +162,20 @@ class Names:
 
 def _stored(values):
     """A column as the Arrow array that is encoded: 64-bit integers, or text as bytes."""
+    import pyarrow
+
     if isinstance(values, np.ndarray):
-        values = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64, copy=False)
-    return as_binary(values)
+        wide = np.uint64 if values.dtype == np.uint64 else np.int64
+        return pyarrow.array(values.astype(wide, copy=False))
+    if not len(values):
+        return pyarrow.array([], pyarrow.large_binary())
+    values = pyarrow.array(values, from_pandas=True)
+    if isinstance(values, pyarrow.ChunkedArray):
+        chunks = [chunk for chunk in values.chunks if len(chunk)]
+        values = chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks)
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values.cast(pyarrow.large_string()).cast(pyarrow.large_binary())
 
 
 def _few(values):
@@ -293,7 +315,7 @@ class _Integers:
         """The VertexNames, once `check` (count, bytes of stored names) has let them pass."""
         if self.sorted is None:
             count, size = int(np.count_nonzero(self.present)), self.present.size
-            check_count(count, labels[0])
+            check_vertex_count(count, f"{labels[0]}: ")
             first = int(self.present.argmax()) + self.low
             last = size - 1 - int(self.present[::-1].argmax()) + self.low
             is_compact = not first and count == last + 1
@@ -314,7 +336,7 @@ class _Integers:
             stored.close()
         else:
             part = self.sorted
-        check_count(part.size, labels[0])
+        check_vertex_count(part.size, f"{labels[0]}: ")
         check(part.size, 8 * part.size)
         is_compact = int(part[0]) == 0 and int(part[-1]) == part.size - 1
         return self._of(labels, None if is_compact else part, part.size)
@@ -335,8 +357,8 @@ class IntegerNames(VertexNames):
         (part,) = self.parts
         if part is None or not len(columns[0]):
             return super()._look_up(columns, xp, what)
-        _check_there(columns[0], f"{what} has no value")
-        values = _as_numbers(columns[0], what).tolist()
+        check_present(columns[0], f"{what} has no value")
+        values = as_numbers(columns[0], what).tolist()
         return np.array([_place_in(part, value) for value in values], np.int64)
 
 

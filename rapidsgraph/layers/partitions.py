@@ -268,20 +268,17 @@ def explain(words, row, vertices, weight_dtype):
         ends = np.cumsum(degrees, dtype=np.int64)
         expected = np.concatenate([[0], ends[GROUP - 1 : -1 : GROUP], ends[-1:]])
         starts = own[: layout.degrees].astype(np.int64)
-        for name, values, wrong, limits in (
-            ("start of group", starts, starts != expected, None),
-            ("edge count, of row", ends[-1:], ends[-1:] != layout.edges, layout.edges),
-            (
-                "neighbor",
-                neighbors.astype(np.int64) + layout.base,
-                neighbors > vertices - 1 - layout.base,
-                f"0 to {vertices - 1}",
-            ),
-        ):
-            if wrong.any():
-                place = int(wrong.argmax())
-                limits = int(expected[place]) if limits is None else limits
-                return f"{part} {name} {place} is {values[place]}, not {limits}"
+        wrong = starts != expected
+        if wrong.any():
+            group = int(wrong.argmax())
+            return f"{part} start of group {group} is {starts[group]}, not {expected[group]}"
+        if ends[-1] != layout.edges:
+            return f"{part} degrees sum to {ends[-1]}, not {layout.edges}"
+        wrong = neighbors > vertices - 1 - layout.base
+        if wrong.any():
+            place = int(wrong.argmax())
+            neighbor = int(neighbors[place]) + layout.base
+            return f"{part} neighbor {place} is {neighbor}, not 0 to {vertices - 1}"
         if weight_bytes:
             size = layout.edges * weight_bytes // 4
             weights = own[layout.weights : layout.weights + size].view(weight_dtype)

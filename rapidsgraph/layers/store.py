@@ -182,10 +182,18 @@ class Store:
         self.order, self.out_weights, self.names, self.table  # noqa: B018 - checked when read
 
     def discard(self):
-        """Remove the manifest of a store that can be built again, unless it was replaced."""
+        """Remove the manifest of a store that can be built again, unless it was replaced.
+
+        Returns
+        -------
+        bool
+            Whether the manifest was removed.
+        """
         with contextlib.suppress(GraphError, OSError):
             if opened(self.place).facts == self.facts:
                 (self.place / MANIFEST).unlink()
+                return True
+        return False
 
     @cached_property
     def _vertices(self):

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..arrow_lists import INTEGERS, check_columns, check_name_facts, check_names, invalid, is_count
 from ..errors import GraphError
+from ..inputs import MAX_VERTICES
 from .partitions import COLUMN, GROUP
 
 AGAIN = "build the layered edge list again"
-MAX_VERTICES = 2**31 - 1
 MAX_SECTION_EDGES = 2**32 - 1  # group starts are words
 LAYER_COLUMNS = ("first_vertex", "forward_edges", "backward_edges")
 

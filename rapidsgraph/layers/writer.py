@@ -80,7 +80,7 @@ def check_separate(folder, source):
     folder, source : str or path
         The destination, and the file of edges or the folder of Parquet files.
     """
-    final, read = (Path(os.path.realpath(Path(each).expanduser())) for each in (folder, source))
+    final, read = (Path(os.path.realpath(checked_path(each))) for each in (folder, source))
     if final == read or final in read.parents or read in final.parents:
         raise GraphError(
             f"{folder}: the edges are read from {source}, which is there or around it; name a "
@@ -89,11 +89,24 @@ def check_separate(folder, source):
 
 
 @contextlib.contextmanager
-def _explained(folder, needed=None, partial=None):
+def write_errors(folder, needed=None, partial=None):
+    """Raise a failure to write into `folder` as the GraphError of `atomic.write_error`.
+
+    Parameters
+    ----------
+    folder : str or path
+        The destination, for the message.
+    needed : callable, optional
+        Returns how many bytes of disk space are needed.
+    partial : path, optional
+        The temporary folder that is written.
+    """
     import pyarrow
 
     try:
         yield
+    except MemoryError:  # ArrowMemoryError among them
+        raise
     except (OSError, pyarrow.ArrowException) as error:
         raise write_error(folder, error, needed, partial) from error
 
@@ -117,7 +130,7 @@ def writing(folder, needed=None):
     """
     folder = checked_path(folder)
     with contextlib.ExitStack() as at_end:
-        with _explained(folder):
+        with write_errors(folder):
             temporary = at_end.enter_context(replacing_folder(folder, check_place))
             writer = Writer(folder, temporary, needed)
         try:
@@ -127,7 +140,7 @@ def writing(folder, needed=None):
         except BaseException:
             writer.close()
             raise
-        with _explained(folder, needed):
+        with write_errors(folder, needed):
             at_end.close()
 
 
@@ -177,7 +190,7 @@ class Writer:
         self.table.append(row)
 
     def _explained(self):
-        return _explained(self.folder, self.needed, self.temporary)
+        return write_errors(self.folder, self.needed, self.temporary)
 
     def _batch(self, row, words):
         import pyarrow
