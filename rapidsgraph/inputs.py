@@ -58,7 +58,7 @@ def check_vertex_range(vertices, num_columns):
     if isinstance(vertices, range):
         if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0 or num_columns > 1:
             raise GraphError(
-                f"vertices={shown(vertices)} must be range(n) or range(first, n), for single "
+                f"vertices={shown(vertices)} must be range(n) or range(start, stop), for single "
                 "integer names"
             )
         check_vertex_count(vertices.stop - vertices.start, f"vertices={shown(vertices)}: ")

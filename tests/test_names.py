@@ -263,7 +263,7 @@ def test_no_edges_but_vertices(make_held_frame):
 @pytest.mark.parametrize(
     "vertices, message",
     [
-        (range(2, 5), r"range\(2, 5\) must be range\(n\)"),
+        (range(-2, 5), r"range\(-2, 5\) must be range\(n\)"),
         (range(0, 9, 3), r"range\(0, 9, 3\) must be range\(n\)"),
         (2, r"vertices are range\(2\), and an edge names 2"),
         (range(0), r"vertices are range\(0\), and an edge names 2"),
