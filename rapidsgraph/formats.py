@@ -81,7 +81,11 @@ def reading(path):
     except (EOFError, zlib.error) as error:
         raise GraphError(f"{path}: the gzip data are truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:
+        if _is_binary(path):
+            raise _damaged(path, error) from error
         raise GraphError(f"{path}: the text is not UTF-8 ({error}); convert it first") from error
+    except struct.error as error:
+        raise _damaged(path, "an offset leads outside the file") from error
     except UnicodeEncodeError as error:
         raise GraphError(
             f"{ascii(str(path))}: its path, or one beside it, is not valid Unicode, as this format "
@@ -95,6 +99,10 @@ def reading(path):
         if not isinstance(error, pyarrow.ArrowException):
             raise
         raise _damaged(path, error) from error
+
+
+def _is_binary(path):
+    return Path(path).is_dir() or ENDINGS.get(Path(path).suffix.lower()) in ("parquet", "arrow")
 
 
 def _damaged(path, reason):
@@ -361,11 +369,12 @@ def _write_text(table, file, kind):
     if kind == "text":
         for name, column in zip(table.column_names, table.columns):
             is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-            spaced = is_text and pc.match_substring_regex(column, r"^[#%]|\s|^$")
+            spaced = is_text and pc.match_substring_regex(column, r"^[#%\x{FEFF}]|[\s\v]|^$")
             if column.null_count or (is_text and pc.any(spaced).as_py()):
                 raise GraphError(
-                    f"column {name!r} has missing values, or names with spaces or a comment sign, "
-                    "which SNAP text cannot hold; write .csv, .tsv or .parquet"
+                    f"column {name!r} has missing values, or names with spaces or a leading "
+                    "comment sign or byte order mark, which SNAP text cannot hold; write .csv, "
+                    ".tsv or .parquet"
                 )
     head = io.StringIO()
     separator = "\t" if kind == "text" else DELIMITERS[kind]

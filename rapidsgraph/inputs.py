@@ -201,9 +201,9 @@ def checked_bytes(given, what):
         size = match and units.get(match[2].lower())
         number = size and float(match[1]) * size
     is_number = isinstance(number, (int, float, np.integer, np.floating))
-    if isinstance(number, bool) or not is_number or not 0 < number < 2**63:
+    if isinstance(number, bool) or not is_number or not 1 <= number < 2**63:
         raise GraphError(
-            f"{what} is {shown(given)}; it must be bytes, more than 0, or a text like '2GB' or "
+            f"{what} is {shown(given)}; it must be bytes, 1 or more, or a text like '2GB' or "
             "'512MiB', below 2^63"
         )
     return int(number)

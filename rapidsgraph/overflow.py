@@ -90,7 +90,7 @@ def check_out_weights(out_weights, vertices, order=None):
     vertex = vertex if order is None else int(order[vertex])
     name = name_of(vertices.names, vertex, vertices.xp)
     raise GraphError(
-        f"the weights of the edges that leave vertex {name!r} sum to infinity; scale them down"
+        f"the weights of the edges that leave vertex {name!r} sum to more than {LIMIT}"
     )
 
 

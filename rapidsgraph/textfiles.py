@@ -19,6 +19,7 @@ DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
 INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 SIZE = re.compile(r"[0-9]{1,18}")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+HEXADECIMAL = re.compile(rb"0[xX]|\A[xX]")  # whose 0 may end the block before
 BLOCK_BYTES = 2**20  # read, counted or parsed by Arrow at once
 MAX_RECORD = BLOCK_BYTES  # bytes of a line, or of a record with quoted line breaks
 
@@ -79,16 +80,20 @@ class Text:
 
     def _lines(self, file):
         """Lines of an open file; a line is refused before more than `MAX_RECORD` bytes are read."""
-        number = 1
-        while line := file.readline(MAX_RECORD + 1):
-            if len(line) > MAX_RECORD:
-                raise GraphError(
-                    f"{self.path}, line {number}: it is longer than {MAX_RECORD:,} bytes, the most "
-                    "for an edge; put each edge on a line of its own"
-                )
-            lines = line.splitlines(keepends=True) if b"\r" in line else [line]
-            yield from lines  # a lone carriage return ends a line, too, as in Arrow
-            number += len(lines)
+        number, rest = 1, b""
+        for block in itertools.chain(_blocks(file), [b""]):
+            lines = (rest + block).splitlines(keepends=True)  # CR, LF and CRLF, as in Arrow
+            # The last line may go on in the next block, and a CR be half of a CRLF.
+            rest = lines.pop() if block and lines else b""
+            for line in [*lines, rest]:
+                if len(line) > MAX_RECORD:
+                    raise GraphError(
+                        f"{self.path}, line {number}: it is longer than {MAX_RECORD:,} bytes, the "
+                        "most for an edge; put each edge on a line of its own"
+                    )
+                if line is not rest:
+                    yield line
+                    number += 1
 
     def rows(self):
         """(line number, fields) of each line that has any; slow, for headers and for errors."""
@@ -192,7 +197,6 @@ class Text:
         A group is a list of columns that hold names of the same kind.
         """
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         ids = list(dict.fromkeys(itertools.chain(*groups)))
         try:
@@ -203,7 +207,7 @@ class Text:
             if not self.text_columns.isdisjoint(group):
                 continue
             with contextlib.suppress(pa.ArrowInvalid):
-                for name, values in [(name, pc.cast(table[name], pa.int64())) for name in group]:
+                for name, values in [(name, to_integers(table[name])) for name in group]:
                     table = table.set_column(table.column_names.index(name), name, values)
         return table
 
@@ -246,12 +250,21 @@ class Text:
         from pyarrow import csv as reader
 
         with self._bytes() as file:
+            steps = [check_decimal] if pa.int64() in types.values() else []
             if not self.has_quotes:
-                text = pa.TransformInputStream(pa.input_stream(file), _Cleaner())
-            elif self.has_quoted_line_breaks:
-                text = file
+                steps.insert(0, _Cleaner())
+            elif not self.has_quoted_line_breaks:
+                steps.insert(0, _QuoteTracker(self))
+
+            def transform(block):
+                for step in steps:
+                    block = step(block)
+                return block
+
+            if self.has_quotes:
+                text = _TrackedFile(file, transform)
             else:
-                text = _TrackedFile(file, _QuoteTracker(self))
+                text = pa.TransformInputStream(pa.input_stream(file), transform)
             yield (
                 text,
                 reader.ReadOptions(
@@ -426,7 +439,7 @@ class _QuoteTracker:
 
 
 class _TrackedFile(io.RawIOBase):
-    """A file whose blocks go through a `_QuoteTracker` as they are read; nothing is copied."""
+    """A file whose blocks go through a function as they are read; nothing is copied."""
 
     def __init__(self, file, tracker):
         self.file, self.tracker = file, tracker
@@ -450,7 +463,9 @@ class _Cleaner:
 
     def __call__(self, block):
         text = self.rest + bytes(block)
-        end = text.rfind(b"\n") + 1 if len(block) else len(text)
+        end = len(text)
+        if len(block):  # a CR at the end may be half of a CRLF
+            end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
         self.rest, text = text[end:], text[:end].translate(self.blanks)
         if len(self.rest) > MAX_RECORD:
             import pyarrow as pa
@@ -469,6 +484,29 @@ class _Cleaner:
             text = text.lstrip(b"\n ")
             self.is_first = not text
         return text
+
+
+def check_decimal(block):
+    """Return a block of text; raise ArrowInvalid if it may hold hexadecimal numbers.
+
+    Arrow reads ``0x10`` as the integer 16. Text that is refused here is read as strings.
+    """
+    if (b"x" in block or b"X" in block) and HEXADECIMAL.search(block):
+        import pyarrow as pa
+
+        raise pa.ArrowInvalid("hexadecimal digits")
+    return block
+
+
+def to_integers(column):
+    """Cast a string column to int64; raise ArrowInvalid unless all of it is decimal integers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = pc.cast(column, pa.int64())
+    if pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+        raise pa.ArrowInvalid("hexadecimal digits")
+    return values
 
 
 def _blocks(file):

@@ -125,7 +125,14 @@ def values_by_id(graph, given, what):
     xp, given = graph.xp, frames.in_one_piece(given)
     if isinstance(given, Mapping) and not any(_is_column(values) for values in given.values()):
         given = _from_dict(given, graph.names.labels, what)
-    _, table = frames.opened(given)
+    try:
+        _, table = frames.opened(given)
+    except GraphError as error:
+        kind = f"{type(given).__module__}.{type(given).__name__}"
+        raise GraphError(
+            f"{what} is a {kind}; give a dict of values by vertex (a Series has .to_dict()), or a "
+            "frame with the vertex names and one column of values"
+        ) from error
     names, there = _name_columns(graph, table), frames.column_names(table)
     others = [name for name in there if name not in names]
     if len(others) != 1 and set(names) <= set(there):

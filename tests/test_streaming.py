@@ -108,7 +108,7 @@ def test_what_is_no_size(algorithm, limit):
     graph = graph_of(FrameMaker("pandas"), [(7, 1, 1)])
     layered = LayeredEdgeList.build(graph, ROOT)
     with pytest.raises(
-        rg.GraphError, match="memory_limit is .*; it must be bytes, more than 0, or a text like"
+        rg.GraphError, match="memory_limit is .*; it must be bytes, 1 or more, or a text like"
     ):
         RUNS[algorithm](layered, memory_limit=limit)
 

@@ -315,7 +315,7 @@ def test_quotes_are_followed_across_blocks(size):
     class File:
         kind = "csv"
 
-        def raise_unclosed(self, offset, problem):
+        def raise_stray_quote(self, offset, problem):
             raise GraphError(f"{offset} {problem}")
 
     def follow(content, **options):
@@ -478,3 +478,43 @@ def test_paths_of_any_bytes(tmp_path, ending):
     else:
         assert columns(read(path)) == {"source": [1], "destination": [2]}
         assert LayeredEdgeList.cached(path, 1).num_edges == 1
+
+
+@pytest.mark.parametrize("ending", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize(("name", "blank"), [("e.txt", " "), ("e.csv", ","), ("e.tsv.gz", "\t")])
+def test_line_endings_at_any_size(tmp_path, name, blank, ending):
+    names, rows = [f"vertex{number}" for number in range(1000)], 100_000
+    lines = [blank.join((names[i % 1000], names[i % 777])) for i in range(rows)]
+    head = [] if name.endswith("txt") else [blank.join(("source", "destination"))]
+    text = ending.join([*head, *lines, ""]).encode()
+    opened = gzip.open if name.endswith("gz") else open
+    with opened(tmp_path / name, "wb") as file:
+        file.write(text)
+    frame = read_edges(tmp_path / name, device="cpu")
+    assert len(frame) == rows
+    assert frame["destination"].tolist() == [names[i % 777] for i in range(rows)]
+
+
+def test_quotes_behind_lone_carriage_returns_are_found(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b'source,destination\ra,"c\rd,e\r')
+    with pytest.raises(GraphError, match="a.csv, line 2: the quoted field that begins here"):
+        read_edges(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("name", ["a\vb", "\v", "\ufeffx", "a b", "#a"])
+def test_names_that_snap_text_cannot_hold_are_refused(tmp_path, name):
+    frame = pd.DataFrame({"source": [name, "q"], "destination": ["q", name]})
+    with pytest.raises(GraphError, match="which SNAP text cannot hold"):
+        write_frame(frame, tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.txt"])
+def test_hexadecimal_names_are_text(tmp_path, name):
+    blank = "," if name.endswith("csv") else " "
+    head = [blank.join(("source", "destination"))] if name.endswith("csv") else []
+    lines = [*head, *(blank.join(pair) for pair in (("1", "2"), ("0x10", "4"), ("16", "-0X1")))]
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    frame = read_edges(tmp_path / name, device="cpu")
+    assert frame["source"].tolist() == ["1", "0x10", "16"]
+    layered = LayeredEdgeList.build(tmp_path / name, "16", store=tmp_path / "layers", device="cpu")
+    assert layered.num_vertices == 6

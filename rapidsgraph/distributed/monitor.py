@@ -27,6 +27,7 @@ from .engine import address_of, check_open
 
 TIMEOUT = "rapidsgraph.timeout"  # key of the time limit in Dask's configuration
 DEFAULT_TIMEOUT = "60 s"
+MIN_TIMEOUT = 1  # seconds; connections alone take milliseconds
 MAX_INTERVAL = 5  # seconds between two looks at the cluster
 MISSED_HEARTBEATS = 4  # of a worker that counts as silent, at least
 
@@ -49,11 +50,12 @@ def get_timeout():
 def check_timeout(value, name="timeout"):
     """Convert a number of seconds, or a text like "30 s", to seconds."""
     seconds = 0.0
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
+    with suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
         seconds = float(parse_timedelta(value, default="s"))
-    if isinstance(value, bool) or not 0 < seconds < float("inf"):
+    if isinstance(value, bool) or not MIN_TIMEOUT <= seconds < float("inf"):
         raise GraphError(
-            f"{name} is {value!r}; it must be a time above 0, in seconds or as a text like '30 s'"
+            f"{name} is {value!r}; it must be a time of {MIN_TIMEOUT} s or more, in seconds or as "
+            "a text like '30 s'"
         )
     return seconds
 

@@ -40,12 +40,14 @@ class StoredColumn:
         Integers, or the bytes of all text.
     ends : Flat or None
         Of text, the byte at which each value ends, behind a zero.
+    dtype : numpy.dtype or None
+        In which `to_arrow` gives integers; None for that of the file.
     """
 
     def __init__(self, scratch, type):
         import pyarrow
 
-        self.type, self.ends = type, None
+        self.type, self.ends, self.dtype = type, None, None
         if pyarrow.types.is_integer(type):
             self.values = scratch.flat(type.to_pandas_dtype())
         else:
@@ -123,7 +125,8 @@ class StoredColumn:
         import pyarrow
 
         if self.ends is None:
-            return pyarrow.array(self.values.mapped())
+            values = self.values.mapped()
+            return pyarrow.array(values.astype(self.dtype or values.dtype, copy=False))
         buffers = [None, *(pyarrow.py_buffer(f.mapped()) for f in (self.ends, self.values))]
         return pyarrow.Array.from_buffers(pyarrow.large_string(), len(self), buffers)
 
@@ -375,6 +378,8 @@ class StoredNames(VertexNames):
     def __init__(self, labels, parts, pairs, dtypes):
         super().__init__(labels, parts, len((pairs or parts)[-1]), pairs)
         self.dtypes = dtypes
+        for part, dtype in zip(parts, dtypes, strict=True):
+            part.dtype = dtype
 
     @property
     def text_bytes(self):

@@ -10,7 +10,7 @@ import itertools
 import os
 
 from ..errors import GraphError
-from ..textfiles import LineBreakInQuotes
+from ..textfiles import LineBreakInQuotes, to_integers
 
 
 class Parsed:
@@ -128,10 +128,11 @@ class Parsed:
 
 def _are_integers(batch, group):
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     with contextlib.suppress(pa.ArrowInvalid):
-        return all(pc.cast(batch[name], pa.int64()) is not None for name in group)
+        if pa.types.is_integer(batch[group[0]].type):
+            return True
+        return all(to_integers(batch[name]) is not None for name in group)
     return False
 
 
