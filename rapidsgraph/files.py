@@ -380,6 +380,8 @@ def _ends(file, path, source, destination):
 
 def _frame(file, path, groups, ids, numbers, device, names=None):
     """The columns `ids` and `numbers` of the file as a frame, under new names if there are any."""
+    import pyarrow as pa
+
     columns = [*ids, *numbers]
     if device == "gpu" and isinstance(file, formats.Parquet) and file.has_numbers(numbers):
         import cudf
@@ -392,6 +394,7 @@ def _frame(file, path, groups, ids, numbers, device, names=None):
         return frame
     table = formats.checked(file.read(groups, numbers).select(columns), path, numbers)
     table = table.rename_columns(names or columns)
+    pa.default_memory_pool().release_unused()  # the buffers that decoding took
     if device == "gpu":
         import cudf
 

@@ -13,10 +13,10 @@ from . import device, overflow
 from .adjacency import both_ways, from_pairs, rows_of, transposed
 from .edge_columns import check_policies, read_columns
 from .frames import is_dask
-from .inputs import vertex_columns
+from .inputs import MAX_VERTICES, vertex_columns
 from .memory import build_bytes, check_fits, merge_bytes, name_columns, rest_bytes
 from .named import NamedVertices
-from .names import MOST_VERTICES, name_vertices
+from .names import name_vertices
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,11 @@ class Graph(NamedVertices):
         columns = read_columns(edges, source, destination, weight, multi_edges)
         self._rows, self._weights, self.xp = columns.rows, columns.weights, columns.xp
         self._name_as(columns)
-        if isinstance(vertices, range) and vertices.stop - vertices.start <= MOST_VERTICES:
-            names = name_columns(columns.sources, columns.destinations, None)
+        if (
+            isinstance(vertices, range)
+            and 0 < vertices.start < vertices.stop <= vertices.start + MAX_VERTICES
+        ):
+            names = name_columns(columns.sources, columns.destinations)
             self._check_memory(names, len(vertices))
         extra = vertex_columns(vertices, len(columns.sources), self._labels, self.xp)
         # The number of vertices is known once they are named; until then, what is sure.

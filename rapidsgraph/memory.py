@@ -5,7 +5,7 @@ text that follows from the arrays it allocates. The estimate is the largest of t
 `pipelines/benchmarks/memory_estimates.py` records measured peaks beside the estimates.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from . import device, frames
 from .errors import GraphError, NotEnoughMemory, shown
-from .inputs import as_list, check_flag
+from .inputs import as_list, check_count, check_flag, checked_path
 
 # On a GPU and for partitions of a Dask graph, bytes beyond the graph: (a vertex, an arc, an arc
 # with weights).
@@ -30,16 +30,18 @@ ALGORITHMS = {
 WITHOUT_DIRECTION = {"scan", "scan_index", "structural_similarity"}  # an edge is two arcs
 
 # Copies of names that are text on the way into a result on a GPU; predecessors have names too.
+BOTH = "outgoing", "incoming"  # lists that a traversal of a directed graph builds
 TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
 
 BLOCK = 2**20  # arcs that are processed at once where a pass needs temporary arrays
 LEVELS = 2**20  # keys that the lists of a SCAN index are sorted by, at least
 MARGIN = 1.04  # for what allocators keep between arrays
 # The C library takes arrays up to this size from its heap, where freed ones leave holes. Measured:
-# up to a fifth of the peak of a run, and a third where edges are taken both ways.
-HEAP_ARRAY, RUN_MARGIN, JOIN_MARGIN = 2**25, 1.22, 1.32
+# up to a fifth of the peak of a run, a third where edges are taken both ways, more with weights.
+HEAP_ARRAY, RUN_MARGIN, JOIN_MARGIN, WEIGHTED_JOIN_MARGIN = 2**25, 1.22, 1.32, 1.38
 BASE = 2**21  # bytes of interpreter objects and thread-local buffers of a build or run on a CPU
 TEXT_BASE = 3 * 2**22  # bytes that Arrow's allocator keeps at hand where names are text
+READER_BYTES = 2**26  # that threads of Arrow's readers keep, at most
 
 
 class MemoryEstimate(NamedTuple):
@@ -65,9 +67,9 @@ class NameColumn:
 
     Attributes
     ----------
-    kind : {"ids", "table", "hash", "arrow", "object"}
-        Integers that are ids already, that are looked up in a table over their range, or that are
-        hashed; text in Arrow arrays or as Python objects.
+    kind : {"ids", "table", "hash", "integer", "arrow", "object", "cudf"}
+        Integers that are ids already, that are looked up in a table over their range, that are
+        hashed, or of which it is not known; text in Arrow arrays, as Python objects or in cuDF.
     rows : int
         Values in the columns of sources, destinations and additional vertices together.
     span : int
@@ -85,17 +87,17 @@ class NameColumn:
     nbytes: int = 0
     longest: int = 0
 
-    def text(self, count):
-        """Upper bound of the bytes of `count` distinct names."""
+    def max_text_bytes(self, count):
+        """Return an upper bound of the bytes of `count` distinct names."""
         return min(self.nbytes, count * self.longest)
 
-    def most(self):
-        """Upper bound of the number of distinct names."""
+    def max_distinct(self):
+        """Return an upper bound of the number of distinct names."""
         return min(self.span, self.rows) if self.span else self.rows
 
 
 def name_columns(sources, destinations, vertices=None):
-    """The NameColumn of each name column; arguments as `names.name_vertices` takes them."""
+    """Return the NameColumn of each name column; arguments as of `names.name_vertices`."""
     extra = vertices if isinstance(vertices, list) else [None] * len(sources)
     columns = []
     for source, destination, more in zip(sources, destinations, extra, strict=True):
@@ -133,7 +135,7 @@ def _name_column(columns, vertices):
 
 
 def hash_table_bytes(count):
-    """Bytes of a hash table of pandas for `count` 64-bit integers or objects."""
+    """Return the bytes of a hash table of pandas for `count` 64-bit integers or objects."""
     buckets = 32
     while count > 0.77 * buckets:
         buckets *= 2
@@ -141,7 +143,7 @@ def hash_table_bytes(count):
 
 
 def arrow_table_bytes(count):
-    """Bytes of a hash table of Arrow for `count` strings; it grows fourfold."""
+    """Return the bytes of a hash table of Arrow for `count` strings; it grows fourfold."""
     entries = 32
     while 2 * count >= entries:
         entries *= 4
@@ -149,15 +151,28 @@ def arrow_table_bytes(count):
 
 
 def merge_bytes(kind, count, text=0):
-    """Bytes of merging the distinct names of pieces, `count` of them with `text` bytes."""
+    """Return the bytes of merging the distinct names of pieces.
+
+    Parameters
+    ----------
+    kind : str
+        As in `NameColumn`.
+    count : int
+        Names in all pieces.
+    text : int
+        Bytes of their text.
+    """
     if kind == "arrow":
         return arrow_table_bytes(count) + 32 * count + 4 * text
     return 24 * count + hash_table_bytes(count)
 
 
 def _naming_bytes(column, count):
-    """Peak of naming by a column with `count` distinct values, and what is left of it."""
-    rows, text = column.rows, column.text(count)
+    """Return the peak of naming by a column with `count` distinct values, and what stays of it."""
+    if column.kind == "integer":
+        kinds = replace(column, kind="hash"), replace(column, kind="table", span=column.rows + 1024)
+        return tuple(map(max, *(_naming_bytes(each, count) for each in kinds)))
+    rows, text = column.rows, column.max_text_bytes(count)
     ids = 4 * rows
     if column.kind == "ids" and count >= column.span:  # otherwise there are gaps
         return column.copies + ids + column.span, ids
@@ -166,9 +181,9 @@ def _naming_bytes(column, count):
         return column.copies + peak, ids + 8 * count
     if column.kind == "arrow":
         piece = min(frames.TEXT_PIECE, rows)
-        pieces = arrow_table_bytes(min(piece, count)) + 5 * column.text(min(piece, count))
-        together = min(2 * count + 2 * piece, rows)
-        merged = 8 * together + column.text(together) + arrow_table_bytes(count)
+        pieces = arrow_table_bytes(min(piece, count)) + 5 * column.max_text_bytes(min(piece, count))
+        together = min(_merged_names(count, piece), rows)
+        merged = 8 * together + column.max_text_bytes(together) + arrow_table_bytes(count)
         merged += 24 * count + 3 * text
         block = 5 * min(rows, max(frames.PIECE, 2 * count))
         places = 20 * count + 3 * text + arrow_table_bytes(count) + ids + block
@@ -176,21 +191,31 @@ def _naming_bytes(column, count):
     piece = min(frames.TEXT_PIECE if column.kind == "object" else frames.PIECE, rows)
     merged = merge_bytes(column.kind, min(count + piece, rows))
     if column.kind == "object":
-        merged = 16 * min(2 * count + 2 * piece, rows) + 8 * count + hash_table_bytes(count)
+        merged = 16 * min(_merged_names(count, piece), rows) + 8 * count + hash_table_bytes(count)
         merged = max(merged, hash_table_bytes(piece) + 16 * piece, 32 * count)
     places = 16 * count + hash_table_bytes(count) + ids + 24 * min(frames.PIECE, rows)
     return column.copies + max(merged, places), ids + 8 * count
 
 
+def _merged_names(count, piece):
+    """Return an upper bound of the names that are merged at once: see `matching._distinct`."""
+    return count + max(count, piece) + min(count, piece)
+
+
 def naming_bytes(columns, count, xp=np):
-    """(peak, what is left) of naming `count` vertices, in bytes.
+    """Return an upper bound of the peak of naming `count` vertices, and what stays of it.
 
     Parameters
     ----------
     columns : list of NameColumn
     count : int
-        Vertices, or what is sure to be at least as many where less than the peak will do.
+        Vertices. A lower bound of their number gives a lower bound of the peak.
     xp : module
+
+    Returns
+    -------
+    peak, left : int
+        Bytes.
     """
     if xp is not np:
         rows = columns[0].rows
@@ -199,7 +224,7 @@ def naming_bytes(columns, count, xp=np):
         return 12 * rows + 64 * count + 3 * text + tables, 4 * rows + 8 * count + text
     peak = left = 0
     for place, column in enumerate(columns):
-        taken, kept = _naming_bytes(column, min(count, column.most()))
+        taken, kept = _naming_bytes(column, min(count, column.max_distinct()))
         ids = 4 * column.rows
         names = kept - ids + (8 * count if column.kind == "ids" and len(columns) > 1 else 0)
         if place:  # tuples of ids become integers, which are hashed
@@ -214,7 +239,7 @@ def naming_bytes(columns, count, xp=np):
 
 
 def lists_bytes(rows, vertices, *, weight=0, directed=True, owned=False, drop=False):
-    """Peak of making adjacency lists of `rows` pairs of ids, above these ids, on a CPU.
+    """Return an upper bound of building adjacency lists on a CPU, above the pairs of ids.
 
     Parameters
     ----------
@@ -247,7 +272,7 @@ def lists_bytes(rows, vertices, *, weight=0, directed=True, owned=False, drop=Fa
 
 
 def _counters(rows, vertices):
-    """Bytes of the counters of a sort by vertex."""
+    """Return the bytes of the counters of a sort by vertex."""
     import numba
 
     parts = max(1, min(numba.get_num_threads(), rows // max(vertices, 1)))
@@ -265,7 +290,7 @@ def build_bytes(
     self_loops="keep",
     xp=np,
 ):
-    """Upper bound of what building takes above the input frame, in bytes.
+    """Return an upper bound of the bytes that building takes above the input frame.
 
     Parameters
     ----------
@@ -281,16 +306,18 @@ def build_bytes(
     columns = columns or [NameColumn("ids", 2 * rows, vertices)]
     peak, left = naming_bytes(columns, vertices, xp)
     rest = rest_bytes(rows, vertices, weighted, directed, multi_edges, self_loops, xp)
+    kinds = {column.kind for column in columns}
     margin = RUN_MARGIN if 4 * rows <= HEAP_ARRAY else MARGIN
     if xp is np:
         left = int(max(margin, _build_margin(rows, directed)) * left)
-        if not directed and columns[0].kind != "ids":  # holes that naming leaves
-            left += min(8 * rows, HEAP_ARRAY)
+        if not directed and kinds != {"ids"}:  # holes that naming leaves
+            pieces = 24 * min(frames.PIECE, 2 * rows) if kinds & {"hash", "object"} else 0
+            left += min(8 * rows + pieces, HEAP_ARRAY)
     return max(_with_margin(peak, xp, margin), left + rest)
 
 
 def rest_bytes(rows, vertices, weighted, directed, multi_edges="first", self_loops="keep", xp=np):
-    """Upper bound of what building takes once vertices are named, above ids and names."""
+    """Return an upper bound of the bytes of building above ids and names, once they exist."""
     summed = multi_edges == "sum"
     weighted = weighted or summed
     if xp is not np:
@@ -298,11 +325,13 @@ def rest_bytes(rows, vertices, weighted, directed, multi_edges="first", self_loo
         return rows * (a_row[weighted, bool(directed)] - 8) + 56 * vertices
     drop, weight = self_loops == "drop", 8 if weighted else 0
     lists = lists_bytes(rows, vertices, weight=weight, directed=directed, owned=summed, drop=drop)
-    return _with_margin(lists, xp, _build_margin(rows, directed))
+    return _with_margin(lists, xp, _build_margin(rows, directed, weighted))
 
 
-def _build_margin(rows, directed):
-    return JOIN_MARGIN if not directed and 4 * rows <= HEAP_ARRAY else MARGIN
+def _build_margin(rows, directed, weighted=False):
+    if directed or 4 * rows > HEAP_ARRAY:
+        return MARGIN
+    return WEIGHTED_JOIN_MARGIN if weighted else JOIN_MARGIN
 
 
 def _with_margin(nbytes, xp, margin=MARGIN):
@@ -335,12 +364,12 @@ class GraphFacts:
     simple: bool
 
     def label_bytes(self, count, distinct=True):
-        """Bytes of the names of `count` vertices beside integers from 0."""
+        """Return the bytes of the names of `count` vertices; 0 for integers from 0."""
         is_ids = len(self.columns) == 1 and self.columns[0].kind == "ids"
         if is_ids:
             return 0
         text = sum(
-            (column.text(count) if distinct else count * column.longest) + 16 * count
+            (column.max_text_bytes(count) if distinct else count * column.longest) + 16 * count
             for column in self.columns
             if column.kind == "arrow"
         )
@@ -348,7 +377,7 @@ class GraphFacts:
 
 
 def run_bytes(algorithm, facts, memberships=False):
-    """Upper bound of what an algorithm takes above a graph on a CPU, in bytes."""
+    """Return an upper bound of the bytes that an algorithm takes above a graph on a CPU."""
     if algorithm in WITHOUT_DIRECTION:
         peak = _clustering_bytes(algorithm, facts, memberships)
     else:
@@ -468,35 +497,32 @@ def estimate_memory(
         streamed = vertices + min(2 * graph_or_path.largest_partition, partitions)
         return MemoryEstimate(vertices + partitions, streamed)
     if isinstance(graph_or_path, Graph):
-        return _of_graph(graph_or_path, algorithm, memberships)
+        return _estimate_from_graph(graph_or_path, algorithm, memberships)
     if isinstance(graph_or_path, (str, Path)):
-        rows, columns, weighted, reading, frame = _file_facts(
-            graph_or_path, source, destination, weight
-        )
-        xp = np
+        facts = _file_facts(graph_or_path, source, destination, weight)
+        rows, columns, declared, reading, frame = facts
+        weighted, xp = weight is not None, np
     else:
         rows, columns, copies, xp = _frame_facts(graph_or_path, source, destination)
         weighted = weight is not None or (algorithm == "sssp" and _has_weights(graph_or_path))
-        reading, frame = 0, copies
-    vertices = max((column.most() for column in columns), default=0)
+        declared, reading, frame = None, 0, copies
+    vertices = max((column.max_distinct() for column in columns), default=0)
     if len(columns) > 1:
         vertices = 2 * rows
-    if num_vertices is None and isinstance(graph_or_path, (str, Path)):
-        from .files import declared_vertices
-
-        declared = declared_vertices(graph_or_path)
-        num_vertices = None if declared is None else len(declared)
+    if declared is not None:
+        vertices = declared  # a count, with vertices that have no edge
     if num_vertices is not None:
+        check_count("num_vertices", num_vertices)
         vertices = min(vertices, num_vertices)
     clusters = algorithm in WITHOUT_DIRECTION
     weighted, directed = weighted and not clusters, directed and not clusters
     policies = weighted, directed, memberships
-    needed = frame + _of_rows(algorithm, rows, vertices, columns, *policies, xp)
+    needed = frame + _estimate_from_rows(algorithm, rows, vertices, columns, *policies, xp)
     return MemoryEstimate(int(max(reading, needed)), int(vertices * per_vertex))
 
 
-def _of_rows(algorithm, rows, vertices, columns, weighted, directed, memberships, xp):
-    """Of building a graph from rows and running an algorithm on it."""
+def _estimate_from_rows(algorithm, rows, vertices, columns, weighted, directed, memberships, xp):
+    """Return an upper bound of the bytes of building a graph and running an algorithm on it."""
     arcs = rows if directed else 2 * rows
     built = build_bytes(
         rows, vertices, weighted=weighted, directed=directed, columns=columns, xp=xp,
@@ -513,7 +539,7 @@ def _of_rows(algorithm, rows, vertices, columns, weighted, directed, memberships
     return max(built, int(RUN_MARGIN * kept) + run_bytes(algorithm, facts, memberships))
 
 
-def _of_graph(graph, algorithm, memberships):
+def _estimate_from_graph(graph, algorithm, memberships):
     per_vertex = ALGORITHMS[algorithm][0]
     vertices, arcs, names = graph.num_vertices, graph.num_arcs, graph.names
     if graph.xp is not np:
@@ -528,17 +554,14 @@ def _of_graph(graph, algorithm, memberships):
 
         simple = graph.is_merged and (graph.is_loopless or is_simple(graph.outgoing))
     weight = graph.built[0].weights.itemsize if graph.weighted else 0
-    columns = [_of_names(part, vertices) for part in names.parts]
+    columns = [_column_of_names(part, vertices) for part in names.parts]
     facts = GraphFacts(vertices, arcs, weight, graph.directed, columns, transposes, simple)
     run = run_bytes(algorithm, facts, memberships)
     return MemoryEstimate(run, int(vertices * per_vertex))
 
 
-BOTH = "outgoing", "incoming"
-
-
-def _of_names(part, count):
-    """The NameColumn of distinct names of a graph on a CPU."""
+def _column_of_names(part, count):
+    """Return the NameColumn of the distinct names of a graph on a CPU."""
     if part is None:
         return NameColumn("ids", count, count)
     if device.is_array(part):
@@ -555,12 +578,12 @@ def _gpu_run_bytes(algorithm, vertices, arcs, weighted, text):
 
 
 def _has_weights(frame):
-    """Whether `sssp` takes weights from a frame by itself."""
+    """Return whether `sssp` takes weights from a frame by itself."""
     return "weight" in frames.column_names(frames.opened(frame)[1])
 
 
 def _frame_facts(frame, source, destination):
-    """(rows, NameColumns, bytes of converted columns, array module) of an edge frame."""
+    """Return the rows, NameColumns, bytes of converted columns and array module of a frame."""
     _, frame = frames.opened(frame)
     named = [as_list(source or "source"), as_list(destination or "destination")]
     ends, copies = [], 0
@@ -574,27 +597,41 @@ def _frame_facts(frame, source, destination):
 
 
 def _file_facts(path, source, destination, weight):
-    """(rows, NameColumns, weighted, peak of reading, bytes of the frame) of a file."""
-    from .files import edge_facts, text_facts
+    """Return what determines the memory that a graph of a file takes.
 
+    Returns
+    -------
+    rows : int
+    columns : list of NameColumn
+    vertices : int or None
+        That the file declares.
+    reading, frame : int
+        Peak of reading, and what stays of it: the frame and declared vertices.
+    """
+    from .files import declared_vertices, edge_facts, text_facts
+
+    path = checked_path(path)
     rows, kind, limits = edge_facts(path, source=source, destination=destination)
+    declared = declared_vertices(path)
+    extra = 0 if declared is None else len(declared)
     count = len(as_list(source or "source"))
     if kind == "integer":
-        span = limits[1] - limits[0] + 1 if limits else 0
-        near = span and span <= 2 * rows + 1024
-        name = "hash" if not near else "ids" if limits[0] == 0 else "table"
-        columns, each = [NameColumn(name, 2 * rows, span if near else 0)] * count, 16 * count
-        text = 0
+        span, names = limits[1] - limits[0] + 1 if limits else 0, 2 * rows + extra
+        name = "integer"
+        if span:
+            name = "hash" if span > names + 1024 else "table" if limits[0] else "ids"
+        columns, each, text = [NameColumn(name, names, span)] * count, 16 * count, 0
     else:
         text, longest = text_facts(path, source=source, destination=destination)
         columns, each = [NameColumn("arrow", 2 * rows, nbytes=text, longest=longest)] * count, 16
         each *= count
     frame = rows * (each + (8 if weight is not None else 0)) + text
-    path = Path(path).expanduser()
     files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
     blocks = -(-sum(each.stat().st_size for each in files) // BLOCK)
     reading = 2 * frame + min(2 * blocks * BLOCK, 2**27) + 2**24
-    return rows, columns, weight is not None, int(MARGIN * reading), int(MARGIN * frame)
+    frame += min(2 * frame, READER_BYTES) + 8 * extra
+    declared = None if declared is None else extra
+    return rows, columns, declared, int(MARGIN * reading), int(MARGIN * frame)
 
 
 def check_fits(what, needed, xp):

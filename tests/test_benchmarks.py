@@ -354,7 +354,7 @@ def test_build_quick(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_of_peers_is_that_of_shuffled_rows(monkeypatch):
-    figures = {"peak_bytes": 4000, "rows": 100, "vertices": 10}
+    figures = {"peak_bytes": 4000, "rows": 100, "vertices": 10, "estimate": 5000}
     monkeypatch.setattr(build.peak, "in_a_process", lambda *of: figures)
     everyone = builds.builders(False, [])
     rows = build.cpu_memory(everyone, 8, builds.CASES, [], lambda text: None)

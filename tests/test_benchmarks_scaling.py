@@ -1,6 +1,7 @@
 """The benchmark of growing graphs: its plan, its slopes, its records and its picture."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -126,6 +127,9 @@ def test_what_does_not_fit_stops(clock, monkeypatch):
     weighted = rg.estimate_memory(arrays | {"weight": arrays["source"]}, "sssp", weight="weight")
     assert needed["sssp"] == weighted.needed > needed["bfs"]
     assert needed["build"] == memory.build_bytes(workload.rows, workload.vertices)
+    gpu = SimpleNamespace()  # not NumPy
+    on_gpu = memory.build_bytes(workload.rows, workload.vertices, xp=gpu)
+    assert growth.TASKS["build"].estimate(replace(workload, xp=gpu)) == on_gpu
     found = plan(clock, *growth.TASKS)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed["sssp"] - 1)
     scaling.drop_what_does_not_fit(found, workload, np)

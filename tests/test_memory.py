@@ -6,6 +6,7 @@ import pickle
 import sys
 import tracemalloc
 import types
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -14,7 +15,7 @@ from conftest import FrameMaker, columns_of, random_edges
 
 import rapidsgraph as rg
 from rapidsgraph import control_group, device
-from rapidsgraph.memory import build_bytes, name_columns
+from rapidsgraph.memory import BASE, RUN_MARGIN, TEXT_BASE, build_bytes, name_columns
 
 ROWS = 1_000_000
 SLACK = 200_000  # for Python's own objects, in bytes
@@ -94,7 +95,7 @@ def build(frame, options):
 
 @pytest.mark.parametrize("kind, policy", sorted(CASES))
 def test_building_and_ranking_keep_to_their_bounds(kind, policy):
-    """Ids from 0, unweighted and directed: 16 bytes a row above the frame, and 32 a vertex."""
+    """Ids from 0, unweighted and directed: 16 bytes a row, 32 a vertex, and the margin."""
     options = POLICIES[policy]
     graph, peak = build(frame_with_weights(kind), options)
     assert graph.report.rows == ROWS
@@ -104,11 +105,75 @@ def test_building_and_ranking_keep_to_their_bounds(kind, policy):
     columns = name_columns([frame["source"].to_numpy()], [frame["destination"].to_numpy()])
     bound = build_bytes(ROWS, graph.num_vertices, columns=columns, **policies)
     if kind.startswith("from 0") and policy == "directed":
-        assert bound <= 16 * ROWS + 32 * graph.num_vertices
+        arrays = 16 * ROWS + 32 * graph.num_vertices
+        assert bound <= RUN_MARGIN * arrays + BASE
     assert peak <= bound + SLACK, f"{peak / ROWS:.1f} bytes a row, bound {bound / ROWS:.1f}"
     needed = rg.estimate_memory(graph, "pagerank").needed
     _, peak = peak_of(lambda: rg.pagerank(graph, **FEW))
     assert peak <= needed + SLACK, f"{peak / ROWS:.1f} bytes a row, estimate {needed / ROWS:.1f}"
+
+
+POOLS = []  # arrays refer to their pool and do not keep it alive
+
+
+def peak_with_arrow(work):
+    """Return what `work` returns and the peaks of Python's and of Arrow's allocator together."""
+    import pyarrow
+
+    given = pyarrow.default_memory_pool()
+    counted = pyarrow.proxy_memory_pool(given)
+    POOLS.append(counted)
+    pyarrow.set_memory_pool(counted)
+    try:
+        result, peak = peak_of(work)
+        return result, peak + counted.max_memory()
+    finally:
+        pyarrow.set_memory_pool(given)
+
+
+@pytest.mark.parametrize("dtype", ["str", "object"])
+@pytest.mark.parametrize("count", [1_000, 30_000])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_naming_by_text_keeps_to_its_estimate(columns, count, dtype):
+    if dtype == "str":
+        pytest.importorskip("pyarrow")
+    rows, random = 50_000, np.random.default_rng(6)
+    words = pandas.Series([f"the name of vertex {i}" for i in range(count)], dtype=dtype)
+    frame = pandas.DataFrame(
+        {
+            f"{end} {column}": words.take(random.integers(0, count, rows)).reset_index(drop=True)
+            for end in ("source", "destination")
+            for column in range(columns)
+        }
+    )
+    ends = [[f"{end} {i}" for i in range(columns)] for end in ("source", "destination")]
+    facts = name_columns(*([frame[name] for name in names] for names in ends))
+    assert {column.kind for column in facts} == {"arrow" if dtype == "str" else "object"}
+    rg.Graph(frame.head(100), *ends)
+    measure = peak_with_arrow if dtype == "str" else peak_of
+    graph, peak = measure(lambda: rg.Graph(frame, *ends))
+    bound = build_bytes(rows, graph.num_vertices, columns=facts)
+    arrays = bound - (columns * TEXT_BASE if dtype == "str" else 0)  # what Arrow keeps is not used
+    assert 0.1 * arrays < peak <= bound, f"{peak:,} bytes, bound {bound:,}"
+
+
+def test_an_estimate_counts_all_vertices_of_a_matrix(tmp_path):
+    """Vertices without an edge are most of them; a build is given their names."""
+    path = tmp_path / "a.mtx"
+    size = 400_000
+    head = "%%MatrixMarket matrix coordinate pattern general"
+    path.write_text(f"{head}\n{size} {size} 2\n1 {size}\n7 9\n")
+
+    def run():
+        vertices = rg.read_vertices(path, device="cpu")
+        return rg.bfs(rg.Graph(rg.read_edges(path, device="cpu"), vertices=vertices), 1)
+
+    run()
+    needed = rg.estimate_memory(path, "bfs").needed
+    result, peak = peak_of(run)
+    assert len(result) == size
+    assert peak <= needed + SLACK, f"{peak:,} bytes, estimate {needed:,}"
+    assert rg.estimate_memory(path, "bfs", num_vertices=2).needed < needed
 
 
 @pytest.mark.parametrize("kind", sorted(IN_EVERY_WAY))
@@ -309,6 +374,30 @@ def test_free_memory_heeds_the_limit_of_a_container(monkeypatch):
     assert 10**6 < device.free_memory(np) < 1 << 60
     monkeypatch.setattr(control_group, "memory", lambda: None)
     assert 10**6 < device.free_memory(np) < 1 << 60
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("kind, field", [("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)])
+def test_free_memory_respects_limits_of_the_process(kind, field, monkeypatch):
+    import resource
+
+    def used():
+        pages = Path("/proc/self/statm").read_text().split()
+        return int(pages[field]) * resource.getpagesize()
+
+    monkeypatch.setattr(control_group, "memory", lambda: (1 << 60, 1 << 60))
+    which, spare = getattr(resource, kind), 2**28
+    limits = resource.getrlimit(which)
+    assert device.free_memory(np) > spare
+    try:
+        resource.setrlimit(which, (used() + spare, limits[1]))
+        assert 0.9 * spare < device.free_memory(np) <= spare
+    finally:
+        resource.setrlimit(which, limits)
+    limit = {which: used() // 2}  # of a process that has more already
+    infinite = resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda of: (limit.get(of, infinite), infinite))
+    assert device.free_memory(np) == 0
 
 
 class Resource:

@@ -19,7 +19,6 @@ from functools import partial
 from pipelines.benchmarks import command, floors, peak, timing
 from pipelines.benchmarks.builds import CASES, builders, make_case
 from pipelines.benchmarks.workloads import SEED, load
-from rapidsgraph.memory import build_bytes
 
 CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS = ("rmat18", "NY"), ("rmat22", "grid1400"), ("rmat8",)
 MEMORY_EDGE_FACTOR = 20  # of the CPU's memory graph: rmat18 then has more than 4 million rows
@@ -91,11 +90,11 @@ def cpu_memory(everyone, scale, cases, notes, step):
             }
             if "failed" in found:
                 row["note"] = found["failed"]
-            rows.append(row | ({} if "failed" in found else per_row(builder, case, **found)))
+            rows.append(row | ({} if "failed" in found else per_row(builder, **found)))
     return rows
 
 
-def per_row(builder, case, peak_bytes, rows, vertices):
+def per_row(builder, peak_bytes, rows, vertices, estimate):
     """Bytes for each row of the frame; ours beside the library's own estimate."""
     figures = {
         "rows": rows,
@@ -104,8 +103,6 @@ def per_row(builder, case, peak_bytes, rows, vertices):
         "bytes_per_row": round(peak_bytes / rows, 2),
     }
     if builder.library == "rapidsgraph":
-        weighted, directed = case == "weighted", case != "undirected"
-        estimate = build_bytes(rows, vertices, weighted=weighted, directed=directed)
         figures["estimate_per_row"] = round(estimate / rows, 2)
     return figures
 
@@ -126,7 +123,9 @@ def gpu_memory(workload, everyone, clock, allocator):
             row = {"table": "memory"} | about(builder, case)
             try:
                 bytes_ = peak_bytes(clock, partial(builder.build, case), allocator)
-                row |= per_row(builder, name, bytes_, int(case.rows), case.vertices)
+                row |= per_row(
+                    builder, bytes_, int(case.rows), case.vertices, case.estimate_build()
+                )
             except Exception as error:  # one library's trouble must not end the run
                 row["note"] = f"failed: {type(error).__name__}: {error}"[:300]
             rows.append(row)

@@ -37,11 +37,9 @@ class Case(Workload):
             return names, xp.unique(xp.concatenate([keys, (destination << 32) | source])), None
         return names, *xp.unique(keys, return_index=True)
 
-    def build(self):
-        if not self.named:
-            return super().build()
-        weight = None if self.weight is None else "weight"
-        return rg.Graph(self.frame, weight=weight, directed=self.directed)
+    @property
+    def declared(self):
+        return None if self.named else super().declared
 
 
 def make_case(workload, name):

@@ -18,7 +18,6 @@ import rapidsgraph as rg
 from pipelines.benchmarks import peak, streams, timing
 from pipelines.benchmarks.workloads import with_weights
 from rapidsgraph.adjacency import rows_of
-from rapidsgraph.memory import build_bytes
 
 ITERATIONS, DAMPING = 20, 0.85  # of the PageRank that is timed
 SOLVED, CLOSE = 1e-9, 1e-8  # change of one that is verified, and what verify lets pass
@@ -47,7 +46,7 @@ class Task:
     def estimate(self, plain):
         """Bytes above the frame that building and running take, as the package says before."""
         if self.algorithm is None:
-            return build_bytes(int(plain.rows), plain.vertices)
+            return plain.estimate_build()
         rows = {"source": plain.source, "destination": plain.destination}
         weights = {"weight": "weight"} if self.weighted else {}
         return rg.estimate_memory(rows, self.algorithm, directed=self.directed, **weights).needed
@@ -76,8 +75,8 @@ def start_of(workload):
 def ready(task, workload, folder=None):
     """(what is run, what checks its answer, bytes that it may take) on a fresh graph."""
     if task.name == "build":
-        estimate = build_bytes(int(workload.rows), workload.vertices)
-        yield workload.build, partial(check_lists, workload=workload), estimate
+        check = partial(check_lists, workload=workload)
+        yield workload.build, check, workload.estimate_build()
         return
     graph, start = workload.build(), start_of(workload)
     estimate = rg.estimate_memory(graph, task.algorithm).needed

@@ -24,6 +24,7 @@ import rapidsgraph as rg
 from pipelines.benchmarks import peak, records
 from rapidsgraph import memory
 from rapidsgraph.edge_columns import read_columns
+from rapidsgraph.files import write_frame
 
 LOW, HIGH = 0.7, 1.0  # of the ratio
 ROWS, SMALL = 2_000_000, 40_000
@@ -143,7 +144,7 @@ def prepared(case, rows, folder):
     given = frame
     if case["from"] != "frame":
         given = Path(folder) / f"edges.{case['from']}"
-        rg.write_frame(frame, given)
+        write_frame(frame, given)
     estimate = options | ends | {"directed": case["directed"]}
     known = rg.estimate_memory(given, what, num_vertices=count, **estimate).needed
     unknown = rg.estimate_memory(given, what, **estimate).needed

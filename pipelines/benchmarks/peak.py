@@ -2,8 +2,9 @@
 
     python pipelines/benchmarks/peak.py GRAPH EDGE_FACTOR CASE BUILDER
 
-prints {"peak_bytes", "rows", "vertices"}: the greatest resident set during the build less the
-one before it, which holds the frame, the libraries and the compiled kernels.
+prints {"peak_bytes", "rows", "vertices", "estimate"}: the greatest resident set during the build
+less the one before it, which holds the frame, the libraries and the compiled kernels, and the
+estimate of the package's own build.
 """
 
 import ctypes
@@ -54,8 +55,10 @@ def main(graph, edge_factor, case, builder):
         builder.build(make_case(load(tiny), case))
     given = make_case(load(graph, edge_factor=int(edge_factor)), case)
     _ = given.frame
+    estimate = given.estimate_build()
     peak, built = peak_of(lambda: builder.build(given))
-    print(json.dumps({"peak_bytes": peak, "rows": int(given.rows), "vertices": given.vertices}))
+    facts = {"rows": int(given.rows), "vertices": given.vertices, "estimate": estimate}
+    print(json.dumps({"peak_bytes": peak} | facts))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks import downloads
 from pipelines.benchmarks.downloads import Missing
-from rapidsgraph import device, generate
+from rapidsgraph import device, generate, memory
 
 SEED = 1
 KEEP = 0.72  # of a lattice's edges, which makes it look like a road network
@@ -127,13 +127,30 @@ class Workload:
     def graph(self):
         return self.build()
 
+    @property
+    def declared(self):
+        """Vertices that the graph has with or without edges, or None."""
+        return range(self.vertices)
+
     def build(self):
         return rg.Graph(
             self.frame,
             weight=None if self.weight is None else "weight",
             directed=self.directed,
             multi_edges=self.multi_edges,
-            vertices=range(self.vertices),
+            vertices=self.declared,
+        )
+
+    def estimate_build(self):
+        """Return the estimate of the bytes that `build` takes above the frame."""
+        return memory.build_bytes(
+            int(self.rows),
+            self.vertices,
+            weighted=self.weight is not None,
+            directed=self.directed,
+            columns=memory.name_columns([self.source], [self.destination], self.declared),
+            multi_edges=self.multi_edges,
+            xp=self.xp,
         )
 
     def facts(self):

@@ -88,7 +88,7 @@ def distinct_text(columns, check=None):
     arrays = map(_to_large_string, columns)
     names = _distinct(arrays, join, pc.unique, lambda values: values.nbytes, check)
     names = names.take(pc.array_sort_indices(names))
-    pyarrow.default_memory_pool().release_unused()
+    _release_unused()
     return library.Series(dtype.__from_arrow__(names.cast(_arrow_type(columns[0]))), dtype=dtype)
 
 
@@ -109,7 +109,14 @@ def _distinct(columns, join, unique, nbytes, check):
 def _merged(pieces, join, unique, nbytes, check):
     if check:
         check(sum(map(len, pieces)), sum(map(nbytes, pieces)))
+    _release_unused()  # the hash tables of the pieces
     return unique(join(pieces))
+
+
+def _release_unused():
+    """Return to the system what Arrow's allocator keeps, if Arrow is in use."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 def _unique_objects(values):
