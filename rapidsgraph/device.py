@@ -14,6 +14,7 @@ import functools
 import importlib
 import os
 import re
+import shutil
 import sys
 import threading
 import warnings
@@ -24,6 +25,7 @@ import numpy as np
 from . import control_group
 from .errors import GraphError, NoGPU, shown
 
+CUDA_CACHE_BYTES = 2**24  # free on the disk of CuPy's cache, below which it is not used
 FEW = 2**15  # work items that one CPU thread does alone
 KERNELS = Path(__file__).with_name("kernels")
 C_TYPES = {
@@ -77,7 +79,10 @@ def is_array(values):
 
 def array_module(array):
     """`cupy` for a CuPy array, `numpy` for everything else."""
-    return sys.modules["cupy"] if is_on_gpu(array) else np
+    if not is_on_gpu(array):
+        return np
+    check_cuda_cache()
+    return sys.modules["cupy"]
 
 
 def import_cupy():
@@ -96,25 +101,24 @@ def name_of(xp):
     return "cpu" if xp is np else "gpu"
 
 
-def compile_kernels(call):
-    """Return `call()`, which compiles CUDA kernels; cache them in memory if CuPy's disk is full.
+@functools.cache
+def check_cuda_cache():
+    """Cache CUDA kernels in memory if the disk of CuPy's cache is full; warn once.
 
-    CuPy detects damaged entries of its cache, and raises OSError where it cannot write one.
+    CuPy detects damaged entries, and raises OSError from any kernel that it cannot write.
     """
-    try:
-        return call()
-    except OSError as error:
-        if os.environ.get("CUPY_CACHE_IN_MEMORY") == "1":
-            raise
-        os.environ["CUPY_CACHE_IN_MEMORY"] = "1"  # CuPy reads it at each compilation
-        folder = os.environ.get("CUPY_CACHE_DIR", "~/.cupy/kernel_cache")
-        warnings.warn(
-            f"compiled CUDA kernels cannot be cached in {folder} ({error.strerror or error}); they "
-            "are compiled again in the next process. Free disk space, or set CUPY_CACHE_DIR to "
-            "another folder of your own",
-            stacklevel=2,
-        )
-        return call()
+    folder = Path(os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if os.environ.get("CUPY_CACHE_IN_MEMORY") or shutil.disk_usage(folder).free >= CUDA_CACHE_BYTES:
+        return
+    os.environ["CUPY_CACHE_IN_MEMORY"] = "1"  # CuPy reads it at each compilation
+    warnings.warn(
+        f"compiled CUDA kernels are not cached, because the disk of {folder} is full; they are "
+        "compiled again in the next process. Free disk space, or set CUPY_CACHE_DIR to another "
+        "folder of your own",
+        stacklevel=2,
+    )
 
 
 @functools.cache
@@ -132,7 +136,8 @@ def gpu_problem():
     try:
         if cupy.cuda.runtime.getDeviceCount() == 0:
             return "the driver reports no GPU"
-        if int(compile_kernels(lambda: (cupy.arange(3) + 1).sum())) != 6:
+        check_cuda_cache()
+        if int((cupy.arange(3) + 1).sum()) != 6:
             return "a test kernel gave a wrong sum"
     except Exception as error:  # driver, NVRTC and allocation errors have no common base
         return f"CuPy {cupy.__version__} cannot use the GPU: {error}"
@@ -270,8 +275,7 @@ def _cuda_module(stem, types, cooperative):
 
 @functools.cache
 def _cuda_function(stem, entry, types, cooperative, _device):
-    module = _cuda_module(stem, types, cooperative)
-    return compile_kernels(lambda: module.get_function(entry))
+    return _cuda_module(stem, types, cooperative).get_function(entry)
 
 
 def _bind(stem, entry, arguments):

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from rapidsgraph import device
 from rapidsgraph import kernel_cache as cache
 
 CALL = """
@@ -200,3 +201,20 @@ def test_doctor_names_damaged_files_and_unsafe_folders(warm_copy):
     done = call(folder, code)
     assert list(json.loads(done.stdout)["unsafe"]) == [str(path.parent)]
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("free", [0, 2**30])
+def test_cuda_kernels_are_cached_in_memory_if_the_disk_is_full(tmp_path, monkeypatch, free):
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cupy"))
+    monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "")
+    usage = type("Usage", (), {"free": free})
+    monkeypatch.setattr(device.shutil, "disk_usage", {tmp_path: usage}.__getitem__)
+    check = device.check_cuda_cache.__wrapped__
+    if free:
+        check()
+        assert os.environ["CUPY_CACHE_IN_MEMORY"] == ""
+        return
+    with pytest.warns(UserWarning, match=f"because the disk of {tmp_path} is full"):
+        check()
+    assert os.environ["CUPY_CACHE_IN_MEMORY"] == "1"
+    check()  # says it once
