@@ -165,7 +165,7 @@ def measure(case, rows):
     del result
     figures = {
         "peak_mb": round(measured / 1e6, 1), "estimate_mb": round(known / 1e6, 1),
-        "ratio": round(measured / known, 3), "ratio_unknown": round(measured / unknown, 3),
+        "peak_by_estimate": round(measured / known, 3), "peak_by_estimate_unknown": round(measured / unknown, 3),
     }  # fmt: skip
     inside = measured <= known and measured <= unknown
     return case | figures | {"check": "ok" if inside else "above the estimate"}
@@ -187,7 +187,7 @@ def in_a_process(group, rows):
 
 def save(options, rows):
     """Print a summary, and write the records so far."""
-    ratios = [row["ratio"] for row in rows if "ratio" in row]
+    ratios = [row["peak_by_estimate"] for row in rows if "peak_by_estimate" in row]
     summary = {
         "cases": len(rows),
         "upper_bounds": sum(row["check"] == "ok" for row in rows),

@@ -107,7 +107,7 @@ SHORT = [("text", "csv"), ("integers with gaps", "parquet")]
 LONG = list(itertools.product(KINDS, ("parquet", "csv")))
 SIZES = [  # rows, vertices, limits by the least
     (4_000_000, 3_000_000, [1, 1.1, 1.5, 2, 4]),
-    (600_000, 400_000, [1, 1.05, 1.1, 1.2, 1.5, 2, 3, 5]),
+    (600_000, 400_000, [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2, 3, 4, 5]),
 ]
 
 
