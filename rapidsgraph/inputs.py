@@ -35,7 +35,7 @@ def check_vertex_count(count, where=""):
     The message begins with `where`.
     """
     if count > MAX_VERTICES:
-        raise GraphError(f"{where}{count} vertices; {MAX_VERTICES} is the most")
+        raise GraphError(f"{where}{shown(count)} vertices; {MAX_VERTICES} is the most")
     return int(count)
 
 

@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+import sys
 
 import hypothesis
 import naive
@@ -47,6 +48,17 @@ def record_outcomes(record_faults):
         outcomes.check()
 
     return check_and_record
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_scheduler_is_left():
+    """Reset what Dask leaves set where a client could not connect or its scheduler was killed."""
+    yield
+    if (
+        "distributed" in sys.modules
+        and sys.modules["distributed"].client._get_global_client() is None
+    ):
+        sys.modules["dask"].config.config.pop("scheduler", None)
 
 
 @pytest.fixture

@@ -428,7 +428,7 @@ def test_what_is_read_is_not_written_over(edges, tmp_path):
     link = tmp_path / "link.csv"
     link.symlink_to(edges)
     for option in ("--output", "--similarities"):
-        message = f"{option} would write over EDGES "
+        message = f"{option} would write over EDGES"
         for given in ([edges, option, edges], [edges, option, link], [link, option, edges]):
             for more in ([], ["--sweep"]):
                 error = run("scan", *given, *more, code=1).stderr

@@ -3,9 +3,10 @@
     python pipelines/benchmarks/memory_estimates.py [--output FILE] [--only TEXT] [--rows ROWS]
 
 The peak is that of the resident set (VmHWM in /proc) above its value before the call, after the
-same call on a small graph has loaded all compiled code. `ratio` is the peak divided by the
-estimate with the number of vertices known; it should be at most 1 and near it. `ratio_unknown`
-is the ratio to the estimate from the number of rows, and the range of integers, alone.
+same call on a small graph has loaded all compiled code. `peak_by_estimate` is the peak divided by
+the estimate with the number of vertices known; it should be at most 1 and near it.
+`peak_by_estimate_unknown` is the ratio to the estimate from the number of rows, and the range of
+integers, alone.
 """
 
 import argparse
@@ -165,7 +166,8 @@ def measure(case, rows):
     del result
     figures = {
         "peak_mb": round(measured / 1e6, 1), "estimate_mb": round(known / 1e6, 1),
-        "peak_by_estimate": round(measured / known, 3), "peak_by_estimate_unknown": round(measured / unknown, 3),
+        "peak_by_estimate": round(measured / known, 3),
+        "peak_by_estimate_unknown": round(measured / unknown, 3),
     }  # fmt: skip
     inside = measured <= known and measured <= unknown
     return case | figures | {"check": "ok" if inside else "above the estimate"}
