@@ -40,7 +40,7 @@ def _memory_limit_option(text):
 
 MemoryLimitOption = _memory_limit_option("by layers that stream through as much memory")
 BuildLimitOption = _memory_limit_option(
-    "what making the layers may take, 40MB of it for libraries; by default half of what is free"
+    "what making the layers may take, 45MB of it for libraries; by default half of what is free"
 )
 
 READING = (

@@ -51,7 +51,7 @@ from .writer import write_errors
 VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
 OPENED_BYTES = 12  # of a vertex in an opened store, beside its name, mapped and copied
 LEAST_ROOM = 2**18  # bytes beside these
-OVERHEAD_BYTES = 40_000_000  # of a limit, for decoders and for what allocators keep; measured
+OVERHEAD_BYTES = 45_000_000  # of a limit, for decoders and for what allocators keep; measured
 MIN_NAMING_BYTES = 2**22  # naming takes as much even under a lower limit, to say which suffices
 CODE_BYTES = 16  # on the disk, of a row and a column of names that is dictionary-encoded
 STEPS = 100  # that a progress report counts to

@@ -112,7 +112,7 @@ class LayeredEdgeList(HeldEdges):
             `destination`, `weight` and `device` as `read_edges` takes them, `directed`,
             `multi_edges`, `self_loops` and `vertices` as `Graph`, the last also as the path of a
             file that `read_vertices` takes; `memory_limit`, bytes or a text like "2GB" that the
-            process may grow by while it builds, 40 MB of it for libraries, by default half of what
+            process may grow by while it builds, 45 MB of it for libraries, by default half of what
             is free; and `progress`, as `pagerank`.
 
         Raises
