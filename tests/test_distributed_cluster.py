@@ -168,7 +168,7 @@ def test_of_gpus(monkeypatch):
         ({"workers": 1.5}, "workers is 1.5; it must be"),
         ({"workers": True}, "workers is True; it must be"),
         ({"memory_limit": "much"}, "memory_limit is 'much'; it must be bytes"),
-        ({"memory_limit": 0}, "memory_limit is 0; it must be bytes, more than 0"),
+        ({"memory_limit": 0}, "memory_limit is 0; it must be bytes, 1 or more"),
         ({"device": "tpu"}, "device is 'tpu'; it can be 'auto', 'cpu' or 'gpu'"),
     ],
 )

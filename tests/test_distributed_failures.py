@@ -543,8 +543,9 @@ class FakeClient:
 
 
 @pytest.mark.parametrize("workers, lost", [(None, SchedulerLost), ({}, WorkerLost)])
-def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit):
+def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit, monkeypatch):
     """After the same check; only a call that begins later waits for the time limit again."""
+    monkeypatch.setattr(monitor, "MIN_TIMEOUT", 0.1)
     time_limit(0.4)
     client = FakeClient(workers)
     watcher = monitor.monitor_of(client)
@@ -563,6 +564,7 @@ def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit):
 
 
 def test_silent_workers_are_restarted_where_warnings_are_errors(time_limit, monkeypatch):
+    monkeypatch.setattr(monitor, "MIN_TIMEOUT", 0.1)
     time_limit(0.2)
     monkeypatch.setattr(monitor, "MISSED_HEARTBEATS", 0)
     workers = {f"tcp://worker:{port}": {"last_seen": 1.0, "nanny": "tcp://n:1"} for port in (1, 2)}
