@@ -28,7 +28,7 @@ import typer
 import rapidsgraph as rg
 from pipelines import edge_logs, log_files
 from pipelines.communities_report import written
-from pipelines.job import (
+from pipelines.runtime import (
     DestinationOption,
     Device,
     DeviceOption,
@@ -44,8 +44,8 @@ from pipelines.job import (
 from rapidsgraph.algorithms.scan import checked_epsilon, checked_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
-from rapidsgraph.distributed.engine import tree
-from rapidsgraph.files import write_frame
+from rapidsgraph.distributed.executor import tree
+from rapidsgraph.io.edge_files import write_frame
 
 MOST_DRAWN = 2_000_000  # edges that are brought here for the picture
 ALL_EPSILONS, ALL_MUS = (",".join(map(str, values)) for values in (EPSILONS, MUS))
@@ -183,7 +183,7 @@ def _clusters(pieces):
 
 def _tally(part, piece, clusters):
     """What the vertices of a part add to the facts."""
-    from rapidsgraph.adjacency import rows_of
+    from rapidsgraph.graph.csr import rows_of
 
     xp, lists = part.xp, part.lists
     own = clusters[part.first : part.first + part.count]

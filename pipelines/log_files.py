@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import rapidsgraph as rg
-from rapidsgraph import formats
-from rapidsgraph.frames.reading import missing_column
+from rapidsgraph.frames.from_frame import missing_column
+from rapidsgraph.io import formats
 
 NAMES = ("text", "numbers", "uint64")  # kinds that can be names; uint64 has no room in int64
 TIMES = ("text", "numbers", "dates", "times", "times with a zone")

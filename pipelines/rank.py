@@ -21,7 +21,7 @@ import typer
 
 import rapidsgraph as rg
 from pipelines import edge_logs, log_files
-from pipelines.job import (
+from pipelines.runtime import (
     DestinationOption,
     Device,
     DeviceOption,
@@ -36,7 +36,7 @@ from pipelines.job import (
     running,
 )
 from rapidsgraph.cli.app import command
-from rapidsgraph.files import write_frame
+from rapidsgraph.io.edge_files import write_frame
 
 MOST_DRAWN = 5_000_000  # ranks that are brought here for the picture
 

@@ -34,7 +34,7 @@ import typer
 
 import rapidsgraph as rg
 from pipelines import log_files
-from pipelines.job import (
+from pipelines.runtime import (
     DestinationOption,
     Device,
     DeviceOption,
@@ -48,10 +48,10 @@ from pipelines.job import (
     running,
 )
 from rapidsgraph.cli.app import command
-from rapidsgraph.files import write_frame
-from rapidsgraph.inputs import checked_bytes
-from rapidsgraph.layers import caching
-from rapidsgraph.layers.store import opened
+from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.layered import cache
+from rapidsgraph.layered.store import opened
+from rapidsgraph.validation import checked_bytes
 
 RANGES = 20  # of distances by weight, each as long as the others
 
@@ -193,12 +193,12 @@ def _folder(name):
 
 def _layered(edges, root, place, reading, limit, report):
     """Make the store of one root, unless it is there; whether it was."""
-    version = caching.made_from(edges, reading)
+    version = cache.made_from(edges, reading)
     try:
         store = opened(place)
         made_from = {**(store.facts["made_from"] or {})}
         made_from.pop("build", None)
-        if made_from == version and caching.is_root(store, root):
+        if made_from == version and cache.is_root(store, root):
             store.check()
             return True
     except rg.GraphError:  # none, or a damaged one

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .algorithms.similarity import structural_similarity
     from .algorithms.traversal import bfs, sssp
     from .distributed import PartitionedGraph
-    from .distributed.local import cluster
+    from .distributed.cluster import cluster
     from .errors import (
         ClusterError,
         GraphError,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         VerificationError,
         WorkerLost,
     )
-    from .files import read_edges, read_vertices
-    from .graph import Graph
-    from .layers import LayeredEdgeList
+    from .graph.graph import Graph
+    from .io.edge_files import read_edges, read_vertices
+    from .layered import LayeredEdgeList
     from .memory import estimate_memory
 
 __all__ = [
@@ -65,9 +65,9 @@ __all__ = [
 
 _MODULES = {  # that define the public names; those that are missing here are modules themselves
     "ClusterError": "errors",
-    "Graph": "graph",
+    "Graph": "graph.graph",
     "GraphError": "errors",
-    "LayeredEdgeList": "layers",
+    "LayeredEdgeList": "layered",
     "NoGPU": "errors",
     "NotConverged": "errors",
     "NotEnoughMemory": "errors",
@@ -77,12 +77,12 @@ _MODULES = {  # that define the public names; those that are missing here are mo
     "VerificationError": "errors",
     "WorkerLost": "errors",
     "bfs": "algorithms.traversal",
-    "cluster": "distributed.local",
+    "cluster": "distributed.cluster",
     "connected_components": "algorithms.components",
     "estimate_memory": "memory",
     "pagerank": "algorithms.pagerank",
-    "read_edges": "files",
-    "read_vertices": "files",
+    "read_edges": "io.edge_files",
+    "read_vertices": "io.edge_files",
     "scan": "algorithms.scan",
     "sssp": "algorithms.traversal",
     "structural_similarity": "algorithms.similarity",

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import device, frames
 from .errors import GraphError, NotEnoughMemory, shown
-from .inputs import as_list, check_count, check_flag, checked_path
+from .validation import as_list, check_count, check_flag, checked_path
 
 # On a GPU and for partitions of a Dask graph, bytes beyond the graph: (a vertex, an arc, an arc
 # with weights).
@@ -484,8 +484,8 @@ def estimate_memory(
     >>> rg.estimate_memory(edges, "pagerank").needed > 70 * 10**6
     True
     """
-    from .graph import Graph
-    from .layers import LayeredEdgeList
+    from .graph.graph import Graph
+    from .layered import LayeredEdgeList
 
     check_flag("directed", directed)
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
@@ -550,7 +550,7 @@ def _estimate_from_graph(graph, algorithm, memberships):
     transposes = graph.directed and any(name not in graph.__dict__ for name in directions)
     simple = False
     if algorithm in WITHOUT_DIRECTION and not graph.directed:
-        from .adjacency import is_simple
+        from .graph.csr import is_simple
 
         simple = graph.is_merged and (graph.is_loopless or is_simple(graph.outgoing))
     weight = graph.built[0].weights.itemsize if graph.weighted else 0
@@ -608,7 +608,7 @@ def _file_facts(path, source, destination, weight):
     reading, frame : int
         Peak of reading, and what stays of it: the frame and declared vertices.
     """
-    from .files import declared_vertices, edge_facts, text_facts
+    from .io.edge_files import declared_vertices, edge_facts, text_facts
 
     path = checked_path(path)
     rows, kind, limits = edge_facts(path, source=source, destination=destination)

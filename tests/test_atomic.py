@@ -13,9 +13,9 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import GraphError, atomic
-from rapidsgraph.files import check_writable, read_edges, write_frame
-from rapidsgraph.layers import folders
-from rapidsgraph.plot import writing
+from rapidsgraph.io.edge_files import check_writable, read_edges, write_frame
+from rapidsgraph.layered import store_writer
+from rapidsgraph.plot import savefig
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 
@@ -86,7 +86,7 @@ def test_only_regular_files_are_replaced(tmp_path, make):
 
 
 def test_standard_output_is_no_file():
-    program = "from rapidsgraph.files import check_writable; check_writable('/dev/stdout')"
+    program = "from rapidsgraph.io.edge_files import check_writable; check_writable('/dev/stdout')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "GraphError: /dev/stdout: it is a FIFO; give the name of a file" in done.stderr
 
@@ -112,7 +112,7 @@ def test_nothing_is_written_into_a_store(tmp_path):
         lambda path: write_frame(frame, path),
         index.save,
         layered.save,
-        lambda path: writing.check(store / path.with_suffix(".png").name),
+        lambda path: savefig.check(store / path.with_suffix(".png").name),
     ]
     for path in (
         store / "edges.arrow",
@@ -186,7 +186,7 @@ def test_an_old_folder_is_put_back(tmp_path, monkeypatch, failing):
             raise KeyboardInterrupt
         rename(old, new)
 
-    monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rg.LayeredEdgeList.build(pd.DataFrame(EDGES), 7).save(store)

@@ -24,8 +24,9 @@ from pipelines.benchmarks import (
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Missing, load, with_weights
-from rapidsgraph import device, streaming
-from rapidsgraph.layers.external import OVERHEAD_BYTES
+from rapidsgraph import device
+from rapidsgraph.layered import streaming
+from rapidsgraph.layered.outofcore.build import OVERHEAD_BYTES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

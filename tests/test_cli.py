@@ -15,7 +15,7 @@ import rapidsgraph as rg
 from rapidsgraph import cli, device
 from rapidsgraph.algorithms.pagerank import METHODS, PRECISIONS
 from rapidsgraph.cli import pagerank as command
-from rapidsgraph.files import read_edges, read_table, write_frame
+from rapidsgraph.io.edge_files import read_edges, read_table, write_frame
 
 ROOT = Path(__file__).parents[1]
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
@@ -252,7 +252,9 @@ def test_wrong_usage_is_code_2(arguments):
 
 
 def test_output_is_checked_before_the_edges_are_read(edges, monkeypatch):
-    monkeypatch.setattr("rapidsgraph.files.read_edges", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr(
+        "rapidsgraph.io.edge_files.read_edges", lambda *_, **__: pytest.fail("too late")
+    )
     run("pagerank", edges, "--output", edges.with_name("none") / "a.csv", code=1)
     run("pagerank", edges, "--plot", edges.with_name("none") / "a.png", code=1)
     run("pagerank", edges, "--start", edges.with_name("none.csv"), code=1)

@@ -14,12 +14,12 @@ from test_cli_process import INTERRUPTED, start
 from test_cli_traversal import COSTS_1, EDGES, NUMBERS, PAIRS, plain, written
 
 import rapidsgraph as rg
-from rapidsgraph.cli import graphs
+from rapidsgraph.cli import options as graphs
 from rapidsgraph.cli.app import as_options
-from rapidsgraph.cli.stores import amount
-from rapidsgraph.files import write_frame
-from rapidsgraph.layers import caching
-from rapidsgraph.layers.partitions import TABLE
+from rapidsgraph.cli.layered import amount
+from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.layered import cache
+from rapidsgraph.layered.packing import TABLE
 
 KEPT = "the layers are kept in {}.layers\n"
 REUSED = "reused the layers in {}.layers\n"
@@ -636,7 +636,7 @@ def test_progress_leaves_nothing_in_a_pipe(edges):
 
 SAYS_WHERE_IT_IS = """
 import rapidsgraph
-from rapidsgraph.layers import {module} as module
+from rapidsgraph.layered import {module} as module
 original = module.{name}
 
 def slowly(*arguments, **options):
@@ -679,7 +679,7 @@ def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     assert process.returncode == 130
     assert names_in(tmp_path) == ["e.parquet"]
     run(*arguments)
-    assert caching.fitting(path, 0, {}) is not None
+    assert cache.fitting(path, 0, {}) is not None
     assert names_in(tmp_path) == ["e.parquet", "e.parquet.layers"]
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.files import write_frame
+from rapidsgraph.io.edge_files import write_frame
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = "from rapidsgraph.__main__ import main; main()"
@@ -142,11 +142,11 @@ main()
 @pytest.mark.parametrize(
     ("command", "module", "name"),
     [
-        ("pagerank", "rapidsgraph.files", "read_edges"),
+        ("pagerank", "rapidsgraph.io.edge_files", "read_edges"),
         ("pagerank", "rapidsgraph", "Graph"),
         ("pagerank", "rapidsgraph", "pagerank"),
-        ("pagerank", "rapidsgraph.formats", "write"),
-        ("pagerank", "rapidsgraph.formats", "_write_rows"),
+        ("pagerank", "rapidsgraph.io.formats", "write"),
+        ("pagerank", "rapidsgraph.io.formats", "_write_rows"),
         ("bfs --from a", "rapidsgraph", "bfs"),
         ("sssp --from a", "rapidsgraph", "sssp"),
         ("components", "rapidsgraph", "connected_components"),

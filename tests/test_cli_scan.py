@@ -16,7 +16,7 @@ from test_cli_process import INTERRUPTED, INTERRUPTS_ITSELF, shown_on_a_terminal
 import rapidsgraph as rg
 from rapidsgraph.algorithms.similarity import METHODS
 from rapidsgraph.cli import scan as command
-from rapidsgraph.files import read_edges, write_frame
+from rapidsgraph.io.edge_files import read_edges, write_frame
 
 # Triangles a, b, c and e, f, g; d joins them, h hangs on d and z on a. Some edges come twice, in
 # both directions, or lead from a vertex to itself.
@@ -442,7 +442,9 @@ def test_what_is_read_is_not_written_over(edges, tmp_path):
 
 
 def test_results_are_checked_before_the_edges_are_read(edges, monkeypatch):
-    monkeypatch.setattr("rapidsgraph.files.read_edges", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr(
+        "rapidsgraph.io.edge_files.read_edges", lambda *_, **__: pytest.fail("too late")
+    )
     for option in ("--output", "--similarities", "--plot"):
         for more in ([], ["--sweep"]):
             given = edges.with_name("none") / ("a.png" if option == "--plot" else "a.csv")
@@ -472,7 +474,7 @@ def test_a_terminal_gets_a_table_and_counts(edges):
         (["--similarities", "s.csv"], "rapidsgraph", "structural_similarity"),
         (["--sweep"], "rapidsgraph", "ScanIndex"),
         (["--sweep"], "rapidsgraph.algorithms.scan_index", "cluster"),
-        (["--sweep"], "rapidsgraph.formats", "write"),
+        (["--sweep"], "rapidsgraph.io.formats", "write"),
     ],
 )
 def test_ctrl_c_leaves_the_old_result(edges, options, module, name):

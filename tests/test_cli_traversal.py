@@ -12,7 +12,7 @@ from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests her
 
 import rapidsgraph as rg
 from rapidsgraph.cli.app import as_options
-from rapidsgraph.files import write_frame
+from rapidsgraph.io.edge_files import write_frame
 
 # a -> b, c; b -> c, d; c -> d; e -> f, which neither a nor b reaches; a -> c twice
 EDGES = pd.DataFrame(
@@ -495,7 +495,9 @@ def test_standard_input_is_not_read(edges, name):
 
 
 def test_results_and_starts_are_checked_before_the_edges_are_read(edges, monkeypatch):
-    monkeypatch.setattr("rapidsgraph.files.read_edges", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr(
+        "rapidsgraph.io.edge_files.read_edges", lambda *_, **__: pytest.fail("too late")
+    )
     for name in ("bfs", "sssp", "components"):
         run(name, edges, *start_of(name), "--output", edges.with_name("none") / "a.csv", code=1)
         run(name, edges, *start_of(name), "--plot", edges.with_name("none") / "a.png", code=1)

@@ -7,7 +7,7 @@ import lzma
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import debian as pipeline
+from pipelines import make_debian_dataset as pipeline
 from rapidsgraph import datasets
 
 PACKAGES = """\

@@ -130,13 +130,13 @@ def test_signatures_are_read_from_the_text_of_kernels():
         ("int*", "table"),
         ("int*", "ids"),
     ]
-    assert device.signatures("rank")["settle"] == [
+    assert device.signatures("pagerank")["settle"] == [
         ("long long", "parts"),
         ("double", "tolerance"),
         ("double*", "partials"),
         ("double*", "state"),
     ]
-    assert "iterate" in device.signatures("rank")  # behind launch bounds
+    assert "iterate" in device.signatures("pagerank")  # behind launch bounds
 
 
 @pytest.mark.parametrize("stem", STEMS)
@@ -159,8 +159,8 @@ def test_sources_hold_what_they_include_once(stem):
     begins = re.findall(r'^#line 1 "(.*)"$', device.cuda_source(stem), flags=re.M)
     expected = {f"{stem}.cu", *included_by(device.KERNELS / f"{stem}.cu")}
     assert sorted(path.rsplit("/")[-1] for path in begins) == sorted(expected)
-    if stem == "cluster":  # grid.cuh by way of two others
-        assert expected == {"cluster.cu", "rows.cuh", "similar.cuh", "trees.cuh", "grid.cuh"}
+    if stem == "scan":  # grid.cuh by way of two others
+        assert expected == {"scan.cu", "rows.cuh", "similar.cuh", "disjoint_sets.cuh", "grid.cuh"}
     assert "#include" not in device.cuda_source(stem)
 
 
@@ -204,7 +204,7 @@ def test_element_types_are_bound_from_arrays(dtype, bound):
 
 
 def test_scalars_are_converted_as_the_kernel_has_them():
-    converted, types = device._bind("rank", "settle", (4, 1, np.zeros(8), np.zeros(4)))
+    converted, types = device._bind("pagerank", "settle", (4, 1, np.zeros(8), np.zeros(4)))
     assert [type(value) for value in converted[:2]] == [np.int64, np.float64]
     assert types == ()
 
@@ -221,7 +221,7 @@ def test_arguments_that_the_kernel_does_not_take():
     with pytest.raises(TypeError, match="new_weights is float, not contiguous double"):
         arguments = [0, 0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
         arguments += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
-        device._bind("rank", "arrange", arguments)
+        device._bind("pagerank", "arrange", arguments)
 
 
 def test_a_launch_on_numpy_runs_the_numba_twin():

@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import engine, parts
+from rapidsgraph.distributed import executor, partition
 
 POLICIES = [
     {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
@@ -40,8 +40,8 @@ def client():
 @pytest.fixture
 def in_parts(monkeypatch):
     """Three parts without a client, which take less time."""
-    monkeypatch.setattr(engine, "_active_client", lambda: None)
-    monkeypatch.setattr(engine.Here, "workers", (None,) * 3)
+    monkeypatch.setattr(executor, "_active_client", lambda: None)
+    monkeypatch.setattr(executor.Here, "workers", (None,) * 3)
 
 
 def frame_of(edges):
@@ -359,11 +359,11 @@ def test_what_is_not_sent_about(client):
 
 def test_ranges_hold_about_as_many_ends():
     counts = np.ones(1000, np.int64)
-    assert parts.cut(counts, 4, 1000) == [0, 250, 500, 750, 1000]
+    assert partition.cut(counts, 4, 1000) == [0, 250, 500, 750, 1000]
     counts[0] = 10**6  # one vertex has almost all
-    assert parts.cut(counts, 4, 1000) == [0, 0, 1, 1, 1000]
-    assert parts.cut(np.zeros(0, np.int64), 3, 0) == [0, 0, 0, 0]
-    assert parts.cut(np.array([4]), 1, 1) == [0, 1]
+    assert partition.cut(counts, 4, 1000) == [0, 0, 1, 1, 1000]
+    assert partition.cut(np.zeros(0, np.int64), 3, 0) == [0, 0, 0, 0]
+    assert partition.cut(np.array([4]), 1, 1) == [0, 1]
 
 
 @gpu

@@ -14,14 +14,14 @@ import psutil
 import pytest
 
 from rapidsgraph import GraphError, NoGPU, device
-from rapidsgraph.distributed import local
+from rapidsgraph.distributed import cluster
 
 distributed = pytest.importorskip("distributed")
 
 # A task on a worker, by a script without `if __name__ == "__main__"`.
 SCRIPT = """
 import time
-import rapidsgraph.distributed.local as local
+import rapidsgraph.distributed.cluster as local
 print("the script runs", flush=True)
 with local.cluster("cpu", workers=2) as client:
     print(sum(client.gather(client.map(abs, range(-4, 4)))), flush=True)
@@ -42,10 +42,10 @@ def test_nothing_stays():  # before the cluster of this file is open, so the fir
     level = logging.getLogger("distributed").level
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with local.cluster("cpu", workers=1) as client:
+        with cluster.cluster("cpu", workers=1) as client:
             pids = [pid for _, _, pid in client.run(of_worker).values()]
             assert multiprocessing.spawn.get_preparation_data is not prepare
-            with local.cluster("cpu", workers=1) as other:
+            with cluster.cluster("cpu", workers=1) as other:
                 assert other.submit(abs, -1).result() == 1
             assert multiprocessing.spawn.get_preparation_data is not prepare
     assert client.status == "closed" and client.cluster.status.name == "closed"
@@ -59,7 +59,7 @@ def test_nothing_stays():  # before the cluster of this file is open, so the fir
 
 @pytest.fixture(scope="module")
 def two():
-    with local.cluster("cpu", workers=2, memory_limit="2GB") as client:
+    with cluster.cluster("cpu", workers=2, memory_limit="2GB") as client:
         yield client
 
 
@@ -75,7 +75,7 @@ def test_cores_are_shared_out(two):
 
 
 def test_dashboards_are_at_ports_of_their_own(two):
-    with local.cluster("cpu", workers=1) as other:
+    with cluster.cluster("cpu", workers=1) as other:
         ports = {client.scheduler_info()["services"]["dashboard"] for client in (two, other)}
     assert len(ports) == 2 and 8787 not in ports
 
@@ -106,7 +106,7 @@ def failing():
 
 
 def test_it_closes_after_an_error():
-    with pytest.raises(KeyError), local.cluster("cpu", workers=1) as client:
+    with pytest.raises(KeyError), cluster.cluster("cpu", workers=1) as client:
         pids = [pid for _, _, pid in client.run(of_worker).values()]
         raise KeyError("of the caller")
     assert client.status == "closed" and not psutil.pid_exists(pids[0])
@@ -115,8 +115,8 @@ def test_it_closes_after_an_error():
 def test_one_process_for_eight_cores(monkeypatch):
     monkeypatch.setattr("dask.system.CPU_COUNT", 17)
     made = recorded(monkeypatch, "distributed", "LocalCluster")
-    local._of_processes(None, None)()
-    local._of_processes(40, 5)()
+    cluster._of_processes(None, None)()
+    cluster._of_processes(40, 5)()
     assert [(one["n_workers"], one["threads_per_worker"]) for one in made] == [(2, 8), (40, 1)]
     assert [one["memory_limit"] for one in made] == ["auto", 5]
     assert [one["env"] for one in made] == [{"NUMBA_NUM_THREADS": "8"}, {"NUMBA_NUM_THREADS": "1"}]
@@ -138,12 +138,12 @@ def test_of_gpus(monkeypatch):
     cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
     monkeypatch.setattr(device, "import_cupy", lambda: cupy)
     free = iter([None, 1001, 5 << 30])
-    monkeypatch.setattr(local, "_free_bytes", lambda gpus: next(free))
-    local._of_gpus(None, None)(protocol="ucx")
-    local._of_gpus(1, 1000)(protocol=None)
-    local._of_gpus(2, None)(protocol=None)
+    monkeypatch.setattr(cluster, "_free_bytes", lambda gpus: next(free))
+    cluster._of_gpus(None, None)(protocol="ucx")
+    cluster._of_gpus(1, 1000)(protocol=None)
+    cluster._of_gpus(2, None)(protocol=None)
     assert [one["n_workers"] for one in calls] == [2, 1, 2]
-    assert [one["rmm_pool_size"] for one in calls] == [local.POOL, 768, (5 << 30) // 16]
+    assert [one["rmm_pool_size"] for one in calls] == [cluster.POOL, 768, (5 << 30) // 16]
     assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768, None]
     assert [one["protocol"] for one in calls] == ["ucx", None, None]
     for one in calls:
@@ -151,14 +151,14 @@ def test_of_gpus(monkeypatch):
         assert one["threads_per_worker"] == 1
         assert one["memory_limit"] is one["device_memory_limit"] is None  # nothing spills
     with pytest.raises(GraphError, match="workers is 3; it can be up to 2"):
-        local._of_gpus(3, None)
+        cluster._of_gpus(3, None)
     with pytest.raises(GraphError, match="256 bytes or more"):
-        local._of_gpus(1, 255)
-    monkeypatch.setattr(local, "_free_bytes", lambda gpus: 700)
+        cluster._of_gpus(1, 255)
+    monkeypatch.setattr(cluster, "_free_bytes", lambda gpus: 700)
     with pytest.raises(GraphError, match="memory_limit is 768 bytes a GPU.* 700 are free"):
-        local._of_gpus(1, 1000)
+        cluster._of_gpus(1, 1000)
     with pytest.raises(GraphError, match="of a GPU 700 bytes are free"):
-        local._of_gpus(1, None)
+        cluster._of_gpus(1, None)
 
 
 @pytest.mark.parametrize(
@@ -174,13 +174,13 @@ def test_of_gpus(monkeypatch):
 )
 def test_wrong_parameters(options, message):
     options = {"device": "cpu"} | options
-    with pytest.raises(ValueError, match=message), local.cluster(**options):
+    with pytest.raises(ValueError, match=message), cluster.cluster(**options):
         raise AssertionError("a cluster started")
 
 
 def test_no_gpu(monkeypatch):
     monkeypatch.setattr(device, "frame_library_problem", lambda: "there is none")
-    with pytest.raises(NoGPU, match="there is none"), local.cluster("gpu"):
+    with pytest.raises(NoGPU, match="there is none"), cluster.cluster("gpu"):
         raise AssertionError("a cluster started")
 
 
@@ -188,14 +188,14 @@ def test_no_dask_cuda(monkeypatch):
     monkeypatch.setattr(device, "frame_library_problem", lambda: None)
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
     with pytest.raises(NoGPU, match=r"dask_cuda cannot .* install rapidsgraph\[cu13\]"):
-        local._chosen("gpu")
-    assert local._chosen("auto") == "cpu"
+        cluster._chosen("gpu")
+    assert cluster._chosen("auto") == "cpu"
 
 
 def test_no_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(GraphError, match=r"needs Dask.* install rapidsgraph\[dask\]"):
-        local._chosen("cpu")
+        cluster._chosen("cpu")
 
 
 def test_a_cluster_that_does_not_start(monkeypatch):
@@ -209,7 +209,7 @@ def test_a_cluster_that_does_not_start(monkeypatch):
     before = dict(os.environ)
     with (
         pytest.raises(GraphError, match="the cluster did not start: MemoryError: the pool"),
-        local.cluster("cpu"),
+        cluster.cluster("cpu"),
     ):
         raise AssertionError("a cluster started")
     assert os.environ == before
@@ -297,7 +297,7 @@ def started_by(process):
 @pytest.mark.gpu
 def test_gpu_workers_share_the_pool():
     pytest.importorskip("dask_cuda")
-    with local.cluster("gpu", workers=1, memory_limit="1GB") as client:
+    with cluster.cluster("gpu", workers=1, memory_limit="1GB") as client:
         assert list(client.nthreads().values()) == [1]
 
         def look():
@@ -362,7 +362,7 @@ def test_gpu_clusters_start_at_the_same_moment():
 def test_more_workers_than_gpus():
     pytest.importorskip("dask_cuda")
     message = "workers is 1000; it can be up to"
-    with pytest.raises(GraphError, match=message), local.cluster("gpu", workers=1000):
+    with pytest.raises(GraphError, match=message), cluster.cluster("gpu", workers=1000):
         raise AssertionError("a cluster started")
 
 
@@ -377,10 +377,10 @@ def test_what_is_free_on_gpus(monkeypatch):
     module.utils = utils
     for name, value in (("pynvml", nvml), ("dask_cuda", module), ("dask_cuda.utils", utils)):
         monkeypatch.setitem(sys.modules, name, value)
-    assert local._free_bytes(2) == 93
+    assert cluster._free_bytes(2) == 93
     assert asked == [7, 5]
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    assert local._free_bytes(2) is None
+    assert cluster._free_bytes(2) is None
 
 
 @pytest.mark.gpu
@@ -388,4 +388,4 @@ def test_a_gpu_has_some_memory_free():
     pytest.importorskip("dask_cuda")
     import cupy
 
-    assert 0 < local._free_bytes(1) <= cupy.cuda.runtime.memGetInfo()[1]
+    assert 0 < cluster._free_bytes(1) <= cupy.cuda.runtime.memGetInfo()[1]

@@ -20,7 +20,8 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLost, WorkerLost
-from rapidsgraph.distributed import engine, local, monitor, ranks, together
+from rapidsgraph.distributed import cluster as local
+from rapidsgraph.distributed import communicator, executor, monitor, pagerank
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -156,7 +157,7 @@ TASKS = [
 @pytest.mark.parametrize("name, task", TASKS)
 def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch):
     """In the build, and where there is no progress to follow."""
-    expected, done, submit = CALLS[name](plain(edges, name)), [], engine.There.submit
+    expected, done, submit = CALLS[name](plain(edges, name)), [], executor.There.submit
 
     def watched(self, *arguments, **options):
         future = submit(self, *arguments, **options)
@@ -165,7 +166,7 @@ def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch)
             kill(two)
         return future
 
-    monkeypatch.setattr(engine.There, "submit", watched)
+    monkeypatch.setattr(executor.There, "submit", watched)
     found = CALLS[name](spread(plain(edges, name)))
     assert done == [task]
     same(found, expected)
@@ -204,7 +205,7 @@ def test_a_worker_dies_while_one_has_a_part_of_a_result(two, edges):
 
 def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
     """The first is made, the second not yet."""
-    results, killed = engine.There.results, []
+    results, killed = executor.There.results, []
 
     def watched(self, tasks):
         tasks = list(tasks)
@@ -217,7 +218,7 @@ def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
                 time.sleep(0.05)
         return results(self, tasks)
 
-    monkeypatch.setattr(engine.There, "results", watched)
+    monkeypatch.setattr(executor.There, "results", watched)
     found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
     assert killed
     same(found, CALLS["pagerank"](edges))
@@ -225,7 +226,7 @@ def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
 
 def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
     """While the client waits for many iterations; and the count goes on where it had been."""
-    by_tasks, tried, seen = ranks._by_tasks, [], []
+    by_tasks, tried, seen = pagerank._by_tasks, [], []
     timer = threading.Timer(0.5, kill, [two])
 
     def watched(*arguments):
@@ -237,8 +238,8 @@ def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
         if done == 1:
             timer.start()
 
-    monkeypatch.setattr(ranks, "_by_tasks", watched)
-    monkeypatch.setattr(together, "FEW", 1200)
+    monkeypatch.setattr(pagerank, "_by_tasks", watched)
+    monkeypatch.setattr(communicator, "FEW", 1200)
     options = {"tolerance": 0, "max_iterations": 2400}
     found = rg.pagerank(spread(plain(edges, "pagerank")), progress=progress, **options)
     timer.join()
@@ -342,7 +343,7 @@ def test_the_client_is_closed(edges):
 @pytest.mark.parametrize("error", [FileNotFoundError, TimeoutError, GraphError])
 def test_errors_of_tasks_are_theirs(two, error):
     """Not taken for those of the cluster."""
-    there = engine.There(two)
+    there = executor.There(two)
     with pytest.raises(error, match="of a task"):
         there.results([there.submit(fail, error, name="fail")])
 
@@ -356,7 +357,7 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
     """Dask gives up on it after some workers, and so does the call; the next one tries again."""
     frame = spread(plain(edges, "pagerank"))
     graph = rg.Graph(frame) if keep == "graph" else frame
-    submit, calls = engine.There.submit, []
+    submit, calls = executor.There.submit, []
 
     def deadly(self, function, *arguments, **options):
         if options["name"] in ("rank-member", "rank"):
@@ -366,8 +367,8 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
 
     with monkeypatch.context() as patch:
         patch.setattr(two.cluster.scheduler, "allowed_failures", 0)
-        patch.setattr(engine.There, "submit", deadly)
-        patch.setattr(engine.There, "_retry", lambda *_: pytest.fail("retried within the call"))
+        patch.setattr(executor.There, "submit", deadly)
+        patch.setattr(executor.There, "_retry", lambda *_: pytest.fail("retried within the call"))
         with pytest.raises(ClusterError, match="workers died again and again"):
             CALLS["pagerank"](graph)
     assert calls
@@ -380,15 +381,15 @@ def end(*arguments):
 
 def test_only_tasks_of_earlier_calls_are_retried(two, tmp_path, monkeypatch):
     monkeypatch.setattr(two.cluster.scheduler, "allowed_failures", 0)
-    flag, retry, retried = tmp_path / "flag", engine.There._retry, []
+    flag, retry, retried = tmp_path / "flag", executor.There._retry, []
     flag.touch()
 
     def watched(self, tasks):
         retried.extend(tasks)
         return retry(self, tasks)
 
-    monkeypatch.setattr(engine.There, "_retry", watched)
-    there = engine.There(two)
+    monkeypatch.setattr(executor.There, "_retry", watched)
+    there = executor.There(two)
     task = there.submit(end_where, str(flag), name="end")
     with pytest.raises(ClusterError, match="workers died again and again"):
         there.results([task])
@@ -433,7 +434,7 @@ def preferring(client, worker, function, *arguments):
 @pytest.mark.long
 def test_new_workers_take_tasks_of_workers_that_are_gone(two):
     """Dask alone would leave a task without workers that prefers one that is gone."""
-    engine.There(two)
+    executor.There(two)
     worker = next(iter(two.nthreads()))
     first = preferring(two, worker, abs, -1)
     second = preferring(two, worker, add_slowly, first)
@@ -484,7 +485,7 @@ def test_workers_that_stop_are_restarted(two, edges, name, stopped, time_limit):
 @pytest.mark.parametrize("name, task", TASKS)
 def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch, time_limit):
     time_limit(6)
-    submit, done = engine.There.submit, []
+    submit, done = executor.There.submit, []
 
     def watched(self, *arguments, **options):
         future = submit(self, *arguments, **options)
@@ -493,7 +494,7 @@ def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch
             stop(pids_of(two)[0])
         return future
 
-    monkeypatch.setattr(engine.There, "submit", watched)
+    monkeypatch.setattr(executor.There, "submit", watched)
     with pytest.warns(RuntimeWarning, match="did not answer"):
         same(CALLS[name](spread(plain(edges, name))), CALLS[name](plain(edges, name)))
     assert done == [task]

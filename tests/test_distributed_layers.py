@@ -18,12 +18,12 @@ from test_layered_traversal import BACK, SMALL
 from test_streaming import damaged
 
 import rapidsgraph as rg
-from rapidsgraph import device, streaming
+from rapidsgraph import device
 from rapidsgraph.distributed import layered as spread
-from rapidsgraph.distributed import shares
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.layered import Run
-from rapidsgraph.layers.partitions import COLUMN
+from rapidsgraph.distributed import store_shard
+from rapidsgraph.layered import LayeredEdgeList, streaming
+from rapidsgraph.layered.edge_list import Run
+from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.memory import ALGORITHMS
 
 distributed = pytest.importorskip("distributed")
@@ -386,7 +386,7 @@ def test_vertices_alone_are_too_much(client, saved):
 def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind):
     """Pages of a file that would make a worker too large are given back."""
     worker = types.SimpleNamespace(memory_manager=types.SimpleNamespace(memory_limit=allowed))
-    monkeypatch.setattr(shares, "_worker", lambda: worker)
+    monkeypatch.setattr(store_shard, "_worker", lambda: worker)
     monkeypatch.setattr(device, "free_memory", lambda xp: 2**30)
     share = share_of(saved, 3, 30)
     feed = share.sweep(lambda feed: (1, feed)).values
@@ -398,8 +398,8 @@ def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind)
 
 def share_of(folder, start, stop, algorithm="pagerank", limit=None):
     checksum = LayeredEdgeList.open(folder, device="cpu").manifest_checksum
-    return shares.Share(
-        shares.Asked(str(folder), checksum, "cpu", start, stop, algorithm, "A run", limit)
+    return store_shard.Share(
+        store_shard.Asked(str(folder), checksum, "cpu", start, stop, algorithm, "A run", limit)
     )
 
 
@@ -407,7 +407,7 @@ def share_of(folder, start, stop, algorithm="pagerank", limit=None):
 @settings(max_examples=200)
 def test_partitions_are_shared_out_evenly(costs, workers):
     costs = np.array(costs, np.int64)
-    ranges = shares.shared_out(costs, workers)
+    ranges = store_shard.shared_out(costs, workers)
     assert len(ranges) == workers
     found = [p for start, stop in ranges for p in range(start, stop)]
     assert found == list(range(found[0], found[-1] + 1)) if found else not costs.any()

@@ -24,14 +24,14 @@ from test_similarity import common_by_matrix, dense_and_hubs
 
 import rapidsgraph as rg
 from rapidsgraph import GraphError
-from rapidsgraph.adjacency import rows_of as rows_of_lists
 from rapidsgraph.algorithms import similarity
+from rapidsgraph.graph.csr import rows_of as rows_of_lists
 
 dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-from rapidsgraph.distributed import engine, neighborhoods  # noqa: E402
-from rapidsgraph.distributed.parts import Part  # noqa: E402
+from rapidsgraph.distributed import executor, scan_partition  # noqa: E402
+from rapidsgraph.distributed.partition import Part  # noqa: E402
 
 PARAMETERS = [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]
 
@@ -56,7 +56,7 @@ def parts(request, monkeypatch):
             yield 3
         return
     count = int(request.param.split()[-1]) if " " in request.param else 1
-    monkeypatch.setattr(engine.Here, "workers", (None,) * count)
+    monkeypatch.setattr(executor.Here, "workers", (None,) * count)
     yield count
 
 
@@ -87,7 +87,7 @@ def check(graph, whole, epsilon=0.5, mu=3):
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(monkeypatch, name):
-    monkeypatch.setattr(engine.Here, "workers", (None,) * 3)
+    monkeypatch.setattr(executor.Here, "workers", (None,) * 3)
     edges, epsilon, mu, expected = CLOSED_FORMS[name]
     graph = rg.Graph(spread(frame_columns(edges)), vertices=len(expected))
     found = clustered(rg.scan(graph, epsilon=epsilon, mu=mu).compute())
@@ -111,7 +111,7 @@ def test_closed_form_with_memberships(parts):
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("shape", LARGE)
 def test_large_graphs(monkeypatch, shape, count):
-    monkeypatch.setattr(engine.Here, "workers", (None,) * count)
+    monkeypatch.setattr(executor.Here, "workers", (None,) * count)
     frame = pandas.DataFrame(LARGE[shape]())
     graph, whole = rg.Graph(spread(frame)), rg.Graph(frame)
     for epsilon, mu in PARAMETERS:
@@ -211,7 +211,7 @@ def test_fewer_vertices_than_workers(client):
 
 def test_hub_of_two_clusters_in_other_parts(monkeypatch):
     """Hub and cliques each in a part of their own."""
-    monkeypatch.setattr(engine.Here, "workers", (None,) * 3)
+    monkeypatch.setattr(executor.Here, "workers", (None,) * 3)
     edges = clique(range(100, 104)) + clique(range(4)) + edges_of([(50, 100), (50, 3), (60, 50)])
     found = clustered(rg.scan(spread(frame_columns(edges)), epsilon=0.7).compute())
     assert found[50] == (None, "hub") and found[60] == (None, "outlier")
@@ -232,10 +232,10 @@ def test_the_packages_of_debian(client):
 
 
 def test_counts_stay_with_the_graph(monkeypatch):
-    monkeypatch.setattr(engine.Here, "workers", (None,) * 4)
-    launched, count = [], neighborhoods._count
+    monkeypatch.setattr(executor.Here, "workers", (None,) * 4)
+    launched, count = [], scan_partition._count
     monkeypatch.setattr(
-        neighborhoods, "_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
+        scan_partition, "_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
     )
     graph = rg.Graph(spread(columns_of(random_edges(33))))
     rg.scan(graph, epsilon=0.3)
@@ -245,7 +245,7 @@ def test_counts_stay_with_the_graph(monkeypatch):
     assert len(launched) == 16
 
 
-class Recorded(engine.Here):
+class Recorded(executor.Here):
     """Remembers, of each task, its name and what it was given."""
 
     workers = (None,) * 7
@@ -261,9 +261,9 @@ class Recorded(engine.Here):
 
 def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
     recorded = Recorded()
-    monkeypatch.setattr("rapidsgraph.distributed.partitioned.engine_of", lambda: recorded)
+    monkeypatch.setattr("rapidsgraph.distributed.graph.engine_of", lambda: recorded)
     graph = rg.Graph(spread(columns_of(random_edges(34, 200, 900))))
-    neighborhoods.common_neighbors(graph)
+    scan_partition.common_neighbors(graph)
     meetings = []
     for name, arguments, at in recorded.tasks.values():
         if name != "count-between":
@@ -294,8 +294,8 @@ class Given:
     """Parts as a PartitionedGraph gives them."""
 
     def __init__(self, parts, bounds):
-        self.engine, self.bounds, self.kept = engine.Here(), bounds, lambda _, make: make()
-        self.tasks = [engine._Done(part) for part in parts]
+        self.engine, self.bounds, self.kept = executor.Here(), bounds, lambda _, make: make()
+        self.tasks = [executor._Done(part) for part in parts]
 
     def undirected(self):
         return self.tasks
@@ -313,12 +313,12 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
         [0, 1, 1, 5, count // 2, count // 2 + 40, count - 1, count],
     ):
         given = Given(parts_of(graph, bounds), bounds)
-        found = [task.value for task in neighborhoods.common_neighbors(given)]
+        found = [task.value for task in scan_partition.common_neighbors(given)]
         assert {each.dtype for each in found} == {np.dtype(np.int32)}
         np.testing.assert_array_equal(np.concatenate([on_host(each) for each in found]), common)
         at = [on_host(rows_of_lists(task.value.padded)) for task in given.tasks]
         np.testing.assert_array_equal(np.concatenate(at), rows)
-        whole = neighborhoods.closed_sizes_of(given)
+        whole = scan_partition.closed_sizes_of(given)
         assert len(whole) == len(bounds) - 1
         np.testing.assert_array_equal(on_host(whole[-1].value), sizes)
 
@@ -368,7 +368,7 @@ def test_frames_of_cudf(monkeypatch, place):
         with LocalCUDACluster() as cluster, distributed.Client(cluster):
             check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
         return
-    monkeypatch.setattr(engine.Here, "workers", (None,) * (3 if " " in place else 1))
+    monkeypatch.setattr(executor.Here, "workers", (None,) * (3 if " " in place else 1))
     check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
 
 

@@ -18,10 +18,10 @@ import rapidsgraph as rg
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
-from rapidsgraph.distributed import common, engine, rank_parts, search_parts, together  # noqa: E402
+from rapidsgraph.distributed import communicator, executor, pagerank_partition, traversal_partition  # noqa: E402
 
 gpu = pytest.mark.gpu
-on_linux = pytest.mark.skipif(common.machine() is None, reason="memory in common is of Linux")
+on_linux = pytest.mark.skipif(communicator.machine() is None, reason="memory in common is of Linux")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def client():
         yield client
 
 
-class Counting(together.Member):
+class Counting(communicator.Member):
     """Adds up what all count."""
 
     def __init__(self, number, name, step):
@@ -58,7 +58,7 @@ class Counting(together.Member):
 
 def start_three(client, step):
     own = [(step,)] * 3
-    return together.Together(engine.There(client), Counting, own, name="count")
+    return communicator.Together(executor.There(client), Counting, own, name="count")
 
 
 def test_rounds(client):
@@ -94,10 +94,10 @@ def negative(number, count):
 def test_one_fails(client, error):
     """The others do not wait for it."""
     members = start_three(client, {ValueError: wrong, OSError: broken}[error])
-    expected = (ValueError, together.Lost) if error is ValueError else together.Lost
+    expected = (ValueError, communicator.Lost) if error is ValueError else communicator.Lost
     with pytest.raises(expected, match="of the second|failed|stop"):
         members.call("go_on", 2)
-    with pytest.raises(together.Lost):
+    with pytest.raises(communicator.Lost):
         members.call("go_on", 1)
 
 
@@ -116,7 +116,7 @@ def broken(number, count):
 def gone(names):
     """Whether members are let go of soon, without Python looking for garbage."""
     for _ in range(100):
-        if not any(together.here(name) for name in names):
+        if not any(communicator.here(name) for name in names):
             return True
         time.sleep(0.05)
     return False
@@ -133,8 +133,8 @@ def no_garbage_collection():
 def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collection):
     with start_three(client, negative) as members:
         members.call("go_on", 2)
-        assert [together.here(name).number for name in members.names] == [0, 1, 2]
-        assert together.here("another") is None
+        assert [communicator.here(name).number for name in members.names] == [0, 1, 2]
+        assert communicator.here("another") is None
     assert gone(members.names)
 
 
@@ -146,9 +146,9 @@ def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
     members.futures = members.futures[1:]
     members.close()
     assert gone(names[1:])
-    with caplog.at_level("WARNING"), pytest.raises(together.Lost, match="its member any more"):
+    with caplog.at_level("WARNING"), pytest.raises(communicator.Lost, match="its member any more"):
         client.sync(members._ask, members._members[1], "stop", ())
-    with pytest.raises(together.Lost):
+    with pytest.raises(communicator.Lost):
         members._actors, members.futures = [], [kept]
         client.sync(members._ask, members._members[0], "act", (members._members, "go_on", 1))
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
@@ -159,7 +159,7 @@ def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
 LOOK = """
 import sys
 import numpy as np
-from rapidsgraph.distributed import common
+from rapidsgraph.distributed import common  # noqa: E402
 
 array = common.reach({address}, (2, 5), np.float32)
 if array is None:
@@ -175,15 +175,17 @@ def look(address):
 
 @on_linux
 def test_memory_in_common():
-    array, address = common.make((2, 5), np.float32)
+    array, address = communicator.make((2, 5), np.float32)
     assert array.shape == (2, 5) and not array.any()
     array[1, 2] = 7
     assert look(address) == 0 and array[0, 4] == 5
     process, file, token = address
-    assert common.reach((process, file, bytes(16)), (2, 5), np.float32) is None
-    assert common.reach((process, 10**6, token), (2, 5), np.float32) is None
-    assert common.reach((2**22 + 1, file, token), (2, 5), np.float32) is None  # no such process
-    held = common.reach(address, (2, 5), np.float32)
+    assert communicator.reach((process, file, bytes(16)), (2, 5), np.float32) is None
+    assert communicator.reach((process, 10**6, token), (2, 5), np.float32) is None
+    assert (
+        communicator.reach((2**22 + 1, file, token), (2, 5), np.float32) is None
+    )  # no such process
+    held = communicator.reach(address, (2, 5), np.float32)
     del array
     assert look(address) == 3  # its maker has let it go
     assert held[1, 2] == 7
@@ -196,8 +198,8 @@ def test_no_files_stay_open():
 
     before = count()
     for _ in range(20):
-        array, address = common.make((2, 5), np.float64)
-        assert common.reach(address, (2, 5), np.float64) is not None
+        array, address = communicator.make((2, 5), np.float64)
+        assert communicator.reach(address, (2, 5), np.float64) is not None
         del array
     assert count() == before
 
@@ -222,13 +224,13 @@ def make_way(patch, way):
     """Have three members exchange in a way, one of `ways`."""
     machines = iter(["one", "other", "one"])
     if way == "sent":
-        patch.setattr(common, "machine", lambda: None)
+        patch.setattr(communicator, "machine", lambda: None)
     if way == "some sent":
-        patch.setattr(common, "machine", lambda: next(machines))
+        patch.setattr(communicator, "machine", lambda: next(machines))
     if way == "unreachable":
-        patch.setattr(common, "reach", lambda *_: None)
+        patch.setattr(communicator, "reach", lambda *_: None)
     if way == "tasks":
-        patch.setattr(together.Together, "call", lost)
+        patch.setattr(communicator.Together, "call", lost)
 
 
 ways = pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
@@ -239,7 +241,7 @@ ways = pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreac
 def test_ways_to_exchange(client, monkeypatch, way, precision):
     """What members have in common, what they send each other, and tasks: the same bits."""
     expected = rg.pagerank(EDGES, tolerance=0, max_iterations=30, precision=precision)["pagerank"]
-    sent, made_for = [], rank_parts.RankMember.made_for
+    sent, made_for = [], pagerank_partition.RankMember.made_for
 
     def watched(self, other, made):
         made = made_for(self, other, made)
@@ -247,13 +249,13 @@ def test_ways_to_exchange(client, monkeypatch, way, precision):
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(rank_parts.RankMember, "made_for", watched)
+        patch.setattr(pagerank_partition.RankMember, "made_for", watched)
         make_way(patch, way)
         found = ranks_in_parts(precision=precision)
     close = 1e-12 if precision == "double" else 1e-6
     np.testing.assert_allclose(found, expected, rtol=0, atol=close)
     of_all = 31 * 6  # pieces in 30 iterations and before the first
-    if common.machine() is not None or way not in ("in common", "some sent"):
+    if communicator.machine() is not None or way not in ("in common", "some sent"):
         many = {"in common": 0, "tasks": 0, "some sent": 4 / 6 * of_all}.get(way, of_all)
         assert sum(sent) == many
     assert (found == ranks_in_parts(precision=precision)).all()
@@ -274,21 +276,21 @@ def test_ways_to_tell(client, monkeypatch, way, name):
     frame = EDGES.assign(weight=np.random.default_rng(3).choice([0.0, 0.5, 1, 2.5], len(EDGES)))
     graph = rg.Graph(dataframe.from_pandas(frame, npartitions=3, sort=False), weight="weight")
     expected = SEARCHES[name](rg.Graph(frame, weight="weight"))
-    sent, made_for = [], search_parts.SearchMember.made_for
+    sent, made_for = [], traversal_partition.SearchMember.made_for
 
     def watched(self, other, made):
         made = made_for(self, other, made)
-        if isinstance(made, search_parts.News):
+        if isinstance(made, traversal_partition.News):
             sent.append(made.ids is not None)
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(search_parts.SearchMember, "made_for", watched)
+        patch.setattr(traversal_partition.SearchMember, "made_for", watched)
         make_way(patch, way)
         found = SEARCHES[name](graph).compute()
     pandas.testing.assert_frame_equal(found, expected)
     assert bool(sent) == (way != "tasks")
-    if common.machine() is not None and sent:
+    if communicator.machine() is not None and sent:
         share = {"in common": 0, "some sent": 4 / 6}.get(way, 1)
         assert sum(sent) == pytest.approx(share * len(sent))
 
@@ -312,17 +314,17 @@ def test_rounds_go_on_where_few_are_left(client, monkeypatch):
 
 
 def lost(self, *_):
-    raise together.Lost("of the test")
+    raise communicator.Lost("of the test")
 
 
 def test_members_do_it_without_tasks(client, monkeypatch):
-    submit, names = engine.There.submit, []
+    submit, names = executor.There.submit, []
 
     def watched(self, *arguments, **options):
         names.append(options["name"])
         return submit(self, *arguments, **options)
 
-    monkeypatch.setattr(engine.There, "submit", watched)
+    monkeypatch.setattr(executor.There, "submit", watched)
     ranks_in_parts()
     assert names.count("rank-member") == 3 and "rank" not in names
 
@@ -330,7 +332,7 @@ def test_members_do_it_without_tasks(client, monkeypatch):
 def test_results_are_made_again(client, monkeypatch):
     """Where the member is gone when its piece is asked for."""
     expected = ranks_in_parts()
-    monkeypatch.setattr(together, "here", lambda name: None)
+    monkeypatch.setattr(communicator, "here", lambda name: None)
     assert (ranks_in_parts() == expected).all()
 
 
@@ -341,10 +343,10 @@ def test_members_go_after_a_call(client, error, no_garbage_collection):
             raise error("now")
 
     graph = rg.Graph(dataframe.from_pandas(EDGES, npartitions=3, sort=False))
-    before, seen = set(together._here), set()
+    before, seen = set(communicator._here), set()
 
     def progress(done, total, text):
-        seen.update(set(together._here) - before)
+        seen.update(set(communicator._here) - before)
         fail(done, total, text)
 
     with pytest.raises(error, match="now") if error else contextlib.nullcontext():
@@ -359,16 +361,16 @@ SENT = []
 
 def watch(machine):
     """In a worker: count pieces that are sent, and say that this machine is `machine`."""
-    made_for, SENT[:] = rank_parts.RankMember.made_for, []
+    made_for, SENT[:] = pagerank_partition.RankMember.made_for, []
 
     def watched(self, other, made):
         made = made_for(self, other, made)
         SENT.append(getattr(made, "values", None) is not None)
         return made
 
-    rank_parts.RankMember.made_for = watched
+    pagerank_partition.RankMember.made_for = watched
     if machine is None:
-        common.machine = lambda: None
+        communicator.machine = lambda: None
 
 
 def share(number):
@@ -381,12 +383,12 @@ def share(number):
 @pytest.mark.parametrize("way", ["in common", "sent", "lost"])
 def test_gpus(way, monkeypatch):
     """One reads what the other wrote; where it cannot, or one dies, the answer is the same."""
-    from rapidsgraph.distributed import ranks
+    from rapidsgraph.distributed import pagerank
 
     iterations, tried = {"lost": 800}.get(way, 30), []
-    by_tasks = ranks._by_tasks
-    monkeypatch.setattr(ranks, "_by_tasks", lambda *given: tried.append(1) or by_tasks(*given))
-    monkeypatch.setattr(together, "FEW", 400)
+    by_tasks = pagerank._by_tasks
+    monkeypatch.setattr(pagerank, "_by_tasks", lambda *given: tried.append(1) or by_tasks(*given))
+    monkeypatch.setattr(communicator, "FEW", 400)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         client.run(watch, None if way == "sent" else "as it is")

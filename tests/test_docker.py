@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import local, monitor
+from rapidsgraph.distributed import cluster, monitor
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[1]
@@ -144,7 +144,11 @@ def test_builds_take_what_they_copy_and_nothing_else():
     for source in copied:
         assert (ROOT / source).exists(), source
         assert in_build(source), source
-    for path in ("rapidsgraph/kernels/rank.cu", "pipelines/job.py", "rapidsgraph/cli/app.py"):
+    for path in (
+        "rapidsgraph/kernels/pagerank.cu",
+        "pipelines/runtime.py",
+        "rapidsgraph/cli/app.py",
+    ):
         assert in_build(path), path
     for path in (
         ".git/config", ".venv/bin/python", "tests/naive.py", "dist/a.whl", "docker/test.sh",
@@ -208,7 +212,7 @@ def test_workers_are_set_as_those_of_one_machine():
     before = "distributed.nanny.pre-spawn-environ."
     expected = {
         name.removeprefix(before): value
-        for name, value in local.SETTINGS.items()
+        for name, value in cluster.SETTINGS.items()
         if name.startswith(before)
     }
     assert len(expected) == 2
@@ -243,7 +247,7 @@ def test_services_on_gpus():
         assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}, name
     worker = found["worker"]
     assert worker["entrypoint"] == ["dask", "cuda", "worker", "tcp://scheduler:8786"]
-    assert f"--rmm-pool-size={local.POOL}" in worker["command"]
+    assert f"--rmm-pool-size={cluster.POOL}" in worker["command"]
     assert "--set-rmm-allocator-for-libs=cupy" in worker["command"]
     assert {"--memory-limit=0", "--device-memory-limit=0", "--nthreads=1"} <= set(worker["command"])
     assert worker["deploy"]["replicas"] == 1

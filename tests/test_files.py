@@ -4,15 +4,16 @@ import gzip
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from rapidsgraph import files, formats
 from rapidsgraph.errors import GraphError, NoGPU
-from rapidsgraph.files import check_writable, read_edges, read_table, write_frame
+from rapidsgraph.io import edge_files, formats
+from rapidsgraph.io.edge_files import check_writable, read_edges, read_table, write_frame
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 NAMED = {"source": ["C#", "null", "ä"], "destination": ["null", "10%", "C#"]}
@@ -247,7 +248,9 @@ def test_check_writable(tmp_path, monkeypatch):
             check_writable(tmp_path / name)
     with pytest.raises(GraphError, match="try .png .svg"):
         check_writable(tmp_path / "a.bmp", endings=[".png", ".svg"])
-    monkeypatch.setattr(files.os, "access", lambda path, mode: False)  # root may write anywhere
+    monkeypatch.setattr(
+        edge_files.os, "access", lambda path, mode: False
+    )  # root may write anywhere
     with pytest.raises(GraphError, match="no permission to write into the folder"):
         check_writable(tmp_path / "a.csv")
 
@@ -261,8 +264,8 @@ def test_home_folder(tmp_path, monkeypatch):
 def test_imports_are_late():
     program = (
         "import sys, types; package = types.ModuleType('rapidsgraph');"
-        f"package.__path__ = [{str(os.path.dirname(files.__file__))!r}];"
-        "sys.modules['rapidsgraph'] = package; import rapidsgraph.files;"
+        f"package.__path__ = [{str(Path(edge_files.__file__).parents[1])!r}];"
+        "sys.modules['rapidsgraph'] = package; import rapidsgraph.io.edge_files;"
         "print(sorted({'pandas', 'pyarrow', 'cudf', 'cupy', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

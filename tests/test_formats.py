@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rapidsgraph.errors import GraphError
-from rapidsgraph.files import edge_facts, read_edges, read_table, write_frame
+from rapidsgraph.io.edge_files import edge_facts, read_edges, read_table, write_frame
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 NAMED = {"source": ["C#", "null", "ä"], "destination": ["null", "10%", "C#"]}
@@ -166,7 +166,7 @@ AWKWARD = ["a,b", 'q"r', '"', "l\nm", "x\r\ny", "a\rb", "t\tx", " blank ", "#c",
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
 def test_text_is_read_back_as_it_was(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr("rapidsgraph.formats.ROWS", 3)
+    monkeypatch.setattr("rapidsgraph.io.formats.ROWS", 3)
     frame = pd.DataFrame({"vertex": AWKWARD, "value": np.arange(len(AWKWARD)) / 4})
     path = tmp_path / f"a{ending}"
     for given in (frame, frame.astype({"vertex": "category"}), pa.table(dict(frame))):

@@ -8,7 +8,8 @@ import pandas
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.layers import LayeredEdgeList, caching, store
+from rapidsgraph.layered import LayeredEdgeList, store
+from rapidsgraph.layered import cache as caching
 
 OPTIONS = {"source": None, "weight": "km", "directed": True, "multi_edges": "first"}
 

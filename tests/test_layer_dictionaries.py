@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow
 import pytest
 
-from rapidsgraph import inputs
-from rapidsgraph.layers import dictionaries
-from rapidsgraph.layers.dictionaries import DictionaryEncoder, encode_pairs
-from rapidsgraph.layers.spilling import Scratch
+from rapidsgraph import validation
+from rapidsgraph.layered.outofcore import dictionaries
+from rapidsgraph.layered.outofcore.bucket_sort import Scratch
+from rapidsgraph.layered.outofcore.dictionaries import DictionaryEncoder, encode_pairs
 
 TEXT = ["", "a", "a\0", "a\0\0", "aa", "Z", "ä", "\N{MUSICAL SYMBOL G CLEF}", "\uffff", "a" * 999]
 
@@ -90,7 +90,7 @@ def test_pairs_are_ranked_like_tuples(tmp_path):
 
 
 def test_too_many_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "MAX_VERTICES", 99)
+    monkeypatch.setattr(validation, "MAX_VERTICES", 99)
     for memory in (0, 10**9):
         with Scratch(tmp_path) as scratch:
             encoder = DictionaryEncoder(scratch, memory)

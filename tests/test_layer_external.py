@@ -18,11 +18,13 @@ from pyarrow import feather, parquet
 
 import rapidsgraph as rg
 from rapidsgraph.errors import GraphError, NotEnoughMemory
-from rapidsgraph.files import declared_vertices, write_frame
-from rapidsgraph.inputs import checked_bytes
-from rapidsgraph.layers import LayeredEdgeList, dictionaries, external, naming, spilling, store
-from rapidsgraph.layers.external import build_from_file
-from rapidsgraph.layers.partitions import COLUMN, checksum, unpacked
+from rapidsgraph.io.edge_files import declared_vertices, write_frame
+from rapidsgraph.layered import LayeredEdgeList, store
+from rapidsgraph.layered.outofcore import bucket_sort, dictionaries, vertex_names
+from rapidsgraph.layered.outofcore import build as external
+from rapidsgraph.layered.outofcore.build import build_from_file
+from rapidsgraph.layered.packing import COLUMN, checksum, unpacked
+from rapidsgraph.validation import checked_bytes
 
 TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 
@@ -275,7 +277,7 @@ def test_text_of_names(tmp_path, names):
 def merges(monkeypatch):
     """The number of runs of each merge of distinct names that were written to the disk."""
     seen = []
-    for module in (dictionaries, naming):
+    for module in (dictionaries, vertex_names):
         original = module.merge_runs
 
         def merge_runs(column, runs, *arguments, original=original):
@@ -645,10 +647,10 @@ def test_full_disk(tmp_path, monkeypatch):
     random_frame().to_parquet(tmp_path / "edges.parquet")
     usage = type("Usage", (), {"free": 1000})
     with monkeypatch.context() as patch:
-        patch.setattr(spilling.shutil, "disk_usage", lambda path: usage)
+        patch.setattr(bucket_sort.shutil, "disk_usage", lambda path: usage)
         with pytest.raises(GraphError, match=r"72\.00 kB are needed there .* 1\.00 kB are"):
             build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers")
-    written, append_really = [], spilling.Flat.append
+    written, append_really = [], bucket_sort.Flat.append
 
     def append(flat, values):
         written.append(values)
@@ -656,7 +658,7 @@ def test_full_disk(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         append_really(flat, values)
 
-    monkeypatch.setattr(spilling.Flat, "append", append)
+    monkeypatch.setattr(bucket_sort.Flat, "append", append)
     with pytest.raises(GraphError, match=r"layers: the disk is full; about 72\.00 kB are needed"):
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=TINY)
     assert len(written) == 3
@@ -669,7 +671,7 @@ def test_disk_too_small_for_names(tmp_path, monkeypatch, row_bytes):
     frame = named(random_frame(rows=20_000), lambda ids: [f"{i:02000}" for i in ids])
     frame.to_parquet(tmp_path / "edges.parquet")
     usage = type("Usage", (), {"free": 20_000 * row_bytes + 1000})
-    monkeypatch.setattr(spilling.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(bucket_sort.shutil, "disk_usage", lambda path: usage)
     needed = "560.00 kB" if row_bytes == 12 else r"1\.2\d MB"
     with pytest.raises(GraphError, match=rf"about {needed} are needed there .* free some"):
         build_from_file(
@@ -714,7 +716,7 @@ def test_interrupted(tmp_path, at):
 
 KILLED = """
 import os, signal, sys
-from rapidsgraph.layers.external import build_from_file
+from rapidsgraph.layered.outofcore.build import build_from_file
 path, folder = sys.argv[1:]
 def report(done, text):
     if "packed" in text:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 import rapidsgraph as rg
 from rapidsgraph.device import array_module
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import (
+from rapidsgraph.layered import LayeredEdgeList
+from rapidsgraph.layered.packing import (
     COLUMN,
     PARTITION_BYTES,
     TABLE,

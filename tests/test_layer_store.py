@@ -16,8 +16,8 @@ from conftest import on_host, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import atomic, frames
-from rapidsgraph.layers import LayeredEdgeList, folders, store
-from rapidsgraph.layers.partitions import COLUMN, TABLE, checksum
+from rapidsgraph.layered import LayeredEdgeList, store, store_writer
+from rapidsgraph.layered.packing import COLUMN, TABLE, checksum
 
 SMALL = ["vertices.arrow", "layers.arrow", "partitions.arrow"]
 FILES = ["manifest.json", *SMALL, "edges.arrow"]
@@ -416,7 +416,7 @@ def test_no_permission(tmp_path, monkeypatch):
 @pytest.mark.parametrize("atomic", [True, False])
 def test_an_old_store_an_empty_folder_or_a_link_is_replaced(tmp_path, monkeypatch, atomic):
     if not atomic:
-        monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+        monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
     folder = tmp_path / "list"
     folder.mkdir()
     for kind in ("ids", "text", "weights"):
@@ -439,7 +439,7 @@ def test_where_the_second_of_two_renames_fails(tmp_path, monkeypatch, saved):
             raise OSError(5, "Input/output error")
         rename(one, other)
 
-    monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
     monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(rg.GraphError, match=r"list: it could not be written .*Input/output error"):
         store.save(LISTS["ids"](), folder)
@@ -511,8 +511,8 @@ def test_a_full_disk(tmp_path, saved, limit):
 WAITING = """
     import sys, time
     import numpy as np
-    from rapidsgraph.layers import store
-    from rapidsgraph.layers.partitions import TABLE
+    from rapidsgraph.layered import store
+    from rapidsgraph.layered.packing import TABLE
 
     with store.writing(sys.argv[1]) as writer:
         writer.add(np.arange(1000, dtype=np.uint32), np.zeros(len(TABLE), np.int64))
@@ -562,7 +562,7 @@ def test_killed_in_the_middle_of_a_save(tmp_path, saved):
 @pytest.mark.parametrize("atomic", [True, False])
 def test_an_opened_store_stays_as_it_was(saved, monkeypatch, atomic):
     if not atomic:
-        monkeypatch.setattr(folders, "_exchanged", lambda one, other: False)
+        monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
     layered, folder = saved
     opened = store.opened(folder)
     store.save(LISTS["text"](), folder)
@@ -573,7 +573,7 @@ def test_an_opened_store_stays_as_it_was(saved, monkeypatch, atomic):
 REPLACING = """
     import shutil, sys
     from pathlib import Path
-    from rapidsgraph.layers.folders import replacing_folder
+    from rapidsgraph.layered.store_writer import replacing_folder
 
     folder, *sources = map(Path, sys.argv[1:])
     print("running", flush=True)
@@ -616,7 +616,7 @@ def test_ctrl_c_while_a_folder_is_made(tmp_path, monkeypatch, module, name):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, name, interrupted)
-    with pytest.raises(KeyboardInterrupt), folders.temporary_folder(tmp_path / "layers"):
+    with pytest.raises(KeyboardInterrupt), store_writer.temporary_folder(tmp_path / "layers"):
         raise AssertionError("the folder was made")
     monkeypatch.undo()
     assert len(made) == 1 and list(tmp_path.iterdir()) == []

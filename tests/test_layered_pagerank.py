@@ -8,8 +8,8 @@ from test_pagerank import CLOSED_FORMS, RESTARTS, by_dangling
 
 import rapidsgraph as rg
 from rapidsgraph.generate import rmat
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import PARTITION_BYTES
+from rapidsgraph.layered import LayeredEdgeList
+from rapidsgraph.layered.packing import PARTITION_BYTES
 
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 

@@ -13,10 +13,9 @@ from test_traversal import CLOSED_FORMS, WEIGHTED
 from test_traversal_large import LARGE
 
 import rapidsgraph as rg
-from rapidsgraph import streaming
 from rapidsgraph.generate import rmat
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import COLUMN, PARTITION_BYTES
+from rapidsgraph.layered import LayeredEdgeList, streaming
+from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 
 INF = math.inf
 

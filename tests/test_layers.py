@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from test_traversal import clique, cycle, lattice, path, star, tree
 
 import rapidsgraph as rg
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import PARTITION_BYTES
+from rapidsgraph.layered import LayeredEdgeList
+from rapidsgraph.layered.packing import PARTITION_BYTES
 
 SIZES = (1, 64, 100, 4000, PARTITION_BYTES)
 

@@ -14,7 +14,8 @@ import pytest
 from conftest import FrameMaker, columns_of, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph import control_group, device
+from rapidsgraph import device
+from rapidsgraph.device import cgroup
 from rapidsgraph.memory import BASE, RUN_MARGIN, TEXT_BASE, build_bytes, name_columns
 
 ROWS = 1_000_000
@@ -305,7 +306,7 @@ def test_estimates_of_parquet_files_need_no_reading(tmp_path, monkeypatch):
     path = tmp_path / "edges.parquet"
     columns = {"source": np.arange(10_000) % 700, "destination": np.arange(10_000) % 500}
     pandas.DataFrame(columns).to_parquet(path)
-    monkeypatch.setattr("rapidsgraph.formats.Parquet.read", None)
+    monkeypatch.setattr("rapidsgraph.io.formats.Parquet.read", None)
     of_file = rg.estimate_memory(path, "pagerank")
     assert of_file == rg.estimate_memory(str(path), "pagerank")
     graph = rg.estimate_memory(rg.Graph(pandas.DataFrame(columns)), "pagerank")
@@ -332,7 +333,7 @@ def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
     ids = [xp.arange(100_000)]
     needed = build_bytes(100_000, 0, columns=name_columns(ids, ids), xp=xp)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
-    monkeypatch.setattr("rapidsgraph.graph.name_vertices", None)  # is not reached
+    monkeypatch.setattr("rapidsgraph.graph.graph.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
     message = (
         f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
@@ -368,11 +369,11 @@ def test_free_memory_is_what_this_machine_has():
 
 
 def test_free_memory_heeds_the_limit_of_a_container(monkeypatch):
-    monkeypatch.setattr(control_group, "memory", lambda: (5000, 3000))
+    monkeypatch.setattr(cgroup, "memory", lambda: (5000, 3000))
     assert device.free_memory(np) == 3000
-    monkeypatch.setattr(control_group, "memory", lambda: (1 << 60, 1 << 60))
+    monkeypatch.setattr(cgroup, "memory", lambda: (1 << 60, 1 << 60))
     assert 10**6 < device.free_memory(np) < 1 << 60
-    monkeypatch.setattr(control_group, "memory", lambda: None)
+    monkeypatch.setattr(cgroup, "memory", lambda: None)
     assert 10**6 < device.free_memory(np) < 1 << 60
 
 
@@ -385,7 +386,7 @@ def test_free_memory_respects_limits_of_the_process(kind, field, monkeypatch):
         pages = Path("/proc/self/statm").read_text().split()
         return int(pages[field]) * resource.getpagesize()
 
-    monkeypatch.setattr(control_group, "memory", lambda: (1 << 60, 1 << 60))
+    monkeypatch.setattr(cgroup, "memory", lambda: (1 << 60, 1 << 60))
     which, spare = getattr(resource, kind), 2**28
     limits = resource.getrlimit(which)
     assert device.free_memory(np) > spare

@@ -186,7 +186,7 @@ def test_wheel_holds_the_package_alone(tree, wheel):
     expected = {name for name in files_in(tree) if name.startswith("rapidsgraph/")}
     packed = set(wheel.namelist())
     assert {name for name in packed if not name.startswith("rapidsgraph-")} == expected
-    assert {"rapidsgraph/datasets/debian.parquet", "rapidsgraph/kernels/rank.cu"} <= packed
+    assert {"rapidsgraph/datasets/debian.parquet", "rapidsgraph/kernels/pagerank.cu"} <= packed
     folders = {name.split("/")[0] for name in packed}
     assert folders == {"rapidsgraph", f"rapidsgraph-{VERSION}.dist-info"}
 

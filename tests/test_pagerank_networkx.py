@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import engine
-from rapidsgraph.layers import LayeredEdgeList
+from rapidsgraph.distributed import executor
+from rapidsgraph.layered import LayeredEdgeList
 
 VERTICES = 12
 METHODS = ("auto", "edge", "node", "contribution", "warp")
@@ -80,8 +80,8 @@ def test_layered_edge_lists(kind, edges, options, root):
 @given(edges=edges, options=options)
 def test_dask_frames(parts, edges, options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_active_client", lambda: None)
-        patch.setattr(engine.Here, "workers", (None,) * parts)
+        patch.setattr(executor, "_active_client", lambda: None)
+        patch.setattr(executor.Here, "workers", (None,) * parts)
         graph = graph_of(in_partitions(pandas.DataFrame(columns_of(edges)), parts))
         check(rg.pagerank(graph, **options, **EXACT), edges, options)
         if options["personalization"]:

@@ -29,11 +29,11 @@ from pipelines import (
     communities,
     communities_report,
     edge_logs,
-    job,
     log_files,
     rank,
     reach,
     report,
+    runtime,
 )
 from rapidsgraph.distributed.monitor import watching
 
@@ -191,7 +191,7 @@ def on_terminal(master):
     return re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
 
 
-class Told(job.Job):
+class Told(runtime.Job):
     """A Job without workers and folder, for what is told."""
 
     def __init__(self, folder=None):
@@ -754,7 +754,7 @@ def test_results_are_replaced_at_the_end(edges, tmp_path, monkeypatch, started):
 
 
 def test_a_scheduler_that_is_not_there(edges, tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "PATIENCE", 1)
+    monkeypatch.setattr(runtime, "PATIENCE", 1)
     began = time.monotonic()
     address = "tcp://127.0.0.1:9"
     with dask.config.set(scheduler=None):  # a client that cannot connect leaves this setting
@@ -807,7 +807,7 @@ def scheduler(tmp_path):
 def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
     address, begin = scheduler
     output = tmp_path / "out"
-    monkeypatch.setattr(job, "PATIENCE", 1)
+    monkeypatch.setattr(runtime, "PATIENCE", 1)
     said = refused(rank.app, edges, "-o", output, "--scheduler", address)
     assert f"--scheduler {address}: it has no workers; start some with: dask worker" in said
     worker = begin()  # it knows rapidsgraph, and nothing of pipelines

@@ -9,10 +9,10 @@ from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_o
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms import row_order
+from rapidsgraph.algorithms import pagerank_layout
 from rapidsgraph.generate import rmat
 
-WARP, VERTICES = row_order.WARP, 7013
+WARP, VERTICES = pagerank_layout.WARP, 7013
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 
 
@@ -23,12 +23,26 @@ def hubs():
     make no whole slice. Where an edge comes from is skewed, too.
     """
     lengths = [
-        *(3 * row_order.CHUNK + 77, 2 * row_order.CHUNK, row_order.CHUNK + 1, row_order.CHUNK),
-        *(row_order.CHUNK - 1, 1000, row_order.WHOLE[-1] + 1, row_order.WHOLE[-1], 255, 31, 32, 33),
+        *(
+            3 * pagerank_layout.CHUNK + 77,
+            2 * pagerank_layout.CHUNK,
+            pagerank_layout.CHUNK + 1,
+            pagerank_layout.CHUNK,
+        ),
+        *(
+            pagerank_layout.CHUNK - 1,
+            1000,
+            pagerank_layout.WHOLE[-1] + 1,
+            pagerank_layout.WHOLE[-1],
+            255,
+            31,
+            32,
+            33,
+        ),
         *[40] * 40,
         *[7] * 100,
-        *[row_order.NARROW + 1] * 50,
-        *[row_order.NARROW] * 50,
+        *[pagerank_layout.NARROW + 1] * 50,
+        *[pagerank_layout.NARROW] * 50,
         *[3] * 333,
         *[1] * 1000,
     ]
@@ -72,7 +86,7 @@ SETTINGS = [
     {},
     {"WHOLE": (3,), "NARROW": 1},
     {"WHOLE": (0,), "NARROW": 0},
-    {"WHOLE": (row_order.CHUNK,), "NARROW": 40},
+    {"WHOLE": (pagerank_layout.CHUNK,), "NARROW": 40},
 ]
 SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
 by_setting = pytest.mark.parametrize(
@@ -89,7 +103,7 @@ def test_lists_of_all_lengths(
     make_arrays, monkeypatch, edges, expected, thresholds, precision, weighted
 ):
     for name, value in thresholds.items():
-        monkeypatch.setattr(row_order, name, value)
+        monkeypatch.setattr(pagerank_layout, name, value)
     graph = rg.Graph(
         make_arrays(columns_of(edges)), weight="weight" if weighted else None, vertices=VERTICES
     )
@@ -114,10 +128,12 @@ def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):
 @by_setting
 def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thresholds):
     for name, value in thresholds.items():
-        monkeypatch.setattr(row_order, name, value)
+        monkeypatch.setattr(pagerank_layout, name, value)
     graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
     lists = graph.incoming
-    rows = row_order.arrange(lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64)
+    rows = pagerank_layout.arrange(
+        lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64
+    )
     on_host = {
         name: value.get() if hasattr(value, "get") else value for name, value in vars(rows).items()
     }

@@ -15,9 +15,9 @@ from numba import prange
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.adjacency import Adjacency
 from rapidsgraph.algorithms.clustering import LEVELS, Similar, least_above
 from rapidsgraph.algorithms.scan import checked_epsilon
+from rapidsgraph.graph.csr import Adjacency
 from rapidsgraph.kernels.intrinsics import add_at, high_product
 
 MOST = 2**31 - 1  # what a size can be
@@ -84,9 +84,7 @@ def mark(make_arrays, rows, neighbors, common, sizes, numerator, denominator):
             "is_similar": np.zeros(arcs, bool),
         }
     )
-    device.launch(
-        "cluster", "mark_similar", arcs, numerator, denominator, *arrays.values(), size=arcs
-    )
+    device.launch("scan", "mark_similar", arcs, numerator, denominator, *arrays.values(), size=arcs)
     return on_host(arrays["is_similar"]).tolist()
 
 

@@ -21,9 +21,9 @@ from conftest import FrameMaker, columns_of, listed, on_host, random_edges, to_p
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph.adjacency import rows_of
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
+from rapidsgraph.graph.csr import rows_of
 
 both_methods = pytest.mark.parametrize("method", ["auto", "gpuscan"])
 

@@ -12,11 +12,10 @@ from conftest import FrameMaker, assert_close, columns_of, listed, random_edges,
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph import streaming
-from rapidsgraph.inputs import checked_bytes
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import COLUMN, sections
+from rapidsgraph.layered import LayeredEdgeList, streaming
+from rapidsgraph.layered.packing import COLUMN, sections
 from rapidsgraph.memory import ALGORITHMS
+from rapidsgraph.validation import checked_bytes
 
 gpu = pytest.mark.gpu
 RUNS = {
@@ -466,7 +465,7 @@ def test_threads_that_check_one_list_at_once(tmp_path):
 
 
 def test_a_list_that_another_process_put_there_meanwhile(tmp_path, monkeypatch):
-    from rapidsgraph.layers import external
+    from rapidsgraph.layered.outofcore import build as external
 
     path = tmp_path / "edges.parquet"
     pandas.DataFrame({"source": [0, 1], "destination": [1, 2]}).to_parquet(path)

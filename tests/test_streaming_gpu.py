@@ -8,9 +8,8 @@ from conftest import FrameMaker
 from test_streaming import ROOT, RUNS, by_run, least_of
 
 import rapidsgraph as rg
-from rapidsgraph import streaming
-from rapidsgraph.layers import LayeredEdgeList
-from rapidsgraph.layers.partitions import COLUMN
+from rapidsgraph.layered import LayeredEdgeList, streaming
+from rapidsgraph.layered.packing import COLUMN
 
 gpu = pytest.mark.gpu
 

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rapidsgraph import Graph, LayeredEdgeList, bfs, estimate_memory, textfiles
+from rapidsgraph import Graph, LayeredEdgeList, bfs, estimate_memory
 from rapidsgraph.errors import GraphError
-from rapidsgraph.files import (
+from rapidsgraph.io import text_files
+from rapidsgraph.io.edge_files import (
     declared_vertices,
     edge_facts,
     read_edges,
@@ -65,7 +66,7 @@ def test_snap_names_are_text_as_soon_as_one_is(put):
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 20])
 def test_snap_in_blocks_of_any_size(size):
     content = b"\xef\xbb\xbf#c\r\n 1\t 2 \n\n  # c\n3\v4\n5 6#7\n%\n8 9"
-    clean = textfiles._Cleaner()
+    clean = text_files._Cleaner()
     blocks = [content[at : at + size] for at in range(0, len(content), size)]
     lines = b"".join(map(clean, [*blocks, b"", b""])).split(b"\n")
     assert [line for line in lines if line] == [b"1 2", b"3 4", b"5 6#7", b"8 9"]
@@ -296,7 +297,7 @@ def test_names_with_line_breaks_come_back_from_large_files(tmp_path, ending):
     path = tmp_path / f"edges{ending}"
     write_frame(frame, path)
     if ending != ".csv.gz":
-        assert path.stat().st_size > textfiles.BLOCK_BYTES
+        assert path.stat().st_size > text_files.BLOCK_BYTES
     found = read(path)
     assert all(found[name].tolist() == frame[name].tolist() for name in frame)
     if ending == ".csv":
@@ -319,14 +320,14 @@ def test_quotes_are_followed_across_blocks(size):
             raise GraphError(f"{offset} {problem}")
 
     def follow(content, **options):
-        tracker = textfiles._QuoteTracker(File(), **options)
+        tracker = text_files._QuoteTracker(File(), **options)
         blocks = [content[at : at + size] for at in range(0, len(content), size)]
         return b"".join(map(tracker, [*blocks, b""]))
 
     whole = b'\xef\xbb\xbf"a""b",c"d\n"",""""\r\n"x,y",z\n'
     assert follow(whole) == whole
     broken = b'a,b\n"c\nd",e\n'
-    with pytest.raises(textfiles.LineBreakInQuotes):
+    with pytest.raises(text_files.LineBreakInQuotes):
         follow(broken)
     assert follow(broken, stops_at_line_break=False) == broken
     with pytest.raises(GraphError, match="11 has no closing quote"):
@@ -352,10 +353,10 @@ def test_a_line_without_end_is_refused_in_bounded_memory(put, tmp_path, name, he
 
 
 def test_the_longest_line_is_read(put):
-    name = "x" * (textfiles.MAX_RECORD - 4)
+    name = "x" * (text_files.MAX_RECORD - 4)
     text = f"source,destination\n1,2\n{name},3\n" + "5,6\n" * 300_000
     assert read(put("a.csv", text))["source"][1] == name
-    quoted = "y\n" * (textfiles.MAX_RECORD // 2 - 10)
+    quoted = "y\n" * (text_files.MAX_RECORD // 2 - 10)
     assert (
         read(put("a.csv", f'a,b\n"{quoted}",3\n'), source="a", destination="b")["source"][0]
         == quoted

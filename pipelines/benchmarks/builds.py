@@ -12,7 +12,7 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks.contenders import INSTALL, found, igraph_graph, networkit_graph
 from pipelines.benchmarks.workloads import SEED, Workload
-from rapidsgraph.adjacency import rows_of
+from rapidsgraph.graph.csr import rows_of
 
 CASES = ("in order", "shuffled", "gaps", "far apart", "weighted", "undirected")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import rapidsgraph as rg
-from rapidsgraph.adjacency import rows_of
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.algorithms.clustering import CORE, ROLES
+from rapidsgraph.graph.csr import rows_of
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 

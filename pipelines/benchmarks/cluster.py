@@ -24,7 +24,7 @@ import rapidsgraph as rg
 from pipelines.benchmarks import command, shares, stored, timing
 from pipelines.benchmarks.shares import FEW, MANY, Rows
 from pipelines.benchmarks.workloads import SEED
-from rapidsgraph.distributed.local import cluster
+from rapidsgraph.distributed.cluster import cluster
 
 TASKS = ("pagerank", "bfs", "components", "sssp", "scan", "streamed")
 GPU_TASKS = ("pagerank", "bfs", "streamed")

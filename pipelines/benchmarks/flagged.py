@@ -18,7 +18,7 @@ from numba import prange
 from pipelines.benchmarks import command, streams, timing
 from pipelines.benchmarks.wolfpath import FLAG, LAUNCHES, ONE, SHARED
 from rapidsgraph import device
-from rapidsgraph.adjacency import rows_of
+from rapidsgraph.graph.csr import rows_of
 from rapidsgraph.kernels import parallel, serial
 
 SOURCE = Path(__file__).with_suffix(".cu")

@@ -17,7 +17,7 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks import peak, streams, timing
 from pipelines.benchmarks.workloads import with_weights
-from rapidsgraph.adjacency import rows_of
+from rapidsgraph.graph.csr import rows_of
 
 ITERATIONS, DAMPING = 20, 0.85  # of the PageRank that is timed
 SOLVED, CLOSE = 1e-9, 1e-8  # change of one that is verified, and what verify lets pass

@@ -17,8 +17,8 @@ from pipelines.benchmarks.contenders import Ours as OurRanks
 from pipelines.benchmarks.searchers import Ours, Searcher, cpu_peers
 from pipelines.benchmarks.workloads import with_weights
 from rapidsgraph import device
-from rapidsgraph.algorithms import layered as sweeps
-from rapidsgraph.layers.external import LEAST_ROOM, OVERHEAD_BYTES, VERTEX_BYTES
+from rapidsgraph.layered import algorithms as sweeps
+from rapidsgraph.layered.outofcore.build import LEAST_ROOM, OVERHEAD_BYTES, VERTEX_BYTES
 
 MOST_WEIGHTED = 2**24  # rows of a file with weights that is built out of core, too
 FLAGS = 200  # times that a flag is copied to the host

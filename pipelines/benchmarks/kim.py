@@ -36,7 +36,7 @@ from pipelines.benchmarks.pagerank_papers import (
 )
 from pipelines.benchmarks.workloads import SEED, Missing, Workload, load
 from rapidsgraph import generate
-from rapidsgraph.adjacency import rows_of
+from rapidsgraph.graph.csr import rows_of
 
 ITERATIONS = 10
 LAUNCH = (1000, 1000)  # Kim's blocks and threads, for edge and node

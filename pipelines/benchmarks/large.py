@@ -15,8 +15,8 @@ from pipelines.benchmarks import limited, timing
 from pipelines.benchmarks.streams import arrays_of, opened
 from pipelines.benchmarks.workloads import SEED, Missing
 from rapidsgraph import generate
-from rapidsgraph.layers.external import OVERHEAD_BYTES
-from rapidsgraph.layers.partitions import COLUMN
+from rapidsgraph.layered.outofcore.build import OVERHEAD_BYTES
+from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.memory import ALGORITHMS
 
 CHUNK = 2**25  # rows that are drawn at once

@@ -24,8 +24,8 @@ import pandas
 import rapidsgraph as rg
 from pipelines.benchmarks import peak, records
 from rapidsgraph import memory
-from rapidsgraph.edge_columns import read_columns
-from rapidsgraph.files import write_frame
+from rapidsgraph.graph.edge_frame import read_columns
+from rapidsgraph.io.edge_files import write_frame
 
 LOW, HIGH = 0.7, 1.0  # of the ratio
 ROWS, SMALL = 2_000_000, 40_000

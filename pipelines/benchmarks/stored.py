@@ -12,7 +12,7 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks import shares, timing
 from pipelines.benchmarks.streams import ITERATIONS, partition_bytes
-from rapidsgraph.layers.partitions import COLUMN
+from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.memory import ALGORITHMS
 
 BUFFERS = 5  # partitions beside the vertices that a limit has room for

@@ -15,8 +15,9 @@ import rapidsgraph as rg
 from pipelines.benchmarks import timing
 from pipelines.benchmarks.wolfpath import ALONE
 from pipelines.benchmarks.workloads import with_weights
-from rapidsgraph import device, streaming
-from rapidsgraph.layers.partitions import COLUMN, PARTITION_BYTES
+from rapidsgraph import device
+from rapidsgraph.layered import streaming
+from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 from rapidsgraph.memory import ALGORITHMS
 
 ITERATIONS = 10  # of PageRank

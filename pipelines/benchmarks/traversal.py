@@ -92,7 +92,7 @@ def other_partition(given, truth, xp):
 def rounds_of(searcher, graph, workload):
     """How often our kernel's threads met at a barrier; None where it does not say."""
     from rapidsgraph.algorithms import traversal
-    from rapidsgraph.vertex_values import source_ids
+    from rapidsgraph.validation import source_ids
 
     work = {"bfs": "search", "sssp": "paths"}.get(searcher.task)
     if work is None or not hasattr(traversal, work):

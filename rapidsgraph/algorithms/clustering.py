@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import device
-from ..adjacency import rows_of
+from ..graph.csr import rows_of
 from .similarity import offsets_of
 
 ROLES = ("core", "border", "hub", "outlier")
@@ -57,7 +57,7 @@ class Similar:
         if self.xp is not np:
             geometry = max(1, min(rows.size, device.most_blocks())), 256
         device.launch(
-            "cluster", entry, rows.size, rows, *arguments, size=rows.size + share, geometry=geometry
+            "scan", entry, rows.size, rows, *arguments, size=rows.size + share, geometry=geometry
         )
 
 
@@ -94,7 +94,7 @@ def cores_of(similar, mu):
     is_core = similar.xp.empty(similar.vertices, bool)
     mu = min(mu, similar.vertices + 1)  # no neighborhood has more
     device.launch(
-        "cluster", "mark_cores", similar.vertices, mu, *similar.limits[1:], *similar.lists, is_core,
+        "scan", "mark_cores", similar.vertices, mu, *similar.limits[1:], *similar.lists, is_core,
         size=similar.vertices + similar.arcs,
     )  # fmt: skip
     return is_core
@@ -128,7 +128,7 @@ def cluster(similar, is_core):
     cores = _ids(is_core, xp)
     parents, is_touched = xp.arange(vertices, dtype=xp.int32), xp.zeros(vertices, bool)
     similar.launch("join_cores", cores, is_core, parents, is_touched)
-    device.launch("link", "compress", vertices, parents, size=vertices)
+    device.launch("union_find", "compress", vertices, parents, size=vertices)
     return _finished(similar, is_core, cores, parents, _ids(is_touched, xp))
 
 
@@ -138,7 +138,7 @@ def cluster_by_turns(similar, mu):
     tails, heads = rows_of(similar.adjacency), similar.adjacency.neighbors
     is_similar, is_core = xp.empty(similar.arcs, bool), cores_of(similar, mu)
     device.launch(
-        "cluster", "mark_similar", similar.arcs, *similar.limits[1:], tails, *similar.lists,
+        "scan", "mark_similar", similar.arcs, *similar.limits[1:], tails, *similar.lists,
         is_similar, size=similar.arcs,
     )  # fmt: skip
     is_similar &= is_core[tails]
@@ -211,9 +211,7 @@ def number_clusters(labels, members, xp):
     """Clusters by descending size, ties by the first member: (int32 a vertex, how many)."""
     vertices = labels.size
     sizes, first = xp.zeros(vertices, xp.int32), xp.full(vertices, vertices, xp.int32)
-    device.launch(
-        "cluster", "measure", members.size, members, labels, sizes, first, size=members.size
-    )
+    device.launch("scan", "measure", members.size, members, labels, sizes, first, size=members.size)
     found = xp.flatnonzero(sizes)
     found = found[xp.argsort((-sizes[found].astype(xp.int64) << 32) + first[found])]
     first[found] = xp.arange(found.size, dtype=xp.int32)

@@ -10,8 +10,8 @@ Reference: Sutton, Ben-Nun, Barak 2018 (Afforest: link a few neighbors of each v
 import numpy as np
 
 from .. import device
-from ..adjacency import rows_of
-from ..graph import as_graph
+from ..graph.csr import rows_of
+from ..graph.graph import as_graph
 from ..memory import check_fits, estimate_memory
 from .spreading import spreads
 
@@ -73,25 +73,25 @@ def roots(graph):
     lists = built[0]
     for place in range(FIRST):
         device.launch(
-            "link", "link_one", vertices, place, lists.offsets, lists.neighbors, parents,
+            "union_find", "link_one", vertices, place, lists.offsets, lists.neighbors, parents,
             size=vertices,
         )  # fmt: skip
-    device.launch("link", "compress", vertices, parents, size=vertices)
+    device.launch("union_find", "compress", vertices, parents, size=vertices)
     if not graph.directed or len(built) > 1:
         # An arc out of the largest tree into another is also in the list of its other end.
         largest = _most_common(parents, xp)
         for position, lists in enumerate(built):
             device.launch(
-                "link", "link_rest", vertices, 0 if position else FIRST, largest, lists.offsets,
-                lists.neighbors, parents, size=32 * vertices,
+                "union_find", "link_rest", vertices, 0 if position else FIRST, largest,
+                lists.offsets, lists.neighbors, parents, size=32 * vertices,
             )  # fmt: skip
     else:
         rows = rows_of(lists) if xp is not np else xp.empty(0, xp.int32)
         device.launch(
-            "link", "link_arcs", vertices, lists.neighbors.size, FIRST, rows, lists.offsets,
+            "union_find", "link_arcs", vertices, lists.neighbors.size, FIRST, rows, lists.offsets,
             lists.neighbors, parents, size=lists.neighbors.size,
         )  # fmt: skip
-    device.launch("link", "compress", vertices, parents, size=vertices)
+    device.launch("union_find", "compress", vertices, parents, size=vertices)
     return parents
 
 
@@ -99,7 +99,7 @@ def numbered(parents, xp):
     """Numbers of trees from 0, the largest first, ties by their roots: int32, one a vertex."""
     vertices = parents.size
     sizes = xp.zeros(vertices, xp.int32)
-    device.launch("link", "count_members", vertices, parents, sizes, size=vertices)
+    device.launch("union_find", "count_members", vertices, parents, sizes, size=vertices)
     # Most trees may be a single vertex: those keep their order behind all others.
     several, single = xp.flatnonzero(sizes > 1), xp.flatnonzero(sizes == 1)
     several = several[xp.argsort((-sizes[several].astype(xp.int64) << 32) + several)]

@@ -5,7 +5,7 @@ Means: rank[v] = damping * (sum over edges (u, v) of rank[u] w / W[u] + mass * d
   mass is the rank of dangling vertices, and dangling is personalization unless given.
 Requires: weights that are finite and not negative (checked by Graph).
 Reference: Page, Brin, Motwani, Winograd 1999; Kim (methods edge and node); Reddy (contribution
-  and warp). What a method does differently is its kernel, in kernels/rank.cu and rank.py.
+  and warp). What a method does differently is its kernel, in kernels/pagerank.cu and rank.py.
 
 `edge`, `node`, `contribution` and `warp` queue one sweep an iteration and look at the residual
 only now and then: the kernels themselves stop once it is small enough. `auto` runs many
@@ -19,16 +19,15 @@ from functools import cached_property
 import numpy as np
 
 from .. import device
-from ..adjacency import rows_of
 from ..errors import GraphError, NotConverged, shown
-from ..graph import as_graph
-from ..inputs import check_choice, checked_number
-from ..layers import LayeredEdgeList
+from ..graph.csr import rows_of
+from ..graph.graph import as_graph
+from ..graph.weight_sums import check_out_weights
+from ..layered import LayeredEdgeList, algorithms
 from ..memory import check_fits, estimate_memory
-from ..overflow import check_out_weights
 from ..progress import reporter
-from ..vertex_values import values_by_id
-from . import layered, row_order
+from ..validation import check_choice, checked_number, values_by_id
+from . import pagerank_layout
 from .spreading import spreads
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
@@ -121,7 +120,7 @@ def pagerank(
     is_layered = isinstance(graph, LayeredEdgeList)
     if is_layered and method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layered.check_limit(graph, memory_limit)
+    algorithms.check_limit(graph, memory_limit)
     graph = graph if is_layered else as_graph(edges=graph, direction="incoming")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
@@ -210,9 +209,9 @@ def _stream(run, memory_limit, report):
     given, value_type = run.graph, run.value_type
     run.value_type = np.float64
     run.reorder(given.order)
-    with layered.feeding(given, "pagerank", "PageRank", memory_limit) as run.partitions:
+    with algorithms.feeding(given, "pagerank", "PageRank", memory_limit) as run.partitions:
         by_place, iterations, residual = _sweep(run, _layered_sweep, report)
-        layered.finish(given, run.partitions, iterations)
+        algorithms.finish(given, run.partitions, iterations)
     ranks = given.xp.empty(by_place.size, value_type)
     ranks[given.order] = by_place
     return ranks, iterations, residual
@@ -224,7 +223,7 @@ def _iterate(run, report):
     vertices, value_type = graph.num_vertices, run.value_type
     rows = graph.kept(
         f"row order, {np.dtype(value_type).name}",
-        lambda: row_order.arrange(
+        lambda: pagerank_layout.arrange(
             graph.incoming, run.weights, graph.out_degrees, run.out_weights, value_type
         ),
     )
@@ -241,19 +240,19 @@ def _iterate(run, report):
     chunk_sums = xp.zeros(max(rows.chunks, 1))
     arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
     arrived = xp.zeros(1, xp.uint64)
-    units = rows.chunks + rows.whole_rows + (vertices - idle) // row_order.WARP + 1
+    units = rows.chunks + rows.whole_rows + (vertices - idle) // pagerank_layout.WARP + 1
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(run.batch, run.max_iterations - iterations)
         arrived.fill(0)
         device.launch(
-            "rank", "iterate", count, run.tolerance, run.damping, vertices, vertices, idle,
+            "pagerank", "iterate", count, run.tolerance, run.damping, vertices, vertices, idle,
             rows.long_rows, rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot,
             rows.chunk_rows, rows.chunk_offsets, rows.row_offsets, rows.slice_offsets,
             rows.neighbors, rows.weights, rows.weights.size > 0, rows.slots,
             rows.slots.size > 0, rows.inverse_weights, restart, restart.size, share,
             share.size, contributions, ranks, chunk_sums, arrivals, partials, arrived, state,
-            size=units * row_order.WARP, threads=1024, cooperative=True,
+            size=units * pagerank_layout.WARP, threads=1024, cooperative=True,
             shared_bytes=rows.hot * ranks.itemsize,
         )  # fmt: skip
         iterations, residual, converged = _read(state)
@@ -303,11 +302,11 @@ def _sweep(run, method, report):
                 continue
             old_ranks = ranks[0 if is_in_place else iteration % 2]
             device.launch(
-                "rank", "measure", vertices, is_in_place, new_ranks, sinks, state, old_ranks,
+                "pagerank", "measure", vertices, is_in_place, new_ranks, sinks, state, old_ranks,
                 partials, size=vertices, geometry=(blocks, 256),
             )  # fmt: skip
             device.launch(
-                "rank", "settle", blocks, run.tolerance, partials, state,
+                "pagerank", "settle", blocks, run.tolerance, partials, state,
                 size=blocks, geometry=(1, 256),
             )  # fmt: skip
         if measured:
@@ -333,7 +332,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
     def sweep(parity):
         _start(run, state, sums)
         device.launch(
-            "rank", "scatter_edges", sources.size, both_ways, run.damping, sources,
+            "pagerank", "scatter_edges", sources.size, both_ways, run.damping, sources,
             destinations, run.weights, graph.weighted, out_weights, ranks[0], state, sums,
             size=sources.size, geometry=run.launch,
         )  # fmt: skip
@@ -344,7 +343,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
 
 def _layered_sweep(run, method, out_weights, ranks, state):
     sums = run.graph.xp.empty(run.graph.num_vertices)
-    scatter = layered.scattering(
+    scatter = algorithms.scattering(
         run.graph, run.partitions, run.damping, out_weights, ranks[0], state
     )
 
@@ -359,7 +358,7 @@ def _layered_sweep(run, method, out_weights, ranks, state):
 def _start(run, state, sums):
     """What every rank has without an edge."""
     device.launch(
-        "rank", "start_ranks", sums.size, run.restart, run.restart.size, run.share,
+        "pagerank", "start_ranks", sums.size, run.restart, run.restart.size, run.share,
         run.share.size, state, sums, size=sums.size, geometry=run.launch,
     )  # fmt: skip
 
@@ -369,7 +368,7 @@ def _node_sweep(run, method, out_weights, ranks, state):
 
     def sweep(parity):
         device.launch(
-            "rank", "gather_nodes", graph.num_vertices, lists.offsets, lists.neighbors, weights,
+            "pagerank", "gather_nodes", graph.num_vertices, lists.offsets, lists.neighbors, weights,
             graph.weighted, out_weights, run.damping, run.restart, run.restart.size, run.share,
             run.share.size, state, ranks[parity], ranks[1 - parity],
             size=graph.num_vertices, geometry=run.launch,
@@ -401,13 +400,13 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
         buffers = contributions[parity], contributions[1 - parity], ranks[1 - parity]
         if method == "contribution":
             device.launch(
-                "rank", "gather_contributions", vertices, *shared, *buffers,
+                "pagerank", "gather_contributions", vertices, *shared, *buffers,
                 size=vertices, geometry=run.launch,
             )  # fmt: skip
             return ranks[1 - parity]
         for group, rows in bins:
             device.launch(
-                "rank", "gather_groups", rows.size, rows, group, *shared, *buffers,
+                "pagerank", "gather_groups", rows.size, rows, group, *shared, *buffers,
                 size=rows.size * (group or 256), geometry=run.launch,
             )  # fmt: skip
         return ranks[1 - parity]

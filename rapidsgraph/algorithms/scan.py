@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import GraphError, shown
-from ..inputs import check_choice, check_flag
 from ..memory import check_fits, estimate_memory
+from ..validation import check_choice, check_flag
 from .clustering import (
     ROLES,
     Similar,

@@ -12,14 +12,14 @@ exactly, as everywhere, so levels only say where a list may be left.
 
 import numpy as np
 
-from .. import device, frames, index_files
-from ..adjacency import Adjacency, rows_of
+from .. import device, frames
 from ..device import choose, import_cupy
 from ..errors import GraphError, shown
-from ..inputs import check_choice, check_flag
+from ..graph.csr import Adjacency, rows_of, sort_pairs
+from ..graph.labeling import NamedVertices
+from ..io import index_files
 from ..memory import check_fits, estimate_memory
-from ..named import NamedVertices
-from ..sorting import sort_pairs
+from ..validation import check_choice, check_flag
 from .clustering import CORE, HUB, LEVELS, OUTLIER, Similar, closed_sizes, cluster
 from .scan import checked_epsilon, checked_mu, clustering_frame
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
@@ -95,7 +95,7 @@ class ScanIndex(NamedVertices):
         pairs = [rows_of(lists), xp.empty(arcs, xp.int32)]
         descent = pairs[1]
         device.launch(
-            "cluster", "list_levels", arcs, pairs[0], lists.neighbors, common, self._sizes, descent,
+            "scan", "list_levels", arcs, pairs[0], lists.neighbors, common, self._sizes, descent,
             size=arcs,
         )  # fmt: skip
         bound = max(self.num_vertices, LEVELS)
@@ -230,7 +230,7 @@ class ScanIndex(NamedVertices):
                 else self._cores.size
             )
             device.launch(
-                "cluster", "mark_first_cores", end - begin, mu, *similar.limits,
+                "scan", "mark_first_cores", end - begin, mu, *similar.limits,
                 self._cores[begin:end], *similar.lists, is_core, size=end - begin,
             )  # fmt: skip
         return cluster(similar, is_core)

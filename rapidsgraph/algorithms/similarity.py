@@ -7,10 +7,10 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 """
 
 from .. import device, frames
-from ..adjacency import count_later, rows_of, simplified, without_direction
-from ..graph import Graph
-from ..inputs import check_choice
+from ..graph.csr import count_later, rows_of, simplified, without_direction
+from ..graph.graph import Graph
 from ..memory import check_fits, estimate_memory
+from ..validation import check_choice
 from .spreading import spreads
 
 METHODS = ("auto", "gpuscan")

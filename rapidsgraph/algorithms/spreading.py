@@ -42,7 +42,7 @@ def spreads(function):
                 "a layered edge list is for bfs, sssp and pagerank; "
                 f"{function.__name__} takes a Graph or a frame, which may be one of Dask"
             )
-        engine = importlib.import_module("rapidsgraph.distributed.engine")
+        engine = importlib.import_module("rapidsgraph.distributed.executor")
         return engine.lets_go(run)(graph, *arguments, **options)
 
     return choose

@@ -17,19 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device, frames
-from ..adjacency import Adjacency, rows_of
 from ..errors import GraphError, shown
-from ..graph import Graph, as_graph
-from ..inputs import check_flag
-from ..layers import LayeredEdgeList
+from ..graph.csr import Adjacency, rows_of
+from ..graph.graph import Graph, as_graph
+from ..graph.weight_sums import can_overflow, check_distances
+from ..layered import LayeredEdgeList, algorithms
 from ..memory import check_fits, estimate_memory
-from ..overflow import can_overflow, check_distances
-from ..vertex_values import source_ids
-from . import layered
-from .found import NO_VERTEX, Found
+from ..validation import check_flag, source_ids
 from .spreading import spreads
+from .traversal_result import NO_VERTEX, Found
 
-LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in traverse.cu
+LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in bfs.cu
 PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
 PORTION = 2**22  # arcs looked at together, where edges that add nothing are sought
 SAMPLE = 2**16  # weights that are looked at for the first step
@@ -101,9 +99,9 @@ def bfs(
     limit = checked_depth_limit(depth_limit)
     if isinstance(graph, LayeredEdgeList):
         _prepare_layered(graph, source, predecessors)
-        found = layered.search(graph, limit, predecessors, memory_limit, progress)
+        found = algorithms.search(graph, limit, predecessors, memory_limit, progress)
         return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
-    layered.check_limit(graph, memory_limit)
+    algorithms.check_limit(graph, memory_limit)
     shared = isinstance(graph, Graph)
     graph = as_graph(graph)
     ids = _prepared(graph, source, predecessors, "bfs", "BFS")
@@ -168,7 +166,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     most = checked_cutoff(cutoff)
     if isinstance(graph, LayeredEdgeList):
         return _layered_sssp(graph, source, most, predecessors, memory_limit, progress)
-    layered.check_limit(graph, memory_limit)
+    algorithms.check_limit(graph, memory_limit)
     shared = isinstance(graph, Graph)
     graph = weighted_graph(graph)
     ids = _prepared(graph, source, predecessors, "sssp", "SSSP")
@@ -188,9 +186,9 @@ def _layered_sssp(graph, source, cutoff, predecessors, memory_limit, progress):
     _prepare_layered(graph, source, predecessors)
     more = predecessors, memory_limit, progress
     if graph.weighted:
-        found = layered.paths(graph, cutoff, *more)
+        found = algorithms.paths(graph, cutoff, *more)
         return _result(graph, found, found.distances, predecessors)
-    found = layered.search(graph, int(min(cutoff, NO_VERTEX)), *more)
+    found = algorithms.search(graph, int(min(cutoff, NO_VERTEX)), *more)
     return _result(graph, found, as_weights(found.distances), predecessors)
 
 
@@ -222,7 +220,7 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     words = (vertices + 31) // 32
     room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
-        "traverse", "levels", vertices, graph.num_arcs, depth_limit, pulls, predecessors, ids.size,
+        "bfs", "levels", vertices, graph.num_arcs, depth_limit, pulls, predecessors, ids.size,
         ids, lists.offsets, lists.neighbors, towards.offsets, towards.neighbors, distances, before,
         xp.empty(room, xp.int32), _pieces(graph), xp.empty(2 * words, xp.uint32),
         counts, arrived, state,
@@ -248,7 +246,7 @@ def extend(graph, ids, distances, cutoff=math.inf):
     counts, arrived, state = _meeting(xp)
     step = graph.kept("step", lambda: _first_step(lists, xp))
     device.launch(
-        "paths", "paths", vertices, graph.num_arcs, cutoff, step,
+        "sssp", "paths", vertices, graph.num_arcs, cutoff, step,
         ids.size, ids, lists.offsets, lists.neighbors, lists.weights, distances,
         xp.zeros(4 * vertices + 2, xp.int32), xp.zeros(2 * vertices, xp.int32), _pieces(graph),
         counts, arrived, xp.full(3, math.inf), state,
@@ -263,7 +261,7 @@ def _predecessors(graph, ids, distances, pulls):
     found = xp.full(vertices, NO_VERTEX, xp.int32)
     lists = graph.incoming if pulls else graph.outgoing
     device.launch(
-        "paths", "pull_predecessors" if pulls else "push_predecessors", vertices, lists.offsets,
+        "sssp", "pull_predecessors" if pulls else "push_predecessors", vertices, lists.offsets,
         lists.neighbors, lists.weights, distances, found, size=32 * vertices,
     )  # fmt: skip
     rooted = found < NO_VERTEX
@@ -355,7 +353,7 @@ def _prepared(graph, source, predecessors, algorithm, title):
 
 def _prepare_layered(graph, source, predecessors):
     check_columns(graph, predecessors)
-    layered.check_root(graph, source)
+    algorithms.check_root(graph, source)
 
 
 def check_columns(graph, predecessors):

@@ -13,15 +13,7 @@ from typing import Annotated
 import typer
 
 from ..signals import ignore_signals
-from . import (  # noqa: F401  they add commands
-    components,
-    generate,
-    layer,
-    machine,
-    pagerank,
-    scan,
-    traversal,
-)
+from . import components, doctor, generate, layer, pagerank, scan, traversal  # noqa: F401
 from .app import app, show_warning
 
 __all__ = ["app", "main"]

@@ -6,7 +6,8 @@ import numpy as np
 import typer
 
 from .app import Device, DeviceOption, app, command, print_rows
-from .graphs import (
+from .layered import refuse_store
+from .options import (
     DestinationOption,
     EdgesArgument,
     Job,
@@ -17,7 +18,6 @@ from .graphs import (
     top_option,
     verify_option,
 )
-from .stores import refuse_store
 
 
 @command(app)

@@ -89,14 +89,14 @@ def uniform(
 
 
 def _write(output, name, *sizes, **options):
-    from .. import files
     from .. import generate as generators
+    from ..io import edge_files
 
-    kind = files.check_writable(output)
+    kind = edge_files.check_writable(output)
     frame = getattr(generators, name)(*sizes, **options)
     if kind == "mtx":  # has ids from 1 on
         frame["source"] += 1
         frame["destination"] += 1
-    files.write_frame(frame, output)
+    edge_files.write_frame(frame, output)
     counted = ", vertices counted from 1" if kind == "mtx" else ""
     typer.echo(f"{len(frame):,} edges in {output}{counted}", err=True)

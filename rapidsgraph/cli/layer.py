@@ -6,8 +6,21 @@ from typing import Annotated
 import typer
 
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .differences import differences, replaced
-from .graphs import (
+from .layered import (
+    READING,
+    BuildLimitOption,
+    amount,
+    beside,
+    check_there,
+    counted,
+    differences,
+    is_store,
+    opened,
+    options_of,
+    refuse,
+    replaced,
+)
+from .options import (
     DestinationOption,
     EdgesOrLayersArgument,
     Job,
@@ -21,20 +34,7 @@ from .graphs import (
     VerticesOption,
     top_option,
 )
-from .roots import Root
-from .starts import written
-from .stores import (
-    READING,
-    BuildLimitOption,
-    amount,
-    beside,
-    check_there,
-    counted,
-    is_store,
-    opened,
-    options_of,
-    refuse,
-)
+from .sources import Root, written
 
 MAKING = "root", "output", "minimum_edges", "memory_limit"
 
@@ -103,10 +103,10 @@ def layer(
     start = Root(options, written([root], None, Root.labels(options)))
     how = {"device": device, "memory_limit": memory_limit, "progress": progress}
     if output is None:
-        from ..layers import caching
+        from ..layered import cache
 
         layered = beside(job, edges, start, options, (), always=True, **how)
-        folder = caching.beside(edges)
+        folder = cache.beside(edges)
     else:
         layered, folder = _made(job, edges, start, options, output, how), output
     job.say(f"{layered.num_edges:,} edges in {folder}", always=True)
@@ -118,12 +118,12 @@ def layer(
 def _made(job, edges, start, options, output, how):
     """The LayeredEdgeList that is put into a folder, whatever layers were in it."""
     from .. import LayeredEdgeList
-    from ..layers import caching, store
+    from ..layered import cache, store
 
     store.check_place(output)
     store.check_separate(output, edges)
-    version = caching.made_from(edges, options)
-    found, problem = caching.load(output)
+    version = cache.made_from(edges, options)
+    found, problem = cache.load(output)
     reasons = differences(found, edges, start, options, ()) if found else {}
     layered = start.building(
         edges,

@@ -13,7 +13,8 @@ import typer
 
 from ..algorithms.scan_index import EPSILONS, MUS
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .graphs import (
+from .layered import refuse_store
+from .options import (
     DestinationOption,
     EdgesArgument,
     Job,
@@ -24,7 +25,6 @@ from .graphs import (
     top_option,
     verify_option,
 )
-from .stores import refuse_store
 
 Method = StrEnum("Method", "auto gpuscan")
 DEFAULTS = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
@@ -106,7 +106,8 @@ def scan(
 
     Directions do not matter.
     """
-    from .. import files, structural_similarity
+    from .. import structural_similarity
+    from ..io import edge_files
 
     epsilons, mus = _parameters(epsilon, mu, sweep, memberships, verify)
     inputs = {"EDGES": edges, "--vertices": vertices}
@@ -122,7 +123,7 @@ def scan(
     else:
         delivery = _clustered(job, graph, epsilons[0], mus[0], memberships, method.value)
     if similarities:
-        files.write_frame(structural_similarity(graph, method=method.value), similarities)
+        edge_files.write_frame(structural_similarity(graph, method=method.value), similarities)
     job.deliver(*delivery)
 
 

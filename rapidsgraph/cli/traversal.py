@@ -7,7 +7,18 @@ import numpy as np
 import typer
 
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .graphs import (
+from .layered import (
+    ANY_FOR_BFS,
+    ANY_FOR_SSSP,
+    LayersOption,
+    MemoryLimitOption,
+    is_by_layers,
+    is_store,
+    of_root,
+    options_of,
+    tell_run,
+)
+from .options import (
     DestinationOption,
     EdgesOrLayersArgument,
     Job,
@@ -23,18 +34,7 @@ from .graphs import (
     verify_option,
     vertex_columns,
 )
-from .starts import FromFileOption, FromOption, named, written
-from .stores import (
-    ANY_FOR_BFS,
-    ANY_FOR_SSSP,
-    LayersOption,
-    MemoryLimitOption,
-    is_by_layers,
-    is_store,
-    of_root,
-    options_of,
-    tell_run,
-)
+from .sources import FromFileOption, FromOption, named, written
 
 NoPredecessorsOption = Annotated[
     bool, typer.Option("--no-predecessors", help="Leave out the vertex before each.")
@@ -153,7 +153,7 @@ def sssp(
     """
     from .. import plot as pictures
     from .. import sssp as search
-    from ..vertex_values import source_ids
+    from ..validation import source_ids
 
     by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
@@ -217,9 +217,9 @@ def _reached(graph, count, farthest):
 
 def _weight_column(edges, ends):
     """ "weight" where the file has such a column and no end of edges is in it."""
-    from .. import files, formats
+    from ..io import edge_files, formats
 
     path = edges.expanduser()
     with formats.reading(path):
-        there = formats.opened(path, files.POSITIONAL).names
+        there = formats.opened(path, edge_files.POSITIONAL).names
     return "weight" if "weight" in there and "weight" not in ends else None

@@ -2,7 +2,7 @@
 
 Debian 12.15 (bookworm), section main, amd64, as archived on Saturday, 11 July 2026, 10:16:37 UTC;
 the same date is in the Parquet file's metadata. 303 335 edges between 64 971 vertices, made by
-``pipelines/debian.py``.
+``pipelines/make_debian_dataset.py``.
 
 An edge leads from a package (``source``) to one that it needs (``destination``), and ``kind`` is
 the field that asks for it: Depends and Pre-Depends are necessary, Recommends is installed unless

@@ -9,10 +9,10 @@ or scheduler that does not answer.
 """
 
 from .components import connected_components
-from .partitioned import PartitionedGraph
-from .ranks import pagerank
-from .searches import bfs, sssp
-from .similar import scan, structural_similarity
+from .graph import PartitionedGraph
+from .pagerank import pagerank
+from .scan import scan, structural_similarity
+from .traversal import bfs, sssp
 
 __all__ = [
     "PartitionedGraph",

@@ -2,14 +2,14 @@
 
 Means: what `rg.connected_components` gives.
 Requires: lists of one direction.
-Reference: a part's forest of trees is its word on components (kernels/link.cu); forests are joined
-  two by two.
+Reference: a part's forest of trees is its word on components (kernels/union_find.cu); forests are
+  joined two by two.
 """
 
 from .. import device
 from ..algorithms.components import numbered, roots
-from .engine import tree
-from .partitioned import as_partitioned, label
+from .executor import tree
+from .graph import as_partitioned, label
 
 
 def connected_components(graph):
@@ -43,9 +43,9 @@ def join_forests(*forests):
     offsets = xp.arange(vertices + 1, dtype=xp.int64)
     for other in forests[1:]:
         device.launch(
-            "link", "link_one", vertices, 0, offsets, other, parents, size=vertices,
+            "union_find", "link_one", vertices, 0, offsets, other, parents, size=vertices,
         )  # fmt: skip
-        device.launch("link", "compress", vertices, parents, size=vertices)
+        device.launch("union_find", "compress", vertices, parents, size=vertices)
     return parents
 
 

@@ -16,17 +16,17 @@ import weakref
 
 import numpy as np
 
-from ..algorithms import layered as sweeps
 from ..algorithms import pagerank as in_memory
 from ..algorithms import traversal
-from ..algorithms.found import NO_VERTEX
+from ..algorithms.traversal_result import NO_VERTEX
 from ..errors import GraphError, NotConverged
-from ..inputs import check_choice, checked_bytes, checked_path
-from ..layers.layered import LayeredEdgeList, Run
-from ..layers.partitions import COLUMN
+from ..layered import algorithms as sweeps
+from ..layered.edge_list import LayeredEdgeList, Run
+from ..layered.packing import COLUMN
 from ..progress import reporter
-from . import share_sweeps, shares
-from .engine import There, tree
+from ..validation import check_choice, checked_bytes, checked_path
+from . import store_shard
+from .executor import There, tree
 
 FACTS = (
     "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
@@ -72,7 +72,7 @@ class SpreadLayers:
             self._workers = len(engine.workers)
             devices = engine.results(
                 [
-                    engine.submit(shares.device_here, *what, name="device", at=place)
+                    engine.submit(store_shard.device_here, *what, name="device", at=place)
                     for place in range(len(engine.workers))
                 ]
             )
@@ -140,15 +140,15 @@ def pagerank(
     layers.opened.check_room("pagerank")
     with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
         given = [_given(run.engine, each) for each in (personalization, dangling, start)]
-        terms = run.submit(share_sweeps.rank_terms, run.shares[0], damping, *given)
-        ranks = run.submit(share_sweeps.first_ranks, terms)
+        terms = run.submit(store_shard.rank_terms, run.shares[0], damping, *given)
+        ranks = run.submit(store_shard.first_ranks, terms)
         with reporter(progress, "PageRank", max_iterations) as report:
             ranks, iterations, residual = _iterate(
                 run, terms, ranks, damping, tolerance, max_iterations, report
             )
         if tolerance and not residual < tolerance:
             raise NotConverged(iterations, residual, tolerance)
-        return run.frame(share_sweeps.rank_rows, ranks, in_memory.PRECISIONS[precision])
+        return run.frame(store_shard.rank_rows, ranks, in_memory.PRECISIONS[precision])
 
 
 def _iterate(run, terms, ranks, damping, tolerance, max_iterations, report):
@@ -160,10 +160,10 @@ def _iterate(run, terms, ranks, damping, tolerance, max_iterations, report):
     while not converged and (queued < max_iterations or standing is not None):
         following = None
         if queued < max_iterations:
-            added = run.each(share_sweeps.scattered, ranks, damping)
-            added = tree(run.engine, shares.total, added, "total")
-            ranks = run.submit(share_sweeps.settled, terms, ranks, added, tolerance)
-            following, queued = run.submit(share_sweeps.standing, ranks), queued + 1
+            added = run.each(store_shard.scattered, ranks, damping)
+            added = tree(run.engine, store_shard.total, added, "total")
+            ranks = run.submit(store_shard.settled, terms, ranks, added, tolerance)
+            following, queued = run.submit(store_shard.standing, ranks), queued + 1
         if standing is not None:
             iterations, residual, converged, took = run.result(standing)
             run.layers.last_run = took
@@ -179,26 +179,26 @@ def _search(layers, limit, predecessors, memory_limit, progress, as_weights):
     wanted = sweeps.forward_partitions(layers.opened, last) if predecessors else np.empty(0, int)
     with _Run(layers, "bfs", "BFS", memory_limit, wanted, "forward_words") as run:
         if predecessors:
-            swept = run.each(share_sweeps.parents, last)
+            swept = run.each(store_shard.parents, last)
             run.wait(swept, progress, "BFS")
-            found = tree(run.engine, shares.least, swept, "least")
-        return run.frame(share_sweeps.level_rows, last, found, as_weights)
+            found = tree(run.engine, store_shard.least, swept, "least")
+        return run.frame(store_shard.level_rows, last, found, as_weights)
 
 
 def _paths(layers, cutoff, predecessors, memory_limit, progress):
     reached = layers.opened.partitions_before(int(layers.layer_starts[-1]))
     with _Run(layers, "sssp", "SSSP", memory_limit, reached, "words") as run:
-        distances, before = run.submit(share_sweeps.first_distances, run.shares[0]), None
+        distances, before = run.submit(store_shard.first_distances, run.shares[0]), None
         distances = _rounds(run, "relax", distances, cutoff, progress)
         if cutoff == math.inf and layers.weight_dtype == np.float64:
-            run.result(run.submit(share_sweeps.check_distances, run.shares[0], distances))
+            run.result(run.submit(store_shard.check_distances, run.shares[0], distances))
         if predecessors:
             before = _look_back(run, distances, None, None, progress)
-            steps = run.submit(share_sweeps.first_steps, distances, before)
-            if run.result(run.submit(share_sweeps.is_something, steps)):
+            steps = run.submit(store_shard.first_steps, distances, before)
+            if run.result(run.submit(store_shard.is_something, steps)):
                 steps = _rounds(run, "relax_ties", steps, distances, progress)
                 before = _look_back(run, distances, steps, before, progress)
-        return run.frame(share_sweeps.path_rows, distances, before)
+        return run.frame(store_shard.path_rows, distances, before)
 
 
 def _rounds(run, entry, values, constants, progress):
@@ -207,19 +207,19 @@ def _rounds(run, entry, values, constants, progress):
     while True:
         swept = [
             run.submit(
-                share_sweeps.relaxed, run.shares[place], entry, values, own, constants, at=place
+                store_shard.relaxed, run.shares[place], entry, values, own, constants, at=place
             )
             for place, own in zip(run.busy, before)
         ]
         if not run.wait(swept, progress, "SSSP").partitions:
             return values
-        values, before = tree(run.engine, shares.least, swept, "least"), swept
+        values, before = tree(run.engine, store_shard.least, swept, "least"), swept
 
 
 def _look_back(run, distances, steps, before, progress):
-    swept = run.each(share_sweeps.predecessors, distances, steps, before)
+    swept = run.each(store_shard.predecessors, distances, steps, before)
     run.wait(swept, progress, "SSSP, predecessors")
-    return tree(run.engine, shares.least, swept, "least")
+    return tree(run.engine, store_shard.least, swept, "least")
 
 
 class _Letting(There):
@@ -265,10 +265,12 @@ class _Run:
         costs = np.zeros(len(table), np.int64)
         costs[wanted] = table[wanted, COLUMN[words]]
         store = str(layers.path), layers.opened.manifest_checksum, layers.device
-        ranges = shares.shared_out(costs, workers)
+        ranges = store_shard.shared_out(costs, workers)
         self.shares = [
             self.submit(
-                shares.Share, shares.Asked(*store, *each, algorithm, title, limit), at=place
+                store_shard.Share,
+                store_shard.Asked(*store, *each, algorithm, title, limit),
+                at=place,
             )
             for place, each in enumerate(ranges)
         ]
@@ -293,19 +295,21 @@ class _Run:
     def wait(self, swept, progress, title):
         """Wait for what shares sweep, and count it: the Run of all together."""
         found = []
-        counts = [self.submit(shares.run_of, each, at=at) for each, at in zip(swept, self.busy)]
+        counts = [
+            self.submit(store_shard.run_of, each, at=at) for each, at in zip(swept, self.busy)
+        ]
         with reporter(progress, title, len(swept)) as report:
             for place, count in enumerate(counts):
                 found.append(self.result(count))
                 report(place + 1, "workers")
-        together = shares.runs_together(found)
+        together = store_shard.runs_together(found)
         self.layers.last_run = Run(*(a + b for a, b in zip(self.layers.last_run, together)))
         return together
 
     def frame(self, rows, *arguments):
         """The Dask frame of a result, as many `rows` on each worker, at the end of a run."""
         # Before another run may want the memory of the feeds.
-        self.engine.results(self.each(shares.closed))
+        self.engine.results(self.each(store_shard.closed))
         vertices, workers = self.layers.num_vertices, len(self.shares)
         bounds = [vertices * place // workers for place in range(workers + 1)]
         parts = [
@@ -313,7 +317,7 @@ class _Run:
             for at, (start, stop) in enumerate(zip(bounds, bounds[1:]))
             if stop > start
         ]
-        meta = self.result(self.submit(share_sweeps.no_rows, parts[0]))
+        meta = self.result(self.submit(store_shard.no_rows, parts[0]))
         divisions = (*sorted(set(bounds[:-1])), vertices - 1)
         return self.engine.collection(parts, meta, divisions)
 
@@ -322,7 +326,7 @@ def _given(engine, values):
     """What a caller gave for a parameter; of a Dask frame a task that gives the whole of it."""
     if not hasattr(values, "to_delayed"):
         return values
-    return engine.submit(share_sweeps.joined, *engine.frames(values), name="joined")
+    return engine.submit(store_shard.joined, *engine.frames(values), name="joined")
 
 
 def _check(layers, source, predecessors):

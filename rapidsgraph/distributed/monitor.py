@@ -23,7 +23,7 @@ from distributed import SchedulerPlugin
 from distributed.scheduler import heartbeat_interval
 
 from ..errors import ClusterError, GraphError, SchedulerLost, WorkerLost
-from .engine import address_of, check_open
+from .executor import address_of, check_open
 
 TIMEOUT = "rapidsgraph.timeout"  # key of the time limit in Dask's configuration
 DEFAULT_TIMEOUT = "60 s"

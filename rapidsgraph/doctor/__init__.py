@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 
-from .. import control_group, device
+from .. import device
+from ..device import cgroup
 from . import libraries
 from .advice import EXTRA_OF, GIB, advice
 from .containers import container
@@ -32,7 +33,7 @@ def facts():
 
     driver, gpus = nvidia()
     numba, problem = _numba(), device.frame_library_problem()
-    limits, versions = control_group.memory(), libraries.versions()
+    limits, versions = cgroup.memory(), libraries.versions()
     found = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -72,7 +73,7 @@ def _numba():
         import numba
 
         from .. import generate
-        from .. import kernel_cache as cache
+        from ..kernels import cache
 
         with warnings.catch_warnings():  # the advice says the same
             warnings.simplefilter("ignore", cache.KernelCacheWarning)

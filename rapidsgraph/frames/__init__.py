@@ -8,8 +8,7 @@ Columns come out as NumPy or CuPy arrays where they are numbers, and as pandas o
 where they are text.
 """
 
-from .making import make, text_column
-from .matching import (
+from .factorize import (
     PIECE,
     TEXT_PIECE,
     copied_bytes,
@@ -23,8 +22,7 @@ from .matching import (
     text_positions,
     text_sizes,
 )
-from .nulls import nullable_column
-from .reading import (
+from .from_frame import (
     check_ends,
     column,
     column_names,
@@ -38,6 +36,7 @@ from .reading import (
     opened,
     text_type,
 )
+from .to_frame import make, nullable_column, text_column
 
 __all__ = [
     "PIECE",

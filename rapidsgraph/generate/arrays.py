@@ -12,8 +12,8 @@ import operator
 
 from ..device import launch, name_of
 from ..errors import GraphError, shown
-from ..inputs import MAX_VERTICES, check_flag
 from ..memory import check_fits
+from ..validation import MAX_VERTICES, check_flag
 
 QUARTERS = (0.57, 0.19, 0.19)  # what `rmat` has, too
 ONE = 2**53  # probability 1 as a threshold on 53 random bits

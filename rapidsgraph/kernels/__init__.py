@@ -2,7 +2,7 @@
 
 import numba
 
-from ..kernel_cache import KernelCache
+from .cache import KernelCache
 
 
 def compiled(**options):

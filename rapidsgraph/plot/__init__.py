@@ -10,7 +10,7 @@ Examples
 
 from .adjacency import adjacency
 from .distribution import POINTS, distribution
+from .savefig import check
 from .sweep import sweep
-from .writing import check
 
 __all__ = ["POINTS", "adjacency", "check", "distribution", "sweep"]

@@ -9,15 +9,15 @@ Reference: Stovall et al. 2015 (GPUSCAN), figure 8 and section 4.1.
 
 import numpy as np
 
-from ..adjacency import Adjacency, rows_of
 from ..algorithms.scan_index import ScanIndex
 from ..errors import GraphError
-from ..graph import as_graph
+from ..graph.csr import Adjacency, rows_of
+from ..graph.graph import as_graph
+from ..graph.labeling import NamedVertices
 from ..memory import check_fits
-from ..named import NamedVertices
 from ..verify.clusters import LOW
 from .clustering import ordered
-from .writing import check, write
+from .savefig import check, write
 
 CELLS = 1000  # a side, at most
 PIXELS = 750  # a side, at least; a multiple of the cells, so that all of these are of one size

@@ -6,7 +6,7 @@ from .. import frames
 from ..device import is_on_gpu
 from ..errors import GraphError
 from ..frames import nullable_column
-from .writing import check, write
+from .savefig import check, write
 
 POINTS = 2000  # more cannot be told apart at this size
 WIDE = 1000  # times the median: from here on a logarithmic axis shows more

@@ -5,8 +5,8 @@ import numpy as np
 from .. import frames
 from ..device import is_array
 from ..errors import GraphError
-from ..named import NamedVertices
-from .writing import check, write
+from ..graph.labeling import NamedVertices
+from .savefig import check, write
 
 PARAMETERS = ("epsilon", "mu")
 FIELDS = {  # column -> title

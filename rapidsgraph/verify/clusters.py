@@ -12,7 +12,7 @@ from .. import frames
 from ..algorithms.clustering import BORDER, HUB, ROLES
 from ..device import is_array
 from ..errors import GraphError
-from .results import vertex_name
+from .result_reader import vertex_name
 
 EXPECTED = f"it can be {', '.join(ROLES)}, or 0 to 3 for these"
 LOW = 2**32 - 1

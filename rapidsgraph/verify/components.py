@@ -1,11 +1,11 @@
 """No edge crosses components, each hangs together, and their numbers go by size."""
 
-from ..adjacency import rows_of
 from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
-from ..graph import as_graph
-from .groups import check_order, smallest_joined, smallest_members
-from .results import Result, vertex_name
+from ..graph.csr import rows_of
+from ..graph.graph import as_graph
+from .partitioning import check_order, smallest_joined, smallest_members
+from .result_reader import Result, vertex_name
 
 
 def components(graph, result):

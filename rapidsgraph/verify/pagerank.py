@@ -1,12 +1,12 @@
 """One more application of PageRank's formula must change next to nothing."""
 
-from ..adjacency import rows_of
 from ..algorithms.pagerank import check_formula, dangling_weights, vertex_shares
 from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
-from ..graph import as_graph
-from ..overflow import check_out_weights
-from .results import Result, vertex_name
+from ..graph.csr import rows_of
+from ..graph.graph import as_graph
+from ..graph.weight_sums import check_out_weights
+from .result_reader import Result, vertex_name
 
 
 def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None, tolerance=1e-6):

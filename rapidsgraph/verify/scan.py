@@ -8,16 +8,16 @@ epsilon is compared in whole numbers.
 from dataclasses import dataclass
 
 from .. import frames
-from ..adjacency import rows_of
 from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
 from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..algorithms.spreading import in_memory
 from ..device import array_module
 from ..errors import GraphError, VerificationError, shown
+from ..graph.csr import rows_of
 from .clusters import LOW, check_roles_fit, read_clusters
-from .groups import check_order, smallest_joined, smallest_members
-from .results import vertex_name
+from .partitioning import check_order, smallest_joined, smallest_members
+from .result_reader import vertex_name
 
 PIECE = 2**22  # arcs that are looked at together
 PROBES = 2**21  # neighbors that are looked up together

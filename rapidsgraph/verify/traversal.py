@@ -7,13 +7,13 @@ to right never fall in floating point, so all of it holds bit for bit.
 
 import numpy as np
 
-from ..adjacency import rows_of
 from ..algorithms.spreading import in_memory
 from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted_graph
 from ..errors import VerificationError
-from ..graph import as_graph
-from ..vertex_values import source_ids
-from .results import Result, vertex_name
+from ..graph.csr import rows_of
+from ..graph.graph import as_graph
+from ..validation import source_ids
+from .result_reader import Result, vertex_name
 
 PIECE = 2**22  # arcs that are looked at together
 

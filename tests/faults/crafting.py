@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 
-from rapidsgraph import index_files
-from rapidsgraph.layers.partitions import COLUMN, TABLE, checksum, sections
-from rapidsgraph.layers.writer import EDGES, LAYERS, MANIFEST, PARTITIONS, VERTICES
+from rapidsgraph.io import index_files
+from rapidsgraph.layered.packing import COLUMN, TABLE, checksum, sections
+from rapidsgraph.layered.store_writer import EDGES, LAYERS, MANIFEST, PARTITIONS, VERTICES
 
 ZEROS = b"0" * 8
 

@@ -18,7 +18,12 @@ import pytest
 from pyarrow import csv, parquet
 
 import rapidsgraph as rg
-from rapidsgraph.layers.external import LEAST_ROOM, OPENED_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
+from rapidsgraph.layered.outofcore.build import (
+    LEAST_ROOM,
+    OPENED_BYTES,
+    OVERHEAD_BYTES,
+    VERTEX_BYTES,
+)
 
 RESET = Path("/proc/self/clear_refs")
 needs_linux = pytest.mark.skipif(not RESET.exists(), reason="/proc/self/clear_refs is of Linux")
@@ -27,7 +32,7 @@ BUILD = """
 import ctypes, gc, json, sys
 from pathlib import Path
 import rapidsgraph as rg
-from rapidsgraph.layers.external import build_from_file
+from rapidsgraph.layered.outofcore.build import build_from_file
 
 warm, path, folder, limit, root, options = sys.argv[1:]
 root, options = json.loads(root), json.loads(options)

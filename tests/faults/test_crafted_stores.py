@@ -20,9 +20,9 @@ from trials import run_trials
 
 import rapidsgraph as rg
 from rapidsgraph.device import array_module, launch
-from rapidsgraph.distributed import share_sweeps, shares
-from rapidsgraph.layers.partitions import COLUMN, TABLE, pack_partition
-from rapidsgraph.layers.writer import FILES
+from rapidsgraph.distributed import store_shard
+from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
+from rapidsgraph.layered.store_writer import FILES
 
 VERTICES = 90
 FEW, MANY = 60, pytest.param(2000, marks=pytest.mark.long)
@@ -352,11 +352,11 @@ def test_a_neighbor_that_is_no_vertex(stores, device, tmp_path):
         rg.LayeredEdgeList.open(tmp_path / "store", device=device).save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
     layered = rg.LayeredEdgeList.open(tmp_path / "store", device=device)
-    asked = shares.Asked(
+    asked = store_shard.Asked(
         str(tmp_path / "store"), layered.manifest_checksum, device, 0, 3, "bfs", "BFS", None
     )
     with pytest.raises(rg.GraphError, match=expected):
-        share_sweeps.parents(shares.Share(asked), layered.depth)
+        store_shard.parents(store_shard.Share(asked), layered.depth)
 
 
 @pytest.mark.parametrize("bits", [1, 3, 7, 12, 17, 20, 25, 30])
@@ -380,14 +380,15 @@ def test_a_neighbor_beyond_the_vertices_is_seen_at_every_place(make_arrays, bits
         expected = row[[COLUMN["forward_checksum"], COLUMN["backward_checksum"]]].astype(np.uint64)
         sums = xp.array(expected)
         launch(
-            "sweep", "check_sections", 0, 1, 0, 2, limit + 1, xp.asarray(row[None]), words, empty,
+            "layered_sweep", "check_sections",
+            0, 1, 0, 2, limit + 1, xp.asarray(row[None]), words, empty,
             False, sums, size=1,
         )  # fmt: skip
         assert (sums.tolist() == expected.tolist()) == is_valid, place
 
 
 def test_partitions_are_checked_once(stores, monkeypatch):
-    from rapidsgraph import streaming
+    from rapidsgraph.layered import streaming
 
     calls, verify = [], streaming.verify_partitions
     monkeypatch.setattr(

@@ -16,7 +16,7 @@ from pandas.testing import assert_frame_equal
 from trials import Outcomes
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import engine
+from rapidsgraph.distributed import executor
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -257,8 +257,8 @@ CALLS = {name: (function, same) for name, function, same in calls()}
 @pytest.fixture(autouse=True)
 def without_client(monkeypatch):
     """Run Dask frames in this process, in two parts."""
-    monkeypatch.setattr(engine, "_active_client", lambda: None)
-    monkeypatch.setattr(engine.Here, "workers", (None,) * 2)
+    monkeypatch.setattr(executor, "_active_client", lambda: None)
+    monkeypatch.setattr(executor.Here, "workers", (None,) * 2)
 
 
 @pytest.mark.parametrize("name", CALLS)

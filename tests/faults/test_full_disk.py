@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.files import write_frame
+from rapidsgraph.io.edge_files import write_frame
 
 LIMIT = 160 * 1024
 FEW, MANY = 30, 20_000  # rows
@@ -80,12 +80,12 @@ def build(path, rows, name):
 
 
 def draw(path, rows):
-    from rapidsgraph.plot import writing
+    from rapidsgraph.plot import savefig
 
     figures = pytest.importorskip("matplotlib.figure")
     figure = figures.Figure(figsize=(8, 8) if rows == MANY else (1, 1))
     figure.add_subplot().imshow(np.random.default_rng(1).random((500, 500)))
-    writing.write(figure, path)
+    savefig.write(figure, path)
 
 
 WRITERS = {

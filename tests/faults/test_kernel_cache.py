@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from rapidsgraph import device
-from rapidsgraph import kernel_cache as cache
+from rapidsgraph.kernels import cache
 
 CALL = """
 from rapidsgraph.kernels import serial

@@ -1,0 +1,457 @@
+"""A worker's share of a layered edge list: consecutive partitions of a store, which it reads.
+
+Means: a sweep over a share gives what its edges say of all vertices, in arrays by place; those of
+  all shares are combined. share_sweeps.py has the sweeps.
+Requires: a path that every worker can open. Tasks change none of their arguments but the share,
+  whose feed stays open for a run; where a share is needed elsewhere it is opened again.
+"""
+# Sweeps over a share of a layered edge list: the tasks of layered.py.
+#
+# Means: parents of BFS, distances and predecessors of SSSP, what edges add to ranks; and rows of
+#   results. Arrays are by place, and None stands for what is not there.
+# Requires: as shares.py. What is sent from task to task is Swept, Terms or Ranks.
+
+import importlib
+import math
+import threading
+import weakref
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import device, frames
+from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
+from ..algorithms.traversal_result import NO_VERTEX
+from ..errors import GraphError, NoGPU
+from ..graph import weight_sums
+from ..layered import algorithms as sweeps
+from ..layered.edge_list import LayeredEdgeList, Run
+from ..layered.streaming import feed
+
+NOTHING = Run(0, 0, 0)
+
+
+class Asked(NamedTuple):
+    """Which share, and what for.
+
+    Attributes
+    ----------
+    path, checksum : str
+        Of the store, and what its manifest says of itself.
+    device : {"cpu", "gpu"}
+    start, stop : int
+        The first partition, and the one behind the last.
+    algorithm, title : str
+    memory_limit : int or None
+    """
+
+    path: str
+    checksum: str
+    device: str
+    start: int
+    stop: int
+    algorithm: str
+    title: str
+    memory_limit: int | None
+
+
+def shared_out(costs, workers):
+    """[(start, stop)] of consecutive partitions for each worker, of about equal costs.
+
+    Those without costs, before the first and behind the last that has some, are nobody's.
+    """
+    has = np.flatnonzero(costs)
+    if not has.size:
+        return [(0, 0)] * workers
+    first, last = int(has[0]), int(has[-1]) + 1
+    ends = np.cumsum(costs[first:last].astype(np.float64))
+    middles = ends - costs[first:last] / 2
+    bounds = np.searchsorted(middles, ends[-1] * np.arange(1, workers) / workers)
+    bounds = [first, *(first + bounds).tolist(), last]
+    return list(zip(bounds, bounds[1:]))
+
+
+class Swept(NamedTuple):
+    """Values by place, and what it took to find them."""
+
+    values: object
+    run: Run
+
+
+class Share:
+    """Some partitions of a store that is opened here, and the feed that gives them.
+
+    Attributes
+    ----------
+    asked : Asked
+    layered : LayeredEdgeList
+        With these partitions alone.
+    """
+
+    def __init__(self, asked):
+        self.asked, self._lock, self._end = asked, threading.Lock(), None
+        whole = opened_here(asked.path, asked.checksum, asked.device)
+        self.layered = whole.part(asked.start, asked.stop)
+
+    def __reduce__(self):
+        return Share, (self.asked,)
+
+    @cached_property
+    def leaving(self):
+        """What leaves the vertex at each place, 1 where nothing does."""
+        weights = self.layered.out_weights
+        return self.layered.xp.where(weights == 0, 1.0, weights)
+
+    def sweep(self, work):
+        """Swept, by a function of the feed that returns (passes, values)."""
+        with self._lock:
+            if self._end is None:
+                self._open()
+            given, before = self._feed, (self._feed.partitions, self._feed.nbytes)
+            passes, values = work(given)
+            given.finish()
+            return Swept(
+                values, Run(passes, given.partitions - before[0], given.nbytes - before[1])
+            )
+
+    def _open(self):
+        layered, asked = self.layered, self.asked
+        what, reserved, limit = sweeps.needs(
+            layered, asked.algorithm, asked.title, asked.memory_limit
+        )
+        limit = _worker_limit(layered, reserved) if limit is None else limit
+        self._feed = feed(layered, reserved, limit, what, asked.algorithm != "bfs")
+        self._end = weakref.finalize(self, self._feed.close)
+        self._end.atexit = False  # the process gives back all by itself
+
+    def close(self):
+        """Give back what the feed holds."""
+        with self._lock:
+            if self._end is not None:
+                self._end()
+                self._feed = self._end = None
+
+
+def _worker():
+    """The worker of Dask that this is, or None."""
+    from distributed import get_worker
+
+    try:
+        return get_worker()
+    except ValueError:
+        return None
+
+
+def _worker_limit(layered, reserved):
+    """Bytes for a run where nobody named any, or None for what is free.
+
+    Pages of a mapped file count as memory of the worker, which Dask ends for too much of it.
+    """
+    allowed = getattr(getattr(_worker(), "memory_manager", None), "memory_limit", None)
+    if layered.xp is not np or not allowed:
+        return None
+    least = reserved + min(2 * layered.largest_partition, layered.nbytes)
+    free = device.free_memory(np)
+    return max(min(allowed // 2, free), least) if free >= least else None
+
+
+def opened_here(path, checksum, device):
+    """The LayeredEdgeList in a folder, as this worker sees it.
+
+    Raises
+    ------
+    GraphError
+        It cannot be opened here, or is another one; the message names the path and the worker.
+    """
+    where = getattr(_worker(), "address", "in this process")
+    try:
+        found = LayeredEdgeList.open(path, device=device)
+    except GraphError as error:
+        raise (NoGPU if isinstance(error, NoGPU) else GraphError)(
+            f"{error} (seen by worker {where}; every worker reads the store by itself, from a "
+            "file system that all of them share)"
+        ) from error
+    if found.manifest_checksum != checksum:
+        raise GraphError(
+            f"{path}: worker {where} has another layered edge list there than the client; put it "
+            "on a file system that all of them share, and open it again"
+        )
+    return found
+
+
+def device_here(path, checksum, device):
+    """ "cpu" or "gpu", where `device` leads to; GraphError as from `opened_here`."""
+    return opened_here(path, checksum, device).device
+
+
+def closed(share):
+    share.close()
+
+
+def run_of(swept):
+    return swept.run
+
+
+def runs_together(runs):
+    """Of shares that swept at the same time."""
+    passes, partitions, nbytes = zip(*runs)
+    return Run(max(passes), sum(partitions), sum(nbytes))
+
+
+def least(*swept):
+    """Swept with the least of all values at each place."""
+    return _combined("minimum", swept)
+
+
+def total(*swept):
+    """Swept with the sum of all values at each place."""
+    return _combined("add", swept)
+
+
+def _combined(function, swept):
+    run = runs_together([each.run for each in swept])
+    values = [each.values for each in swept if each.values is not None]
+    if not values:
+        return Swept(None, run)
+    function = getattr(device.array_module(values[0]), function)
+    found = values[0].copy()
+    for other in values[1:]:
+        function(found, other, out=found)
+    return Swept(found, run)
+
+
+# BFS
+
+
+def parents(share, last):
+    """The place before each, from layers before `last`, as far as this share knows one."""
+    layered = share.layered
+    found = layered.xp.full(layered.num_vertices, NO_VERTEX, layered.xp.int32)
+    if not sweeps.forward_partitions(layered, last).size:
+        return Swept(found, NOTHING)
+
+    def work(partitions):
+        sweeps.find_parents(layered, partitions, last, found, lambda *_: None)
+        return 1, found
+
+    return share.sweep(work)
+
+
+# SSSP
+
+
+def first_distances(share):
+    xp = share.layered.xp
+    distances = xp.full(share.layered.num_vertices, math.inf)
+    distances[0] = 0.0
+    return Swept(distances, NOTHING)
+
+
+def check_distances(share, distances):
+    """Raise GraphError where a distance is beyond double precision; 0 else, as a small result."""
+    layered = share.layered
+    reached = distances.values[: int(layered.layer_starts[-1])]
+    weight_sums.check_reached(reached, layered.order, layered)
+    return 0
+
+
+def first_steps(distances, before):
+    """Steps of `relax_ties`; None where no end is open."""
+    open_ends = sweeps.ends_without(before.values, distances.values)
+    if not bool(open_ends.any()):
+        return None
+    xp = device.array_module(open_ends)
+    return Swept(xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0)), NOTHING)
+
+
+def is_something(value):
+    return value is not None
+
+
+def relaxed(share, entry, given, before, constants):
+    """What `given` is lowered to along the edges of a share, until nothing changes there.
+
+    `before` is what this share gave the last time, or None: rows lower than there wait, at first
+    those that have a value. `constants` is the cutoff, or for ties the distances.
+    """
+    layered, xp, values = share.layered, share.layered.xp, given.values
+    if before is None:
+        waits = values < (math.inf if entry == "relax" else NO_VERTEX)
+    else:
+        waits = values < before.values
+    stamps = xp.where(waits, np.int32(0), np.int32(-1))
+    values = values.copy()
+    more = (constants,) if entry == "relax" else (constants.values,)
+
+    def work(partitions):
+        passes = sweeps.Sweeps(layered, partitions, False)
+        passes.run(entry, stamps, *more, values, everywhere=False)
+        return passes.passes, values
+
+    return share.sweep(work)
+
+
+def predecessors(share, distances, steps, before):
+    """The smallest vertex before each that this share knows; with `steps` for ends left open."""
+    layered, xp = share.layered, share.layered.xp
+    found = xp.full(layered.num_vertices, NO_VERTEX, xp.int32)
+    found = found if before is None else before.values.copy()
+    tied = steps is not None
+    rounds = steps.values if tied else xp.empty(0, xp.int32)
+
+    def work(partitions):
+        passes = sweeps.Sweeps(layered, partitions, False)
+        if passes.reached.size:
+            passes.look_back(distances.values, rounds, tied, found)
+        return passes.passes, found
+
+    return share.sweep(work)
+
+
+# PageRank
+
+
+class Terms(NamedTuple):
+    """What the ranks are made of besides edges, by place, or one for all."""
+
+    restart: object
+    share: object
+    start: object
+    sinks: object
+
+
+class Ranks(NamedTuple):
+    """Ranks by place after some iterations.
+
+    Attributes
+    ----------
+    values : float64, shape (vertices,)
+    state : float64, shape (4,)
+        Iterations, the last change, what sinks hold, whether they converged; as in pagerank.cu.
+    run : Run
+    """
+
+    values: object
+    state: object
+    run: Run
+
+
+def joined(*tables):
+    """One frame of several partitions."""
+    return importlib.import_module(frames.library_of(tables[0])).concat(tables)
+
+
+def rank_terms(share, damping, personalization, dangling, start):
+    layered = share.layered
+    leaving = layered.out_weights
+    if layered.weighted:
+        weight_sums.check_out_weights(leaving, layered, layered.order)
+    teleport = vertex_shares(layered, personalization, "personalization")
+    by_id = (
+        (1 - damping) * teleport,
+        damping * dangling_weights(layered, dangling, teleport),
+        vertex_shares(layered, start, "start"),
+    )
+    order = layered.order
+    return Terms(*(each if each.size == 1 else each[order] for each in by_id), leaving == 0)
+
+
+def first_ranks(terms):
+    xp = device.array_module(terms.sinks)
+    ranks = xp.empty(terms.sinks.size)
+    ranks[...] = terms.start
+    mass = float(ranks[terms.sinks].sum())
+    return Ranks(ranks, xp.asarray([0.0, math.inf, mass, 0.0]), NOTHING)
+
+
+def scattered(share, ranks, damping):
+    """What the edges of a share add to the ranks of the next iteration; no values at the end."""
+    if bool(ranks.state[3]):
+        return Swept(None, NOTHING)
+    layered = share.layered
+
+    def work(partitions):
+        scatter = sweeps.scattering(
+            layered, partitions, damping, share.leaving, ranks.values, ranks.state
+        )
+        return 1, scatter(layered.xp.zeros(layered.num_vertices))
+
+    return share.sweep(work)
+
+
+def settled(terms, ranks, added, tolerance):
+    """Ranks of the next iteration, of what edges add; the same ones where they converged."""
+    if added.values is None:
+        return ranks
+    xp, vertices = device.array_module(ranks.values), ranks.values.size
+    values, state = xp.empty(vertices), ranks.state.copy()
+    device.launch(
+        "pagerank", "start_ranks", vertices, terms.restart, terms.restart.size, terms.share,
+        terms.share.size, state, values, size=vertices,
+    )  # fmt: skip
+    values += added.values
+    blocks = PARTS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
+    partials = xp.zeros(2 * blocks)
+    device.launch(
+        "pagerank", "measure", vertices, False, values, terms.sinks, state, ranks.values, partials,
+        size=vertices, geometry=(blocks, 256),
+    )  # fmt: skip
+    device.launch(
+        "pagerank", "settle", blocks, tolerance, partials, state, size=blocks, geometry=(1, 256)
+    )
+    return Ranks(values, state, Run(*(a + b for a, b in zip(ranks.run, added.run))))
+
+
+def standing(ranks):
+    """(iterations, the last change, whether they converged, what it took)."""
+    done, residual, _, converged = ranks.state.tolist()
+    return int(done), residual, converged != 0, ranks.run
+
+
+# Rows of results, by id from `first` to before `stop`
+
+
+def level_rows(share, first, stop, last, found, as_weights):
+    """Of BFS, or as SSSP gives distances in edges; `found` may be None, for no predecessors."""
+    layered = share.layered
+    before = layered.xp.empty(0, layered.xp.int32) if found is None else found.values
+    levels = sweeps.levels(layered, last, before)
+    distances = levels.distances[first:stop]
+    known = distances >= 0
+    if as_weights:
+        distances = layered.xp.where(known, distances.astype(np.float64), math.inf)
+    else:
+        distances = distances, known
+    before = None if found is None else levels.predecessors[first:stop]
+    return _found_rows(layered, first, stop, distances, before)
+
+
+def path_rows(share, first, stop, distances, before):
+    layered = share.layered
+    distances = sweeps.by_id(layered, distances.values)[first:stop]
+    before = None if before is None else sweeps.by_id(layered, before.values)[first:stop]
+    return _found_rows(layered, first, stop, distances, before)
+
+
+def _found_rows(layered, first, stop, distances, before):
+    columns = {"distance": distances}
+    if before is not None:
+        columns |= layered.named(before, before < NO_VERTEX, "predecessor")
+    return _rows(layered, first, stop, columns)
+
+
+def rank_rows(share, first, stop, ranks, value_type):
+    layered = share.layered
+    values = sweeps.by_id(layered, ranks.values)[first:stop].astype(value_type)
+    return _rows(layered, first, stop, {"pagerank": values})
+
+
+def _rows(layered, first, stop, columns):
+    frame = layered.label(columns, layered.xp.arange(first, stop, dtype=np.int32))
+    frame.index = importlib.import_module(frames.library_of(frame)).RangeIndex(first, stop)
+    return frame
+
+
+def no_rows(frame):
+    return frame.iloc[:0]

@@ -1,0 +1,215 @@
+"""Breadth-first search on a CPU: the twin of bfs.cu.
+
+The meaning of every parameter is said there. What differs: a level is pushed by one
+thread, which fetches memory ahead, and pulled by all; what the GPU's twin needs to synchronise
+blocks (pieces, counts, arrived) is not touched.
+"""
+
+import numpy as np
+from numba import prange
+
+from . import parallel, serial
+from .intrinsics import prefetch
+
+PARTS = 64
+BLOCK = 64  # vertices whose lists are fetched together
+ROOM = 4096  # neighbors of a block; longer lists go by themselves
+AHEAD = 16
+PULL_ABOVE, PUSH_BELOW = 15, 20  # Beamer's alpha and beta, nearly
+UNREACHED = np.uint64(0xFFFFFFFFFFFFFFFF)
+NO_VERTEX = np.uint32(0x7FFFFFFF)
+ONE, HALF = np.uint64(1), np.uint64(32)
+
+
+@serial
+def _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, near, via):
+    """Expand queue[first:last]; the end of the queue once what they reach stands there.
+
+    A key is level << 32 | predecessor, so the smaller key is the better one.
+    """
+    tail = np.uint64(last)
+    base = np.uint64(level + 1) << HALF
+    while first < last:
+        count, taken = 0, 0
+        while first + count < last and count < BLOCK:
+            vertex = np.uint64(queue[np.uint64(first + count)])
+            starts[count] = offsets[vertex]
+            ends[count] = offsets[vertex + ONE]
+            taken += ends[count] - starts[count]
+            if taken > ROOM and count:
+                break
+            prefetch(neighbors, np.uint64(starts[count]))
+            count += 1
+        if ends[0] - starts[0] > ROOM:
+            key = base | np.uint64(queue[np.uint64(first)])
+            for arc in range(starts[0], ends[0]):
+                ahead = min(arc + AHEAD, ends[0] - 1)
+                prefetch(keys, np.uint64(neighbors[np.uint64(ahead)]))
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                before = keys[neighbor]
+                queue[tail] = neighbor
+                tail += np.uint64(before == UNREACHED)
+                keys[neighbor] = min(before, key)
+            first += 1
+            continue
+        taken = np.uint64(0)
+        for place in range(count):
+            vertex = queue[np.uint64(first + place)]
+            for arc in range(starts[place], ends[place]):
+                neighbor = neighbors[np.uint64(arc)]
+                near[taken] = neighbor
+                via[taken] = vertex
+                taken += ONE
+                prefetch(keys, np.uint64(neighbor))
+        for place_ in range(taken):
+            place = np.uint64(place_)
+            neighbor = np.uint64(near[place])
+            before = keys[neighbor]
+            queue[tail] = neighbor  # stays only if the vertex is new: no branch to mispredict
+            tail += np.uint64(before == UNREACHED)
+            keys[neighbor] = min(before, base | np.uint64(via[place]))
+            prefetch(offsets, neighbor)
+        first += count
+    return np.int64(tail)
+
+
+@serial
+def _degrees(first, last, queue, offsets):
+    total = 0
+    for place in range(first, last):
+        vertex = np.uint64(queue[np.uint64(place)])
+        total += offsets[vertex + ONE] - offsets[vertex]
+    return total
+
+
+@parallel
+def _mark(vertices, level, keys, bits):
+    """Set the bits of the vertices of a level."""
+    for word_ in prange((vertices + 31) // 32):
+        first, word = np.uint64(word_) * HALF, np.uint32(0)
+        for lane in range(min(32, vertices - np.int64(first))):
+            if keys[first + np.uint64(lane)] >> HALF == np.uint64(level):
+                word |= np.uint32(1) << np.uint32(lane)
+        bits[np.uint64(word_)] = word
+
+
+@parallel
+def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, found):
+    """Let every vertex that is not reached look for its first neighbor in the level.
+
+    New vertices a part are in found[:PARTS], the arcs that enter them in found[PARTS:].
+    """
+    words = (vertices + 31) // 32
+    base = np.uint64(level + 1) << HALF
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        new, arcs = 0, 0
+        for word_ in range(words * part // PARTS, words * (part + 1) // PARTS):
+            first, word = np.uint64(word_) * HALF, np.uint32(0)
+            for lane in range(min(32, vertices - np.int64(first))):
+                vertex = first + np.uint64(lane)
+                if keys[vertex] != UNREACHED:
+                    continue
+                begin, end = offsets[vertex], offsets[vertex + ONE]
+                for arc in range(begin, end):
+                    neighbor = np.uint32(neighbors[np.uint64(arc)])
+                    is_in = bits[neighbor >> np.uint32(5)] >> (neighbor & np.uint32(31))
+                    if is_in & np.uint32(1):
+                        keys[vertex] = base | np.uint64(neighbor)
+                        word |= np.uint32(1) << np.uint32(lane)
+                        new += 1
+                        arcs += end - begin
+                        break
+            new_bits[np.uint64(word_)] = word
+        found[part] = new
+        found[PARTS + part] = arcs
+
+
+@serial
+def _collect(vertices, bits, queue):
+    """Write the vertices whose bits are set to the queue; how many they are."""
+    tail = 0
+    for word in range((vertices + 31) // 32):
+        rest = bits[np.uint64(word)]
+        if rest == 0:
+            continue
+        for lane in range(32):
+            if (rest >> np.uint32(lane)) & np.uint32(1):
+                queue[np.uint64(tail)] = 32 * word + lane
+                tail += 1
+    return tail
+
+
+@parallel
+def _clear(keys):
+    for place in prange(keys.size):
+        keys[place] = UNREACHED
+
+
+@parallel
+def _unpack(keys, traced, distances, predecessors):
+    for place_ in prange(keys.size):
+        place = np.uint64(place_)
+        key = keys[place]
+        if key != UNREACHED:
+            distances[place] = np.int32(key >> HALF)
+            if traced:
+                predecessors[place] = np.int32(np.uint32(key))
+
+
+@serial
+def levels(
+    vertices,
+    arcs,
+    depth_limit,
+    pulls,
+    traced,
+    source_count,
+    sources,
+    offsets,
+    neighbors,
+    in_offsets,
+    in_neighbors,
+    distances,
+    predecessors,
+    queues,
+    pieces,
+    bits,
+    counts,
+    arrived,
+    state,
+):
+    # NumPy's memory is in large pages, where Numba's own is not and random access much slower.
+    keys, queue = queues[: 2 * vertices].view(np.uint64), queues[2 * vertices :]
+    _clear(keys)
+    starts, ends = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    near, via = np.empty(2 * ROOM, np.int32), np.empty(2 * ROOM, np.int32)
+    found = np.empty(2 * PARTS, np.int64)
+    words = (vertices + 31) // 32
+    here, there = bits[:words], bits[words:]
+    for place in range(source_count):
+        keys[sources[place]] = np.uint64(NO_VERTEX)
+        queue[place] = sources[place]
+    first, last, level, unexplored = 0, source_count, 0, arcs
+    while last > first and level < depth_limit:
+        frontier = _degrees(first, last, queue, offsets) if pulls else 0
+        if pulls and frontier * PULL_ABOVE > unexplored and frontier > vertices // 64:
+            _mark(vertices, level, keys, here)
+            new = last - first
+            while new > 0 and level < depth_limit:
+                _pull(vertices, level, in_offsets, in_neighbors, keys, here, there, found)
+                before, new = new, found[:PARTS].sum()
+                unexplored -= found[PARTS:].sum()
+                here, there = there, here
+                level += 1
+                if new < before and new * PUSH_BELOW < vertices:
+                    break
+            first, last = 0, _collect(vertices, here, queue)
+            pulls = 0  # what is left is far out, where a frontier's share of arcs says little
+            continue
+        unexplored -= frontier
+        tail = _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, near, via)
+        first, last = last, tail
+        level += 1
+    _unpack(keys, traced, distances, predecessors)
+    state[0] = level

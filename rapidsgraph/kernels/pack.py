@@ -1,0 +1,114 @@
+"""Building layered edge lists on a CPU: the twins of pack.cu, which says what they mean."""
+
+import numpy as np
+from numba import prange
+
+from . import parallel
+
+UNREACHED = 2**31 - 1
+PARTS = 64
+
+
+@parallel
+def count_forward(vertices, order, depths, offsets, neighbors, counts):
+    for place in prange(vertices):
+        vertex = np.uint64(order[place])
+        depth = depths[vertex]
+        count = 0
+        if depth != UNREACHED:
+            for arc in range(offsets[vertex], offsets[vertex + np.uint64(1)]):
+                count += depths[np.uint64(neighbors[np.uint64(arc)])] >= depth
+        counts[vertex] = count
+
+
+@parallel
+def move_arcs(
+    vertices,
+    order,
+    place_of,
+    depths,
+    offsets,
+    neighbors,
+    weights,
+    weighted,
+    forward_offsets,
+    backward_offsets,
+    forward,
+    backward,
+    forward_weights,
+    backward_weights,
+):
+    for place in prange(vertices):
+        vertex = np.uint64(order[place])
+        depth = depths[vertex]
+        ahead, back = np.uint64(forward_offsets[vertex]), np.uint64(backward_offsets[vertex])
+        for arc_ in range(offsets[vertex], offsets[vertex + np.uint64(1)]):
+            arc = np.uint64(arc_)
+            neighbor = np.uint64(neighbors[arc])
+            if depth != UNREACHED and depths[neighbor] >= depth:
+                forward[ahead] = place_of[neighbor]
+                if weighted:
+                    forward_weights[ahead] = weights[arc]
+                ahead += np.uint64(1)
+            else:
+                backward[back] = place_of[neighbor]
+                if weighted:
+                    backward_weights[back] = weights[arc]
+                back += np.uint64(1)
+
+
+@parallel
+def pack(count, base, bits, values, words):
+    size = (count * bits + 31) // 32 + 1
+    for part in prange(PARTS):
+        first, last = part * size // PARTS, (part + 1) * size // PARTS
+        value = 32 * first // bits if bits else count
+        for word in range(first, last):
+            begin, packed = 32 * word, np.uint32(0)
+            if value * bits > begin and value:
+                value -= 1  # it began in the word before
+            while value < count and value * bits < begin + 32:
+                number, at = np.uint64(values[value] - base), value * bits - begin
+                moved = number << np.uint64(at) if at >= 0 else number >> np.uint64(-at)
+                packed |= np.uint32(moved & np.uint64(0xFFFFFFFF))
+                value += 1
+            words[word] = packed
+
+
+@parallel
+def unpack(count, base, bits, words, values):
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for i in prange(count):
+        at = np.uint64(i * bits)
+        word = at >> np.uint64(5)
+        pair = np.uint64(words[word]) | np.uint64(words[word + np.uint64(1)]) << np.uint64(32)
+        values[i] = base + np.int64(pair >> (at & np.uint64(31)) & mask)
+
+
+@parallel
+def name_levels(vertices, reached, layers, starts, order, traced, parents, distances, predecessors):
+    for part in prange(PARTS):
+        first, last = part * vertices // PARTS, (part + 1) * vertices // PARTS
+        layer = 0
+        for place in range(first, last):
+            vertex = np.uint64(order[np.uint64(place)])
+            while layer + 1 < layers and starts[layer + 1] <= place:
+                layer += 1
+            distances[vertex] = layer if place < reached else -1
+            if traced:
+                parent = parents[np.uint64(place)]
+                before = parent if parent == UNREACHED else order[np.uint64(parent)]
+                predecessors[vertex] = before
+
+
+@parallel
+def add_checksum(count, words, total):
+    sums = np.zeros(PARTS, np.uint64)
+    for part in prange(PARTS):
+        found = np.uint64(0)
+        for i in range(part * count // PARTS, (part + 1) * count // PARTS):
+            factor = np.uint64(2 * i + 1) * np.uint64(0x9E3779B97F4A7C15)
+            found += (np.uint64(words[i]) + np.uint64(1)) * factor
+        sums[part] = found
+    for part in range(PARTS):
+        total[0] += sums[part]

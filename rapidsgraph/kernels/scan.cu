@@ -1,0 +1,227 @@
+// Clusters of similar vertices: cores, their trees, borders, hubs.
+//
+// Means: neighbors u, v are similar if common^2 * denominator >= numerator * sizes[u] * sizes[v],
+//   where sizes counts a vertex and its neighbors. A core is similar to at least mu vertices, with
+//   itself. parents are trees of similar cores; labels[v] is the root of v's cluster, or -1.
+// Requires: lists of both directions without self-loops and repeated neighbors. Lists are sorted by
+//   neighbor, and floor is 0; or by falling level of similarity, and what is similar has at least
+//   the level floor, so that a pass over a list ends soon.
+// Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN); Wen et al. 2017 (GS*-Index).
+
+#include "rows.cuh"
+#include "similar.cuh"
+#include "disjoint_sets.cuh"
+
+#define NOBODY (-1)
+
+// is_core[v], by a pass over v's list.
+extern "C" __global__ void mark_cores(long long vertices, long long mu, long long numerator,
+                                      long long denominator, const long long *offsets,
+                                      const int *neighbors, const int *common, const int *sizes,
+                                      bool *is_core) {
+  const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
+  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    long long similar = 1;
+    for (long long at = begin; at < end && similar < mu; at += lanes.count) {
+      const long long arc = at + lanes.lane;
+      int together;
+      lanes.rank(arc < end && lists.similar(row, arc), &together);
+      similar += together;
+    }
+    if (lanes.lane == 0) is_core[row] = similar >= mu;
+  });
+}
+
+// is_core[v] of the candidates, which have at least mu - 1 neighbors and come in the order of the
+// level of the last neighbor that makes them cores. Neighbors above level floor + 1 are similar,
+// those below floor are not, and those between are in no order: there they are counted.
+extern "C" __global__ void mark_first_cores(long long count, long long mu, long long floor,
+                                            long long numerator, long long denominator,
+                                            const int *candidates, const long long *offsets,
+                                            const int *neighbors, const int *common,
+                                            const int *sizes, bool *is_core) {
+  const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
+                               (u64)numerator, (u64)denominator, floor};
+  STRIDE(i, count) {
+    const int vertex = candidates[i];
+    const long long begin = offsets[vertex], end = offsets[vertex + 1];
+    long long arc = begin + mu - 2;
+    const int last = lists.level(vertex, arc);
+    if (last < floor) break;
+    bool is = last > floor + 1;
+    if (!is) {
+      while (arc > begin && lists.level(vertex, arc - 1) <= floor + 1) arc--;
+      long long similar = arc - begin + 1;
+      for (; arc < end && similar < mu; arc++) {
+        if (lists.similar(vertex, arc))
+          similar++;
+        else if (lists.ends(vertex, arc))
+          break;
+      }
+      is = similar >= mu;
+    }
+    if (is) is_core[vertex] = true;
+  }
+}
+
+// Make the trees of similar cores one; is_touched[v] where v is similar to a core and none itself.
+extern "C" __global__ void join_cores(long long count, const int *cores, long long floor,
+                                      long long numerator, long long denominator,
+                                      const long long *offsets, const int *neighbors,
+                                      const int *common, const int *sizes, const bool *is_core,
+                                      int *parents, bool *is_touched) {
+  const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
+                               (u64)numerator, (u64)denominator, floor};
+  each_row(count, cores, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    for (long long at = begin; at < end; at += lanes.count) {
+      const long long arc = at + lanes.lane;
+      bool ends = false;
+      if (arc < end) {
+        if (lists.similar(row, arc)) {
+          const int neighbor = neighbors[arc];
+          if (!is_core[neighbor])
+            is_touched[neighbor] = true;
+          else if (neighbor < row)
+            join(parents, row, neighbor);
+        } else {
+          ends = lists.ends(row, arc);
+        }
+      }
+      if (lanes.any(ends)) break;
+    }
+  });
+}
+
+// nearest[v] = the core that the border v is most similar to, of several the first; touching[v] =
+// how many it is similar to.
+extern "C" __global__ void attach(long long count, const int *borders, long long floor,
+                                  long long numerator, long long denominator,
+                                  const long long *offsets, const int *neighbors, const int *common,
+                                  const int *sizes, const bool *is_core, int *nearest,
+                                  int *touching) {
+  const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
+                               (u64)numerator, (u64)denominator, floor};
+  // Whether common^2 / size of one core is above another's, or the same and its id is lower.
+  auto is_nearer = [](u64 shared, u64 size, int core, u64 most, u64 most_size, int best) {
+    if (best == NOBODY || core == NOBODY) return best == NOBODY && core != NOBODY;
+    const u64 square = shared * shared, other = most * most;
+    const u64 high = __umul64hi(square, most_size), other_high = __umul64hi(other, size);
+    if (high != other_high) return high > other_high;
+    const u64 low = square * most_size, other_low = other * size;
+    return low > other_low || (low == other_low && core < best);
+  };
+  each_row(count, borders, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    if (lanes.lane >= WARP) return;  // a warp suffices: such lists are rare
+    const int members = min(lanes.count, WARP);
+    int best = NOBODY, most = 0, most_size = 1, found = 0;
+    for (long long arc = begin + lanes.lane; arc < end; arc += members) {
+      if (!lists.similar(row, arc)) {
+        if (lists.ends(row, arc)) break;
+        continue;
+      }
+      const int core = neighbors[arc];
+      if (!is_core[core]) continue;
+      found++;
+      if (is_nearer(common[arc], sizes[core], core, most, most_size, best))
+        best = core, most = common[arc], most_size = sizes[core];
+    }
+    if (members == WARP) {
+      __syncwarp();
+      found = warp_total(found);
+      for (int step = WARP / 2; step > 0; step /= 2) {
+        const int core = __shfl_xor_sync(FULL, best, step);
+        const int shared = __shfl_xor_sync(FULL, most, step);
+        const int size = __shfl_xor_sync(FULL, most_size, step);
+        if (is_nearer(shared, size, core, most, most_size, best))
+          best = core, most = shared, most_size = size;
+      }
+    }
+    if (lanes.lane == 0) nearest[row] = best, touching[row] = found;
+  });
+}
+
+// clusters[starts[v] ...] = the cluster of every core that the border v is similar to.
+extern "C" __global__ void list_touching(long long count, const int *borders, long long floor,
+                                         long long numerator, long long denominator,
+                                         const long long *offsets, const int *neighbors,
+                                         const int *common, const int *sizes, const bool *is_core,
+                                         const int *labels, const long long *starts,
+                                         int *clusters) {
+  const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
+                               (u64)numerator, (u64)denominator, floor};
+  each_row(count, borders, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    long long place = starts[row];
+    for (long long at = begin; at < end; at += lanes.count) {
+      const long long arc = at + lanes.lane;
+      bool is = false, ends = false;
+      if (arc < end) {
+        is = lists.similar(row, arc);
+        ends = !is && lists.ends(row, arc);
+        is = is && is_core[neighbors[arc]];
+      }
+      int together;
+      const int before = lanes.rank(is, &together);
+      if (is) clusters[place + before] = labels[neighbors[arc]];
+      place += together;
+      if (lanes.any(ends)) break;
+    }
+  });
+}
+
+// Of every cluster, at its root: how many members it has, and the first. members ascend.
+extern "C" __global__ void measure(long long count, const int *members, const int *labels,
+                                   int *members_of, int *first_of) {
+  STRIDE(i, count) {
+    const int member = members[i], label = labels[member];
+    const unsigned same = __match_any_sync(__activemask(), label);
+    if (__ffs(same) - 1 == threadIdx.x % WARP) {
+      atomicAdd(&members_of[label], __popc(same));
+      atomicMin(&first_of[label], member);
+    }
+  }
+}
+
+// is_hub[v] where v is in no cluster and has neighbors in several; seen is NOBODY before.
+extern "C" __global__ void find_hubs(long long count, const int *members, const long long *offsets,
+                                     const int *neighbors, const int *labels, int *seen,
+                                     bool *is_hub) {
+  each_row(count, members, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    const int label = labels[row];
+    for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count) {
+      const int neighbor = neighbors[arc];
+      if (labels[neighbor] != NOBODY) continue;
+      int other = seen[neighbor];
+      if (other == NOBODY) other = atomicCAS(&seen[neighbor], NOBODY, label);
+      if (other != NOBODY && other != label) is_hub[neighbor] = true;
+    }
+  });
+}
+
+// inside[0] += arcs between members of one cluster.
+extern "C" __global__ void count_inside(long long count, const int *members,
+                                        const long long *offsets, const int *neighbors,
+                                        const int *labels, long long *inside) {
+  long long own = 0;
+  each_row(count, members, offsets, [&](auto lanes, int row, long long begin, long long end) {
+    for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count)
+      own += labels[neighbors[arc]] == labels[row];
+  });
+  for (int step = WARP / 2; step > 0; step /= 2) own += __shfl_xor_sync(FULL, own, step);
+  if (threadIdx.x % WARP == 0 && own) atomicAdd((u64 *)inside, (u64)own);
+}
+
+// is_similar[arc] of every arc.
+extern "C" __global__ void mark_similar(long long arcs, long long numerator, long long denominator,
+                                        const int *rows, const long long *offsets,
+                                        const int *neighbors, const int *common, const int *sizes,
+                                        bool *is_similar) {
+  const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
+  STRIDE(arc, arcs) is_similar[arc] = lists.similar(rows[arc], arc);
+}
+
+// descent[arc] = how far the level of every arc is below the highest.
+extern "C" __global__ void list_levels(long long arcs, const int *rows, const int *neighbors,
+                                       const int *common, const int *sizes, int *descent) {
+  const Neighborhoods lists = {nullptr, neighbors, common, sizes};
+  STRIDE(arc, arcs) descent[arc] = LEVELS - 1 - lists.level(rows[arc], arc);
+}

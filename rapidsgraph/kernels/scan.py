@@ -1,0 +1,257 @@
+"""Clusters of similar vertices, on a CPU: the twins of scan.cu.
+
+The meaning of every entry and parameter is said there.
+"""
+
+import math
+
+import numpy as np
+from numba import prange
+
+from . import parallel, serial
+from .disjoint_sets import join
+from .intrinsics import add_at, exchange_if, high_product
+
+PARTS = 64
+NOBODY = np.int32(-1)
+LEVELS = 1 << 20  # algorithms/clustering.py agrees
+
+
+@serial
+def _is_at_least(square, denominator, numerator, product):
+    """square * denominator >= numerator * product, of integers below 2^62."""
+    high, least = high_product(square, denominator), high_product(numerator, product)
+    return (high > least) | ((high == least) & (square * denominator >= numerator * product))
+
+
+@serial
+def _similar(row, arc, neighbors, common, sizes, numerator, denominator):
+    shared = np.uint64(common[np.uint64(arc)])
+    other = np.uint64(sizes[np.uint64(neighbors[np.uint64(arc)])])
+    product = np.uint64(sizes[np.uint64(row)]) * other
+    return _is_at_least(shared * shared, np.uint64(denominator), np.uint64(numerator), product)
+
+
+@serial
+def _level(row, arc, neighbors, common, sizes):
+    other = np.float64(sizes[np.uint64(neighbors[np.uint64(arc)])])
+    product = np.float64(sizes[np.uint64(row)]) * other
+    return min(np.int64(common[np.uint64(arc)] / math.sqrt(product) * LEVELS), LEVELS - 1)
+
+
+@serial
+def _ends(row, arc, floor, neighbors, common, sizes):
+    return floor > 0 and _level(row, arc, neighbors, common, sizes) < floor
+
+
+@parallel
+def mark_cores(vertices, mu, numerator, denominator, offsets, neighbors, common, sizes, is_core):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            similar = 1
+            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                if similar >= mu:
+                    break
+                similar += _similar(row, arc, neighbors, common, sizes, numerator, denominator)
+            is_core[np.uint64(row)] = similar >= mu
+
+
+@parallel
+def mark_first_cores(
+    count,
+    mu,
+    floor,
+    numerator,
+    denominator,
+    candidates,
+    offsets,
+    neighbors,
+    common,
+    sizes,
+    is_core,
+):
+    for part_ in prange(PARTS):
+        for i in range(np.int64(part_), count, PARTS):
+            vertex = np.uint64(candidates[np.uint64(i)])
+            begin, end = offsets[vertex], offsets[vertex + np.uint64(1)]
+            arc = begin + mu - 2
+            last = _level(vertex, arc, neighbors, common, sizes)
+            if last < floor:
+                break
+            similar = mu
+            if last <= floor + 1:
+                while (
+                    arc > begin and _level(vertex, arc - 1, neighbors, common, sizes) <= floor + 1
+                ):
+                    arc -= 1
+                similar = arc - begin + 1
+                while arc < end and similar < mu:
+                    if _similar(vertex, arc, neighbors, common, sizes, numerator, denominator):
+                        similar += 1
+                    elif _ends(vertex, arc, floor, neighbors, common, sizes):
+                        break
+                    arc += 1
+            if similar >= mu:
+                is_core[vertex] = True
+
+
+@parallel
+def join_cores(
+    count,
+    cores,
+    floor,
+    numerator,
+    denominator,
+    offsets,
+    neighbors,
+    common,
+    sizes,
+    is_core,
+    parents,
+    is_touched,
+):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
+            row = np.uint64(cores[np.uint64(i)])
+            for arc in range(offsets[row], offsets[row + np.uint64(1)]):
+                if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
+                    neighbor = np.uint64(neighbors[np.uint64(arc)])
+                    if not is_core[neighbor]:
+                        is_touched[neighbor] = True
+                    elif neighbor < row:
+                        join(parents, row, neighbor)
+                elif _ends(row, arc, floor, neighbors, common, sizes):
+                    break
+
+
+@parallel
+def attach(
+    count,
+    borders,
+    floor,
+    numerator,
+    denominator,
+    offsets,
+    neighbors,
+    common,
+    sizes,
+    is_core,
+    nearest,
+    touching,
+):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
+            row = np.uint64(borders[np.uint64(i)])
+            best, most, size = np.int64(-1), np.uint64(0), np.uint64(1)
+            found = 0
+            for arc in range(offsets[row], offsets[row + np.uint64(1)]):
+                if not _similar(row, arc, neighbors, common, sizes, numerator, denominator):
+                    if _ends(row, arc, floor, neighbors, common, sizes):
+                        break
+                    continue
+                core = np.int64(neighbors[np.uint64(arc)])
+                if not is_core[np.uint64(core)]:
+                    continue
+                found += 1
+                shared = np.uint64(common[np.uint64(arc)])
+                own_size = np.uint64(sizes[np.uint64(core)])
+                # common^2 / size, compared without a division
+                if _is_at_least(shared * shared, size, most * most, own_size) and (
+                    core < best or not _is_at_least(most * most, own_size, shared * shared, size)
+                ):
+                    best, most, size = core, shared, own_size
+            nearest[row] = best
+            touching[row] = found
+
+
+@parallel
+def list_touching(
+    count,
+    borders,
+    floor,
+    numerator,
+    denominator,
+    offsets,
+    neighbors,
+    common,
+    sizes,
+    is_core,
+    labels,
+    starts,
+    clusters,
+):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
+            row = np.uint64(borders[np.uint64(i)])
+            place = starts[row]
+            for arc in range(offsets[row], offsets[row + np.uint64(1)]):
+                if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
+                    neighbor = np.uint64(neighbors[np.uint64(arc)])
+                    if is_core[neighbor]:
+                        clusters[np.uint64(place)] = labels[neighbor]
+                        place += 1
+                elif _ends(row, arc, floor, neighbors, common, sizes):
+                    break
+
+
+@serial
+def measure(count, members, labels, members_of, first_of):
+    for i in range(count):
+        member = members[np.uint64(i)]
+        label = np.uint64(labels[np.uint64(member)])
+        members_of[label] += 1
+        first_of[label] = min(first_of[label], member)
+
+
+@parallel
+def find_hubs(count, members, offsets, neighbors, labels, seen, is_hub):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
+            row = np.uint64(members[np.uint64(i)])
+            label = labels[row]
+            for arc in range(offsets[row], offsets[row + np.uint64(1)]):
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                if labels[neighbor] != NOBODY:
+                    continue
+                other = seen[neighbor]
+                if other == NOBODY:
+                    other = exchange_if(seen, neighbor, NOBODY, label)
+                if other != NOBODY and other != label:
+                    is_hub[neighbor] = True
+
+
+@parallel
+def count_inside(count, members, offsets, neighbors, labels, inside):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        own = 0
+        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
+            row = np.uint64(members[np.uint64(i)])
+            for arc in range(offsets[row], offsets[row + np.uint64(1)]):
+                own += labels[np.uint64(neighbors[np.uint64(arc)])] == labels[row]
+        add_at(inside, np.uint64(0), np.int64(own))
+
+
+@parallel
+def mark_similar(arcs, numerator, denominator, rows, offsets, neighbors, common, sizes, is_similar):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
+            row = rows[np.uint64(arc)]
+            is_similar[np.uint64(arc)] = _similar(
+                row, arc, neighbors, common, sizes, numerator, denominator
+            )
+
+
+@parallel
+def list_levels(arcs, rows, neighbors, common, sizes, descent):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
+            level = _level(rows[np.uint64(arc)], arc, neighbors, common, sizes)
+            descent[np.uint64(arc)] = LEVELS - 1 - level

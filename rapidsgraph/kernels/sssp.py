@@ -1,0 +1,157 @@
+"""Shortest paths by weight on a CPU: the twins of sssp.cu.
+
+The meaning of every entry and parameter is said there. What differs: one thread expands a vertex
+after the other, so a shorter way is taken into account at once, and the near queue is a ring.
+"""
+
+import numpy as np
+from numba import prange
+
+from . import parallel, serial
+from .intrinsics import prefetch
+
+PARTS = 64
+ONE = np.uint64(1)
+
+
+@serial
+def _above(distance, step):
+    """A step farther, or where that makes no difference, the next number."""
+    return max(distance + step, np.nextafter(distance, np.inf))
+
+
+@serial
+def paths(
+    vertices,
+    arcs,
+    cutoff,
+    step,
+    source_count,
+    sources,
+    offsets,
+    neighbors,
+    weights,
+    distances,
+    queues,
+    stamps,
+    pieces,
+    counts,
+    arrived,
+    lowest,
+    state,
+):
+    room = np.uint64(vertices + 1)  # of the near queue, which is a ring
+    near, far = queues[: vertices + 1], queues[vertices + 1 : 2 * vertices + 1]
+    waiting = stamps  # 1: in the near queue, 2: in the far one, 4: expanded before, by bits
+    head, tail, parked = np.uint64(0), np.uint64(0), np.uint64(0)
+    for place in range(source_count):
+        near[tail] = sources[place]
+        waiting[sources[place]] = 1
+        tail += ONE
+    below, low = step, 0.0  # the near queue holds distances from `low` up to `below`
+    rounds, expanded, repeated = 0, 0, 0
+    while True:
+        while head != tail:
+            ahead = near[(head + np.uint64(8)) % room]
+            prefetch(offsets, np.uint64(ahead))
+            prefetch(distances, np.uint64(ahead))
+            ahead = offsets[np.uint64(near[(head + np.uint64(3)) % room])]
+            prefetch(neighbors, np.uint64(ahead))
+            prefetch(weights, np.uint64(ahead))
+            vertex = np.uint64(near[head])
+            head = head + ONE if head + ONE < room else np.uint64(0)
+            distance = distances[vertex]
+            if distance >= below:  # the step has become smaller since
+                if waiting[vertex] & 2 == 0:
+                    far[parked] = vertex
+                    parked += ONE
+                waiting[vertex] = (waiting[vertex] | 2) & ~1
+                continue
+            work = offsets[vertex + ONE] - offsets[vertex] + 1
+            expanded += work
+            if waiting[vertex] & 4:
+                repeated += work
+            waiting[vertex] = (waiting[vertex] | 4) & ~1
+            for arc_ in range(offsets[vertex], offsets[vertex + ONE]):
+                arc = np.uint64(arc_)
+                neighbor = np.uint64(neighbors[arc])
+                reached = distance + weights[arc]
+                if reached >= distances[neighbor] or reached > cutoff:
+                    continue
+                distances[neighbor] = reached
+                if reached < below:
+                    if waiting[neighbor] & 1 == 0:
+                        waiting[neighbor] |= 1
+                        near[tail] = neighbor
+                        tail = tail + ONE if tail + ONE < room else np.uint64(0)
+                elif waiting[neighbor] & 2 == 0:
+                    waiting[neighbor] |= 2
+                    far[parked] = neighbor
+                    parked += ONE
+            if expanded > 4096 and 4 * repeated > 3 * expanded:
+                # Vertices are expanded again and again: the step takes in too much.
+                step = min(step / 4, (distance - low) / 2 if distance > low else step)
+                below = _above(low, step)
+                expanded, repeated = 0, 0
+        rounds += 1
+        if parked == 0:
+            break
+        # A look at all that waits should cost less than what is expanded between two of them.
+        if (expanded < 1024 or 4 * expanded < parked) and step * 2 < np.inf:
+            step *= 2
+        expanded, repeated = 0, 0
+        old, least = below, np.inf
+        below = _above(below, step)
+        while head == tail and parked > 0:
+            kept = np.uint64(0)
+            low = old
+            if least < np.inf:
+                low, below = least, _above(least, step)
+            least = np.inf
+            for place_ in range(parked):
+                vertex = np.uint64(far[np.uint64(place_)])
+                distance = distances[vertex]
+                if distance < old:  # reached by a shorter way meanwhile, and expanded
+                    waiting[vertex] &= ~2
+                elif distance < below:
+                    waiting[vertex] = (waiting[vertex] & ~2) | 1
+                    near[tail] = vertex
+                    tail = tail + ONE if tail + ONE < room else np.uint64(0)
+                else:
+                    far[kept] = vertex
+                    kept += ONE
+                    least = min(least, distance)
+            parked = kept
+    state[0] = rounds
+
+
+@parallel
+def pull_predecessors(vertices, offsets, neighbors, weights, distances, predecessors):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for vertex_ in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            vertex = np.uint64(vertex_)
+            distance = distances[vertex]
+            if distance == np.inf or distance == 0.0:
+                continue
+            for arc_ in range(offsets[vertex], offsets[vertex + ONE]):
+                arc = np.uint64(arc_)
+                neighbor = neighbors[arc]
+                before = distances[np.uint64(neighbor)]
+                if before < distance and before + weights[arc] == distance:
+                    predecessors[vertex] = neighbor
+                    break
+
+
+@serial
+def push_predecessors(vertices, offsets, neighbors, weights, distances, predecessors):
+    for vertex in range(vertices):
+        before = distances[np.uint64(vertex)]
+        if before == np.inf:
+            continue
+        for arc_ in range(offsets[np.uint64(vertex)], offsets[np.uint64(vertex + 1)]):
+            arc = np.uint64(arc_)
+            neighbor = np.uint64(neighbors[arc])
+            distance = distances[neighbor]
+            if before < distance < np.inf and before + weights[arc] == distance:
+                predecessors[neighbor] = min(predecessors[neighbor], np.int32(vertex))

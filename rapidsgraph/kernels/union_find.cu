@@ -1,0 +1,82 @@
+// Trees of vertices that are connected.
+//
+// Means: parents[v] leads to the root of v's tree, which is its smallest vertex; vertices are in
+//   one tree once every arc between them has been linked. parents[v] <= v always, so there is no
+//   cycle, and only a root's parent changes to another tree, by compare-and-swap.
+// Requires: parents[v] = v before.
+// Reference: Jaiganesh, Burtscher 2018 (ECL-CC); Sutton, Ben-Nun, Barak 2018 (Afforest).
+
+#include "disjoint_sets.cuh"
+
+#define FULL 0xffffffffu
+#define BATCH 8  // arcs in flight a thread, where a list is long
+
+// Link every vertex with its neighbor at `place`.
+extern "C" __global__ void link_one(long long vertices, long long place, const long long *offsets,
+                                    const int *neighbors, int *parents) {
+  STRIDE(vertex, vertices) {
+    const long long arc = offsets[vertex] + place;
+    if (arc < offsets[vertex + 1]) join(parents, (int)vertex, neighbors[arc]);
+  }
+}
+
+// Link the vertices outside the tree `largest` with their neighbors from `place` on. A warp takes
+// 32 vertices, long lists together.
+extern "C" __global__ void link_rest(long long vertices, long long place, long long largest,
+                                     const long long *offsets, const int *neighbors, int *parents) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
+  const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+  for (long long first = warp * WARP; first < vertices; first += warps * WARP) {
+    const long long vertex = first + lane;
+    const bool open = vertex < vertices && parents[vertex] != largest;
+    const long long begin = open ? offsets[vertex] + place : 0;
+    const long long end = open ? offsets[vertex + 1] : 0;
+    if (end - begin < WARP)
+      for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
+    __syncwarp();
+    for (unsigned rest = __ballot_sync(FULL, end - begin >= WARP); rest; rest &= rest - 1) {
+      const int from = __ffs(rest) - 1, own = (int)first + from;
+      const long long last = __shfl_sync(FULL, end, from);
+      for (long long at = __shfl_sync(FULL, begin, from) + lane; at < last; at += BATCH * WARP) {
+        int near[BATCH], parent[BATCH];
+        const int own_parent = parents[own];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+          near[k] = at + k * WARP < last ? neighbors[at + k * WARP] : own;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) parent[k] = parents[near[k]];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+          if (parent[k] != own_parent) join(parents, own, near[k]);
+      }
+    }
+  }
+}
+
+// Link the ends of all arcs, rows[arc] and neighbors[arc], whatever their place in a list.
+extern "C" __global__ void link_arcs(long long vertices, long long arcs, long long place,
+                                     const int *rows, const long long *offsets,
+                                     const int *neighbors, int *parents) {
+  STRIDE(arc, arcs) join(parents, rows[arc], neighbors[arc]);
+}
+
+// Let every vertex point to its root. Nobody writes but to its own vertex: a way halved meanwhile
+// could put a vertex back to a parent between.
+extern "C" __global__ void compress(long long vertices, int *parents) {
+  STRIDE(vertex, vertices) {
+    int parent = parents[vertex];
+    while (parents[parent] != parent) parent = parents[parent];
+    parents[vertex] = parent;
+  }
+}
+
+// sizes[r] = vertices whose parent is r; lanes that count for one tree add once.
+extern "C" __global__ void count_members(long long vertices, const int *parents, int *sizes) {
+  STRIDE(vertex, vertices) {
+    const int parent = parents[vertex];
+    const unsigned active = __activemask();
+    const unsigned same = __match_any_sync(active, parent);
+    if (__ffs(same) - 1 == threadIdx.x % WARP) atomicAdd(&sizes[parent], __popc(same));
+  }
+}

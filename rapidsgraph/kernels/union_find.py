@@ -1,0 +1,74 @@
+"""Trees of vertices that are connected, on a CPU: the twins of union_find.cu.
+
+The meaning of every entry and parameter is said there.
+"""
+
+import numpy as np
+from numba import prange
+
+from . import parallel, serial
+from .disjoint_sets import join
+from .intrinsics import prefetch
+
+PARTS = 64
+AHEAD = 24  # arcs or vertices whose parents are fetched before they are needed
+
+
+@parallel
+def link_one(vertices, place, offsets, neighbors, parents):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            ahead = min(vertex + AHEAD, vertices - 1)
+            arc = offsets[np.uint64(ahead)] + place
+            if arc < offsets[np.uint64(ahead + 1)]:
+                prefetch(parents, np.uint64(neighbors[np.uint64(arc)]))
+            arc = offsets[np.uint64(vertex)] + place
+            if arc < offsets[np.uint64(vertex + 1)]:
+                join(parents, vertex, neighbors[np.uint64(arc)])
+
+
+@serial
+def _link_list(vertex, first, last, arcs, neighbors, parents):
+    for arc in range(first, last):
+        prefetch(parents, np.uint64(neighbors[np.uint64(min(arc + AHEAD, arcs - 1))]))
+        join(parents, vertex, neighbors[np.uint64(arc)])
+
+
+@parallel
+def link_rest(vertices, place, largest, offsets, neighbors, parents):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            if parents[np.uint64(vertex)] == largest:
+                continue
+            first, last = offsets[np.uint64(vertex)] + place, offsets[np.uint64(vertex + 1)]
+            _link_list(vertex, first, last, neighbors.size, neighbors, parents)
+
+
+@parallel
+def link_arcs(vertices, arcs, place, rows, offsets, neighbors, parents):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            first, last = offsets[np.uint64(vertex)] + place, offsets[np.uint64(vertex + 1)]
+            _link_list(vertex, first, last, arcs, neighbors, parents)
+
+
+@parallel
+def compress(vertices, parents):
+    for part_ in prange(PARTS):
+        part = np.int64(part_)
+        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+            ahead = np.uint64(min(vertex + AHEAD, vertices - 1))
+            prefetch(parents, np.uint64(parents[ahead]))
+            parent = np.uint32(parents[np.uint64(vertex)])
+            while np.uint32(parents[parent]) != parent:
+                parent = np.uint32(parents[parent])
+            parents[np.uint64(vertex)] = parent
+
+
+@serial
+def count_members(vertices, parents, sizes):
+    for vertex in range(vertices):
+        sizes[np.uint32(parents[np.uint64(vertex)])] += 1

@@ -1,0 +1,277 @@
+"""BFS, SSSP and PageRank of a layered edge list, whose edges may be elsewhere.
+
+Means: what the functions of the same names give for the graph that the list was made of.
+Requires: a pass over the edges, or several, of partitions that are wanted; vertex arrays stay.
+Reference: Zhu et al. 2017 (WolfPath, algorithms 5 and 6, sections 4.3 to 4.5).
+
+A distance in edges is the layer, so BFS only looks for predecessors: one pass over the edges that
+go forward, all layers at once. One pass of SSSP is not exact, since a cheaper way may run through
+a later layer and back: passes go on until nothing changes, over partitions with a source that
+changed. Within a partition rounds go on until nothing changes there, without the host.
+"""
+
+import contextlib
+import math
+
+import numpy as np
+
+from .. import device
+from ..algorithms.traversal_result import NO_VERTEX, Found
+from ..errors import GraphError, NotEnoughMemory, shown
+from ..graph.weight_sums import check_reached
+from ..memory import ALGORITHMS
+from ..progress import reporter
+from ..validation import checked_bytes, source_ids
+from .edge_list import LayeredEdgeList, Run
+from .streaming import feed
+
+BLOCKS, THREADS = 8, 256  # a multiprocessor, a block
+MOST_COPIES = 4  # of the sums of PageRank, in memory
+
+
+def search(layered, depth_limit, predecessors, memory_limit, progress):
+    """BFS from the root, as `Found`, by vertex id."""
+    xp, last = layered.xp, min(depth_limit, layered.depth)
+    parents = xp.full(layered.num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    layered.last_run = Run(0, 0, 0)
+    if not predecessors:
+        check_vertices_fit(layered, "bfs", "BFS", memory_limit)
+    else:
+        wanted = forward_partitions(layered, last)
+        with feeding(layered, "bfs", "BFS", memory_limit, again=False) as partitions:
+            with reporter(progress, "BFS", wanted.size) as report:
+                find_parents(layered, partitions, last, parents, report)
+            finish(layered, partitions, int(wanted.size > 0))
+    return levels(layered, last, parents)
+
+
+def forward_partitions(layered, last):
+    """Numbers of the partitions whose edges lead from a layer before `last` to a later one."""
+    return layered.partitions_before(int(layered.layer_starts[last]), forward_only=True)
+
+
+def find_parents(layered, partitions, last, parents, report):
+    """Lower `parents` to the place before each, in a pass over those partitions."""
+    starts, wanted = layered.layer_starts, forward_partitions(layered, last)
+    end = int(starts[last])  # what leaves the last layer leads nowhere new
+    for start, stop, origin, words in partitions.sweep(wanted.tolist(), forward_only=True):
+        _launch(
+            layered, "layered_sweep", "find_parents", start, stop, origin, partitions.table, words,
+            partitions.sums, starts.size - 1, layered.starts_on_device, end, parents,
+        )  # fmt: skip
+        report(partitions.partitions, "partitions")
+
+
+def levels(layered, last, parents):
+    """Layers up to `last` and parents (by place, or none) as `Found`, by vertex id."""
+    xp, vertices, starts = layered.xp, layered.num_vertices, layered.layer_starts
+    distances = xp.empty(vertices, xp.int32)
+    before = xp.empty_like(parents)
+    device.launch(
+        "pack", "name_levels", vertices, int(starts[last + 1]), last + 1,
+        layered.starts_on_device, layered.order, parents.size > 0, parents, distances, before,
+        size=vertices,
+    )  # fmt: skip
+    return Found(distances, before, last + 1)
+
+
+def paths(layered, cutoff, predecessors, memory_limit, progress):
+    """SSSP from the root by weight, as `Found`, by vertex id."""
+    xp, vertices = layered.xp, layered.num_vertices
+    distances = xp.full(vertices, math.inf)
+    distances[0] = 0.0
+    stamps = xp.full(vertices, -1, xp.int32)
+    stamps[0] = 0
+    before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    with feeding(layered, "sssp", "SSSP", memory_limit) as partitions:
+        sweeps = Sweeps(layered, partitions, progress)
+        rounds = sweeps.run("relax", stamps, cutoff, distances)
+        if cutoff == math.inf:
+            reached = distances[: int(layered.layer_starts[-1])]
+            check_reached(reached, layered.order, layered)
+        if predecessors:
+            sweeps.look_back(distances, stamps, False, before)
+            open_ends = ends_without(before, distances)
+            if bool(open_ends.any()):
+                steps = xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0))
+                stamps[...] = xp.where(open_ends, np.int32(-1), np.int32(0))
+                sweeps.run("relax_ties", stamps, distances, steps)
+                sweeps.look_back(distances, steps, True, before)
+        finish(layered, partitions, sweeps.passes)
+    del stamps
+    before = by_id(layered, before) if predecessors else before
+    return Found(by_id(layered, distances), before, rounds)
+
+
+def ends_without(before, distances):
+    """Where no vertex was found before one that is reached: only edges that add nothing lead there.
+
+    All are by place.
+    """
+    open_ends = (before == NO_VERTEX) & (distances < math.inf)
+    open_ends[0] = False  # the root
+    return open_ends
+
+
+class Sweeps:
+    """Passes over the partitions that the root reaches, until nothing changes."""
+
+    def __init__(self, layered, partitions, progress):
+        self.layered, self.partitions, self.progress = layered, partitions, progress
+        self.reached = layered.partitions_before(int(layered.layer_starts[-1]))
+        self.passes = 0
+
+    def run(self, entry, stamps, *values, everywhere=True):
+        """Rounds of `relax` or `relax_ties`; how many there were.
+
+        At first over all partitions, which saves a look at them, or where a row waits.
+        """
+        layered, xp = self.layered, self.layered.xp
+        count, step = len(layered.table), layered.step if entry == "relax" else math.inf
+        relaxed, done = (xp.zeros(size, xp.int32) for size in (layered.num_vertices, count))
+        arrived, state = xp.zeros(1, xp.uint64), xp.zeros(2, xp.int64)
+        waiting = layered, self.partitions, self.reached, stamps, relaxed, done
+        wanted = self.reached if everywhere else _where_rows_wait(*waiting)
+        while wanted.size:
+            for start, stop, given in self._sweep(wanted):
+                arrived.fill(0)
+                device.launch(
+                    "layered_sssp", entry,
+                    start, stop, *given, step, *values, stamps, relaxed, done,
+                    arrived, state, size=layered.work(start, stop), threads=1024,
+                    cooperative=True,
+                )  # fmt: skip
+            self.partitions.finish()  # rows of what is damaged would wait for ever
+            wanted = _where_rows_wait(*waiting)
+        return int(state[0])
+
+    def look_back(self, distances, steps, tied, before):
+        """The smallest vertex before each, by a pass over all edges."""
+        for start, stop, given in self._sweep(self.reached):
+            _launch(
+                self.layered, "layered_sssp", "find_predecessors", start, stop, *given, tied,
+                self.layered.order, distances, steps, before,
+            )  # fmt: skip
+
+    def _sweep(self, wanted):
+        self.passes += 1
+        sample = self.layered.xp.empty(0, self.layered.weight_dtype)
+        partitions = self.partitions
+        already = partitions.partitions
+        with reporter(self.progress, f"SSSP, pass {self.passes}", wanted.size) as report:
+            for start, stop, origin, words in partitions.sweep(wanted.tolist()):
+                yield start, stop, (origin, partitions.table, words, partitions.sums, sample)
+                report(partitions.partitions - already, "partitions")
+
+
+def _where_rows_wait(layered, partitions, reached, stamps, relaxed, done):
+    """Those partitions of `reached` with a row that was lowered since it was relaxed."""
+    changed = layered.xp.zeros(done.size, layered.xp.int32)
+    device.launch(
+        "layered_sssp", "find_changed",
+        0, done.size, partitions.table, stamps, relaxed, done, changed,
+        size=layered.num_vertices,
+    )  # fmt: skip
+    changed = changed.get() if device.is_on_gpu(changed) else changed
+    return reached[changed[reached] != 0]
+
+
+def scattering(layered, partitions, damping, out_weights, ranks, state):
+    """A function that returns what a pass over all edges adds to `sums`, PageRank's edge method."""
+    xp, wanted = layered.xp, range(len(layered.table))
+    sample = xp.empty(0, layered.weight_dtype or np.float64)
+    copies = _copies() if xp is np else 0
+    kept = np.empty(copies * layered.num_vertices)
+
+    def scatter(sums):
+        kept.fill(0)
+        totals = kept if copies else sums
+        for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
+            _launch(
+                layered, "layered_sweep", "scatter", start, stop, origin, partitions.table, words,
+                partitions.sums, sample, layered.weighted, damping, out_weights, ranks, state,
+                totals,
+            )  # fmt: skip
+        for part in range(copies):
+            sums += kept[part * sums.size : (part + 1) * sums.size]
+        return sums
+
+    return scatter
+
+
+def _copies():
+    """Of the sums, one for each thread of a CPU, which saves atomic additions; 0 for too many."""
+    import numba
+
+    threads = numba.get_num_threads()
+    return max(threads, 2) if threads <= MOST_COPIES else 0
+
+
+def _launch(layered, stem, entry, start, stop, *arguments):
+    """One sweep over partitions; on a GPU no more blocks than are there at once."""
+    work = layered.work(start, stop)
+    geometry = None
+    if layered.xp is not np:
+        most = BLOCKS * layered.xp.cuda.Device().attributes["MultiProcessorCount"]
+        geometry = max(1, min(most, work // THREADS)), THREADS
+    device.launch(stem, entry, start, stop, *arguments, size=work, geometry=geometry)
+
+
+def needs(layered, algorithm, title, memory_limit):
+    """(what runs, bytes of its arrays by vertex, the limit in bytes or None)."""
+    vertices = layered.num_vertices
+    limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+    what = f"{title} of a layered edge list of {vertices:,} vertices"
+    return what, vertices * ALGORITHMS[algorithm][0], limit
+
+
+def check_vertices_fit(layered, algorithm, title, memory_limit):
+    """Raise NotEnoughMemory where arrays by vertex alone are more than the limit."""
+    what, reserved, limit = needs(layered, algorithm, title, memory_limit)
+    if limit is not None and limit < reserved:
+        raise NotEnoughMemory(what, reserved, limit, "memory_limit")
+
+
+@contextlib.contextmanager
+def feeding(layered, algorithm, title, memory_limit, again=True):
+    """The feed of a run; closed at the end."""
+    what, reserved, limit = needs(layered, algorithm, title, memory_limit)
+    partitions = feed(layered, reserved, limit, what, again)
+    try:
+        yield partitions
+    finally:
+        partitions.close()
+
+
+def finish(layered, partitions, passes):
+    """End a run: raise what was damaged, or keep what it took."""
+    partitions.finish()
+    layered.last_run = Run(passes, partitions.partitions, partitions.nbytes)
+
+
+def check_limit(graph, memory_limit):
+    """Raise GraphError where a limit is given for a graph that cannot keep it."""
+    if memory_limit is not None and not isinstance(graph, LayeredEdgeList):
+        raise GraphError(
+            "memory_limit is for layered edge lists, whose edges can stay elsewhere; make one by "
+            "rg.LayeredEdgeList.build(graph, root)"
+        )
+
+
+def by_id(layered, values):
+    """Values by place, by id."""
+    found = layered.xp.empty_like(values)
+    found[layered.order] = values
+    return found
+
+
+def check_root(layered, source):
+    """Raise GraphError unless `source` is None or the root."""
+    if source is None:
+        return
+    ids = source_ids(layered, source)
+    if ids.size > 1 or int(ids[0]) != layered.root_id:
+        raise GraphError(
+            f"source is {shown(source)}, and the layers are those of the root {layered.root!r}; "
+            "build a layered edge list of the other vertex, or leave the source out"
+        )
