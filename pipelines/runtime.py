@@ -254,7 +254,9 @@ def _device_of(client, device):
     problems = client.run(frame_library_problem)
     missing = next(((worker, why) for worker, why in problems.items() if why), None)
     if missing and device == Device.gpu:
-        raise rg.NoGPU(f"--device gpu: the worker {missing[0]} has none: {missing[1]}")
+        raise rg.GpuUnavailableError(
+            f"--device gpu: the worker {missing[0]} has none: {missing[1]}"
+        )
     return "cpu" if missing else "gpu"
 
 

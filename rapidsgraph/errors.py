@@ -9,7 +9,7 @@ class GraphError(ValueError):
     """A graph, file or parameter cannot be used as given."""
 
 
-class NotConverged(GraphError):
+class ConvergenceError(GraphError):
     """An iteration ended before its tolerance was reached.
 
     Attributes
@@ -32,11 +32,11 @@ class NotConverged(GraphError):
         return type(self), (self.iterations, self.residual, self.tolerance)
 
 
-class NoGPU(GraphError, RuntimeError):
+class GpuUnavailableError(GraphError, RuntimeError):
     """A GPU was asked for and cannot be used; the message says what is missing."""
 
 
-class NotEnoughMemory(GraphError, MemoryError):
+class InsufficientMemoryError(GraphError, MemoryError):
     """The estimate exceeds the memory that is free; raised before anything is taken.
 
     Attributes
@@ -60,7 +60,7 @@ class NotEnoughMemory(GraphError, MemoryError):
         return type(self), (self.what, self.needed, self.free, self.where)
 
 
-def shown(value):
+def format_value(value):
     """Return the repr of a caller's value for a message, of limited length."""
     try:
         text = repr(value)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import device, frames
-from .errors import GraphError, NotEnoughMemory, shown
+from .errors import GraphError, InsufficientMemoryError, format_value
 from .validation import as_list, check_count, check_flag, checked_path
 
 # On a GPU and for partitions of a Dask graph, bytes beyond the graph: (a vertex, an arc, an arc
@@ -490,7 +490,9 @@ def estimate_memory(
     check_flag("directed", directed)
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         known = ", ".join(sorted(ALGORITHMS))
-        raise GraphError(f"no estimate for algorithm {shown(algorithm)}; there is one for {known}")
+        raise GraphError(
+            f"no estimate for algorithm {format_value(algorithm)}; there is one for {known}"
+        )
     per_vertex = ALGORITHMS[algorithm][0]
     if isinstance(graph_or_path, LayeredEdgeList):
         vertices, partitions = graph_or_path.num_vertices * per_vertex, graph_or_path.nbytes
@@ -635,8 +637,8 @@ def _file_facts(path, source, destination, weight):
 
 
 def check_fits(what, needed, xp):
-    """Raise NotEnoughMemory when `needed` bytes are not free where `xp` keeps arrays."""
+    """Raise InsufficientMemoryError when `needed` bytes are not free where `xp` keeps arrays."""
     free = device.free_memory(xp)
     if needed > free:
         where = "on the GPU" if device.name_of(xp) == "gpu" else "in memory"
-        raise NotEnoughMemory(what, needed, free, where)
+        raise InsufficientMemoryError(what, needed, free, where)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from . import frames
-from .errors import GraphError, shown
+from .errors import GraphError, format_value
 
 MAX_VERTICES = 2**31 - 1
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -21,14 +21,18 @@ UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
 def check_choice(name, value, choices):
     """Raise GraphError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise GraphError(f"{name} is {shown(value)}; it can be {', '.join(map(repr, choices))}")
+        raise GraphError(
+            f"{name} is {format_value(value)}; it can be {', '.join(map(repr, choices))}"
+        )
 
 
 def check_count(name, value):
     """Raise GraphError unless `value` is an integer above 0, and below 2^63."""
     is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 2**63:
-        raise GraphError(f"{name} is {shown(value)}; it must be an integer above 0, below 2^63")
+        raise GraphError(
+            f"{name} is {format_value(value)}; it must be an integer above 0, below 2^63"
+        )
 
 
 def check_vertex_count(count, where=""):
@@ -37,7 +41,7 @@ def check_vertex_count(count, where=""):
     The message begins with `where`.
     """
     if count > MAX_VERTICES:
-        raise GraphError(f"{where}{shown(count)} vertices; {MAX_VERTICES} is the most")
+        raise GraphError(f"{where}{format_value(count)} vertices; {MAX_VERTICES} is the most")
     return int(count)
 
 
@@ -60,24 +64,24 @@ def check_vertex_range(vertices, num_columns):
     if isinstance(vertices, range):
         if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0 or num_columns > 1:
             raise GraphError(
-                f"vertices={shown(vertices)} must be range(n) or range(start, stop), for single "
+                f"vertices={format_value(vertices)} must be range(n) or range(start, stop), for single "
                 "integer names"
             )
-        check_vertex_count(vertices.stop - vertices.start, f"vertices={shown(vertices)}: ")
+        check_vertex_count(vertices.stop - vertices.start, f"vertices={format_value(vertices)}: ")
     return vertices
 
 
 def check_flag(name, value):
     """Raise GraphError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise GraphError(f"{name} is {shown(value)}; it can be True or False")
+        raise GraphError(f"{name} is {format_value(value)}; it can be True or False")
 
 
 def checked_number(name, value, most=math.inf):
     """Return `value` as float; GraphError unless it is a number from 0 to `most`."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     if not is_number or isinstance(value, bool) or not 0 <= value <= most:
-        raise GraphError(f"{name} is {shown(value)}; it must be a number from 0 to {most}")
+        raise GraphError(f"{name} is {format_value(value)}; it must be a number from 0 to {most}")
     try:
         return float(value)
     except OverflowError:  # an integer beyond double precision
@@ -88,12 +92,12 @@ def checked_path(path):
     """Return a caller's path as a Path; GraphError where it is something else."""
     if not isinstance(path, (str, os.PathLike)) or path == "":
         raise GraphError(
-            f"path is {shown(path)}; it must be a pathlib.Path, or a text that is not empty"
+            f"path is {format_value(path)}; it must be a pathlib.Path, or a text that is not empty"
         )
     try:
         path = Path(path).expanduser()
     except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes
-        raise GraphError(f"path is {shown(path)}, which cannot be used: {error}") from error
+        raise GraphError(f"path is {format_value(path)}, which cannot be used: {error}") from error
     try:
         is_possible = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -161,7 +165,7 @@ def _first_text(weights):
         try:
             float(text)
         except (TypeError, ValueError):
-            return f"; row {row} holds {shown(text)}"
+            return f"; row {row} holds {format_value(text)}"
     return ", not text; convert the column with .astype('float64')"
 
 
@@ -176,7 +180,9 @@ def vertex_columns(vertices, count, labels, xp):
         return vertices
     is_one = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
     if isinstance(vertices, str) or (is_one and not hasattr(vertices, "__arrow_c_stream__")):
-        raise GraphError(f"vertices is {shown(vertices)}; it can be a count, range(n), or names")
+        raise GraphError(
+            f"vertices is {format_value(vertices)}; it can be a count, range(n), or names"
+        )
     try:
         _, table = frames.opened(vertices)
     except GraphError:  # no frame: the names themselves
@@ -205,7 +211,7 @@ def checked_bytes(given, what):
     is_number = isinstance(number, (int, float, np.integer, np.floating))
     if isinstance(number, bool) or not is_number or not 1 <= number < 2**63:
         raise GraphError(
-            f"{what} is {shown(given)}; it must be bytes, 1 or more, or a text like '2GB' or "
+            f"{what} is {format_value(given)}; it must be bytes, 1 or more, or a text like '2GB' or "
             "'512MiB', below 2^63"
         )
     return int(number)
@@ -255,7 +261,7 @@ def _table_of(source, graph, what):
     """{label: names} of what is no frame."""
     labels = graph.names.labels
     if source is None or isinstance(source, (bool, np.bool_)):
-        raise GraphError(f"{what} is {shown(source)}; name a vertex, or several in a list")
+        raise GraphError(f"{what} is {format_value(source)}; name a vertex, or several in a list")
     if isinstance(source, range):
         # A range names more vertices than it may have only if one of them is absent.
         source = list(source[: graph.num_vertices + 1])
@@ -268,7 +274,7 @@ def _table_of(source, graph, what):
     if len(labels) == 1:
         table = {labels[0]: list(source) if isinstance(source, tuple) else source}
         if isinstance(source, list) and any(isinstance(name, bool) for name in source):
-            raise GraphError(f"{what} is {shown(source)}; True and False are no vertices")
+            raise GraphError(f"{what} is {format_value(source)}; True and False are no vertices")
     else:
         vertices = [source] if isinstance(source, tuple) else list(source)
         are_tuples = [isinstance(v, (tuple, list)) and len(v) == len(labels) for v in vertices]
@@ -280,7 +286,7 @@ def _table_of(source, graph, what):
         table = {label: [names[i] for names in vertices] for i, label in enumerate(labels)}
     beyond = [name for names in table.values() for name in _beyond_64_bits(names)]
     if beyond:
-        raise GraphError(f"{what}: vertex {shown(beyond[0])} is not in the graph")
+        raise GraphError(f"{what}: vertex {format_value(beyond[0])} is not in the graph")
     for row in _rows_of_no_type(table):  # in a graph all names are of one type: one is absent
         graph.ids({label: [names[row]] for label, names in table.items()}, what)
     for label in labels:
@@ -390,6 +396,6 @@ def _from_dict(given, labels, what):
         except (TypeError, ValueError, OverflowError):
             raise GraphError(
                 f"{what} must be a frame with the column {labels[0]!r} and one of values, or a "
-                f"dict from vertex to number; the value of {shown(vertex)} is {shown(value)}"
+                f"dict from vertex to number; the value of {format_value(vertex)} is {format_value(value)}"
             ) from None
     return {labels[0]: list(given), "value": values}

@@ -106,7 +106,7 @@ def test_the_number_of_threads_does_not_matter():
 def lists_of(xp, rows, bound, weighted=True, seed=1):
     major, minor = pairs(rows, bound, seed)
     weights = xp.asarray(np.random.default_rng(seed).random(rows)) if weighted else None
-    lists = csr.from_pairs([xp.asarray(major), xp.asarray(minor), weights], bound, "keep")
+    lists = csr.from_coo([xp.asarray(major), xp.asarray(minor), weights], bound, "keep")
     return lists, major, minor, weights
 
 
@@ -130,8 +130,8 @@ def assert_ascending(lists):
 @pytest.mark.parametrize("rows, bound", [(0, 3), (1, 1), (5000, 40), (300, 200)])
 def test_transposed(xp, rows, bound, weighted):
     lists, *_ = lists_of(xp, rows, bound, weighted)
-    there = csr.transposed(lists)
-    back = csr.transposed(there)
+    there = csr.transpose(lists)
+    back = csr.transpose(there)
     assert_ascending(there)
     for matrix, other in zip(dense(there, bound), dense(lists, bound)):
         assert np.allclose(matrix, other.T, rtol=1e-14)
@@ -147,8 +147,8 @@ def test_both_ways(xp, rows, bound, weighted, loops):
     if not loops:
         major, minor = major[major < minor], minor[major < minor]
     weights = xp.asarray(np.arange(1.0, major.size + 1)) if weighted else None
-    upper = csr.from_pairs([xp.asarray(major), xp.asarray(minor), weights], bound, "keep")
-    both = csr.both_ways(upper)
+    upper = csr.from_coo([xp.asarray(major), xp.asarray(minor), weights], bound, "keep")
+    both = csr.symmetrize(upper)
     assert_ascending(both)
     for matrix, upper_matrix in zip(dense(both, bound), dense(upper, bound)):
         assert np.array_equal(matrix, upper_matrix + np.triu(upper_matrix, 1).T)
@@ -158,7 +158,7 @@ def arcs_of(lists):
     """[(row, neighbor)] in the order of the lists, after a look at types."""
     assert (lists.offsets.dtype, lists.neighbors.dtype) == (np.int64, np.int32)
     assert lists.weights.size == 0
-    return list(zip(*(host(v).tolist() for v in (csr.rows_of(lists), lists.neighbors))))
+    return list(zip(*(host(v).tolist() for v in (csr.row_indices(lists), lists.neighbors))))
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
@@ -167,12 +167,12 @@ def test_without_loops_repetitions_and_weights(xp, rows, bound, weighted):
     if not bound:
         lists = Adjacency(xp.zeros(1, xp.int64), xp.empty(0, xp.int32), xp.empty(0))
         assert arcs_of(csr.simplified(lists)) == []
-        assert arcs_of(csr.without_direction(lists)) == []
+        assert arcs_of(csr.to_undirected(lists)) == []
         return
     lists, major, minor, _ = lists_of(xp, rows, bound, weighted)
     arcs = {(a, b) for a, b in zip(major.tolist(), minor.tolist()) if a != b}
     assert arcs_of(csr.simplified(lists)) == sorted(arcs)
-    both = csr.without_direction(lists)
+    both = csr.to_undirected(lists)
     assert arcs_of(both) == sorted(arcs | {(b, a) for a, b in arcs})
     assert both.offsets.size == bound + 1
     # What is simple already is taken as it is, and weights are left behind.
@@ -192,15 +192,15 @@ def test_without_loops_alone_and_without_repetitions_alone(xp):
         ([(0, 1), (1, 1), (2, 1)], [(0, 1), (2, 1)]),  # across rows nothing is repeated
     ):
         major, minor = (xp.asarray(v, xp.int32) for v in zip(*pairs_))
-        lists = csr.from_pairs([major, minor, None], 4, "keep")
+        lists = csr.from_coo([major, minor, None], 4, "keep")
         assert arcs_of(csr.simplified(lists)) == left
         both = sorted({*left, *((b, a) for a, b in left)})
-        assert arcs_of(csr.without_direction(lists)) == both
+        assert arcs_of(csr.to_undirected(lists)) == both
 
 
 def test_rows_of_each_arc(xp):
     lists, major, *_ = lists_of(xp, 5000, 300, weighted=False)
-    rows = csr.rows_of(lists)
+    rows = csr.row_indices(lists)
     assert rows.dtype == np.int32
     assert np.array_equal(host(rows), np.sort(major))
 
@@ -228,9 +228,9 @@ def test_parallel_pairs_merge(rows, multi_edges):
     ]
     major, minor, weights = np.array(rows, np.int32).reshape(-1, 3).T
     ends = [np.ascontiguousarray(major), np.ascontiguousarray(minor)]
-    lists = csr.from_pairs([*ends, weights.astype(np.int64)], 6, multi_edges)
-    found = zip(csr.rows_of(lists), lists.neighbors, lists.weights)
+    lists = csr.from_coo([*ends, weights.astype(np.int64)], 6, multi_edges)
+    found = zip(csr.row_indices(lists), lists.neighbors, lists.weights)
     assert [tuple(map(int, arc)) for arc in found] == expected
-    plain = csr.from_pairs([*ends, None], 6, multi_edges)
+    plain = csr.from_coo([*ends, None], 6, multi_edges)
     assert plain.neighbors.tolist() == [arc[1] for arc in expected]
     assert plain.weights.size == 0

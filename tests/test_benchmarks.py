@@ -266,8 +266,8 @@ class FakeCuGraph(types.ModuleType):
         )  # fmt: skip
         return ranks["vertex"][::-1], ranks["pagerank"][::-1], tolerance > 0
 
-    def bfs(self, handle, graph, sources, both_ways, limit, predecessors, check):
-        assert limit < 0 and not check and graph.symmetric >= both_ways
+    def bfs(self, handle, graph, sources, symmetrize, limit, predecessors, check):
+        assert limit < 0 and not check and graph.symmetric >= symmetrize
         found = rg.bfs(graph, sources, predecessors=predecessors)
         distances = np.where(found["distance"] < 0, 2**31 - 1, found["distance"])
         return distances[::-1], None, found["vertex"][::-1]

@@ -196,7 +196,9 @@ def test_trouble_with_one_run_does_not_end_the_others(monkeypatch):
     rows = streamed()
     assert [row["check"] for row in rows if row["how"] == "in memory"] == ["ok"] * 3
     failed = [row["check"] for row in rows if row["how"] == "mapped"]
-    assert len(failed) == 3 and all(text.startswith("failed: NotEnoughMemory") for text in failed)
+    assert len(failed) == 3 and all(
+        text.startswith("failed: InsufficientMemoryError") for text in failed
+    )
 
 
 def test_feeds_are_as_before_afterwards():
@@ -376,8 +378,8 @@ def test_wrong_ranks_of_a_file_are_found(file):
     ranks = limited.pagerank(layered, 2**24, 3)
     scaled = ranks.assign(pagerank=ranks["pagerank"] * 1.1)
     assert truth.of_pagerank(scaled, 3).startswith("wrong: ranks sum to 1.1")
-    turned = ranks.assign(pagerank=ranks["pagerank"].to_numpy()[::-1])
-    assert truth.of_pagerank(turned, 3).endswith(" ranks")
+    transpose = ranks.assign(pagerank=ranks["pagerank"].to_numpy()[::-1])
+    assert truth.of_pagerank(transpose, 3).endswith(" ranks")
     assert truth.of_pagerank(ranks, 2).endswith(" ranks")
 
 
@@ -419,7 +421,10 @@ def test_processes_are_limited(tmp_path):
 def test_processes_that_fail_say_why(tmp_path, monkeypatch):
     monkeypatch.setattr(limited, "GROUPS", ())
     (row,) = large.measure("uniform8-32", SESSION, tmp_path, (2**31, 1000), iterations=1)
-    assert row["check"].startswith("failed: exit status 1: ") and "NotEnoughMemory" in row["check"]
+    assert (
+        row["check"].startswith("failed: exit status 1: ")
+        and "InsufficientMemoryError" in row["check"]
+    )
     assert "run_ms" not in row and row["limited_by"] == "RLIMIT_DATA"
 
 
@@ -603,7 +608,7 @@ def test_layers_quick(tmp_path, capsys):
 
 
 def test_layers_of_some_tasks(tmp_path, monkeypatch):
-    monkeypatch.setattr(limited, "Processes", lambda limit: limited.Here(np))
+    monkeypatch.setattr(limited, "Processes", lambda limit: limited.LocalExecutor(np))
     options = ["--device", "cpu", "--quick", "--only", "streamed", "--stream-graphs", TINY]
     found = layers.main(
         [*options, "--large", "--large-graphs", "rmat6-8", "--folder", str(tmp_path)]

@@ -13,7 +13,7 @@ from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import load
 from rapidsgraph import device, memory
-from rapidsgraph.errors import NotEnoughMemory
+from rapidsgraph.errors import InsufficientMemoryError
 
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, allocator=None, notes=[])
 
@@ -145,7 +145,7 @@ def finding(effort=QUICK, names=("rmat6",)):
 @pytest.mark.parametrize(
     "error, rows, note",
     [
-        (NotEnoughMemory("BFS", 10, 5, "in memory"), 0, "bfs stops: rmat6: BFS"),
+        (InsufficientMemoryError("BFS", 10, 5, "in memory"), 0, "bfs stops: rmat6: BFS"),
         (MemoryError("std::bad_alloc"), 0, "bfs stops: rmat6: memory ran out (std::bad_alloc)"),
         (ZeroDivisionError("it broke"), 1, "bfs stops: rmat6 failed"),
     ],
@@ -166,7 +166,7 @@ def test_trouble_stops_a_task_alone(clock, monkeypatch, error, rows, note):
 
 def test_graphs_that_cannot_be_drawn_end_a_run(clock, monkeypatch):
     def broken(*rest):
-        raise NotEnoughMemory("rmat", 10, 5, "in memory")
+        raise InsufficientMemoryError("rmat", 10, 5, "in memory")
 
     monkeypatch.setattr(scaling, "load", broken)
     notes = []

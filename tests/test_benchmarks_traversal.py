@@ -167,16 +167,16 @@ def test_ratios_compare_with_the_same_outcome():
 
 def test_graphs_that_a_library_does_not_take_are_named():
     workload, notes = with_weights(load("rmat6")), []
-    listed, both_ways = Fake("bfs", None), Fake("bfs", None)
-    listed.most_arcs, both_ways.symmetric_only = 10, True
-    assert traversal.chosen([listed, both_ways, Fake("sssp", None)], "bfs", workload, notes) == []
+    listed, symmetrize = Fake("bfs", None), Fake("bfs", None)
+    listed.most_arcs, symmetrize.symmetric_only = 10, True
+    assert traversal.chosen([listed, symmetrize, Fake("sssp", None)], "bfs", workload, notes) == []
     arcs = workload.arcs[0].size
     assert notes == [
         f"rmat6: fake is left out, the graph has {arcs} arcs, more than 10; it is built from "
         "Python lists",
         "rmat6: fake's changed bfs is left out, not every arc goes both ways",
     ]
-    assert traversal.chosen([both_ways], "bfs", load("rmat6u"), notes) == [both_ways]
+    assert traversal.chosen([symmetrize], "bfs", load("rmat6u"), notes) == [symmetrize]
 
 
 def test_missing_peers_are_named(monkeypatch):

@@ -15,7 +15,7 @@ from rapidsgraph.generate import grid, rmat
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
-both_ways = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
 def parts_of(result, names=("vertex",)):
@@ -53,7 +53,7 @@ CLOSED_FORMS = {
 }  # fmt: skip
 
 
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(make_arrays, name, directed):
     pairs, vertices, expected = CLOSED_FORMS[name]
@@ -83,7 +83,7 @@ def test_no_vertices(make_frame):
     assert rg.verify.components(none, found) == 0
 
 
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("rows", [20, 60, 150, 500])
 def test_agrees_with_naive_and_networkx(make_arrays, rows, directed):
     edges = random_edges(rows, 200, rows)
@@ -112,7 +112,7 @@ def test_small_graphs_agree_with_naive(edges, directed):
 
 
 @pytest.mark.parametrize("policies", [{"multi_edges": "keep"}, {"self_loops": "drop"}], ids=str)
-@both_ways
+@symmetrize
 def test_policies_change_nothing(make_arrays, policies, directed):
     edges = random_edges(80, 60, 40) + [(50, 50, 1), (3, 4, 1), (3, 4, 1)]
     graph = rg.Graph(make_arrays(columns_of(edges)), directed=directed, vertices=60, **policies)
@@ -144,9 +144,9 @@ def test_lists_of_any_direction_do(make_arrays):
 def test_neither_the_order_nor_the_direction_of_rows_matters(edges, random):
     make = FrameMaker("arrays")
     expected = parts_of(rg.connected_components(make(columns_of(edges))))
-    turned = [(a, b, w) if random.random() < 0.5 else (b, a, w) for a, b, w in edges]
-    random.shuffle(turned)
-    assert parts_of(rg.connected_components(make(columns_of(turned)))) == expected
+    transpose = [(a, b, w) if random.random() < 0.5 else (b, a, w) for a, b, w in edges]
+    random.shuffle(transpose)
+    assert parts_of(rg.connected_components(make(columns_of(transpose)))) == expected
 
 
 PLACES = np.arange(60)
@@ -248,7 +248,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize("shape", LARGE, ids=lambda shape: shape.__name__)
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("lists", ["outgoing", "incoming", "both"])
 def test_large_closed_forms(make_arrays, shape, directed, lists):
     sources, destinations, expected = shape()
@@ -267,7 +267,7 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
     assert rg.verify.components(graph, found) == max(expected) + 1
 
 
-@both_ways
+@symmetrize
 @pytest.mark.parametrize(
     "frame",
     [

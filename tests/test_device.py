@@ -19,9 +19,13 @@ def no_gpu(monkeypatch):
 
 
 def test_a_gpu_that_is_not_there_is_an_error_that_says_what_is_missing(no_gpu):
-    with pytest.raises(rg.NoGPU, match=f"device='gpu' was asked for, but {no_gpu}.*doctor"):
+    with pytest.raises(
+        rg.GpuUnavailableError, match=f"device='gpu' was asked for, but {no_gpu}.*doctor"
+    ):
         device.choose("gpu")
-    assert issubclass(rg.NoGPU, rg.GraphError) and issubclass(rg.NoGPU, RuntimeError)
+    assert issubclass(rg.GpuUnavailableError, rg.GraphError) and issubclass(
+        rg.GpuUnavailableError, RuntimeError
+    )
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu(no_gpu):
@@ -53,7 +57,7 @@ def test_without_cupy_the_problem_names_what_to_install(monkeypatch):
     problem = fresh(device.gpu_problem, monkeypatch)()
     assert problem.startswith("CuPy cannot be imported (")
     assert problem.endswith("install rapidsgraph[cu13] or rapidsgraph[cu12]")
-    with pytest.raises(rg.NoGPU, match="CuPy cannot be imported"):
+    with pytest.raises(rg.GpuUnavailableError, match="CuPy cannot be imported"):
         fresh(device.frame_library_problem, monkeypatch)
         device.choose("gpu")
 

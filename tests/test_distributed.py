@@ -41,7 +41,7 @@ def client():
 def in_parts(monkeypatch):
     """Three parts without a client, which take less time."""
     monkeypatch.setattr(executor, "_active_client", lambda: None)
-    monkeypatch.setattr(executor.Here, "workers", (None,) * 3)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
 
 
 def frame_of(edges):
@@ -215,9 +215,9 @@ def test_iterations_and_progress(client):
     whole = []
     rg.pagerank(frame, tolerance=1e-4, progress=lambda *each: whole.append(each[:2]))
     assert seen[-1] == whole[-1] and [done for done, _ in seen] == list(range(1, seen[-1][0] + 1))
-    with pytest.raises(rg.NotConverged) as caught:
+    with pytest.raises(rg.ConvergenceError) as caught:
         rg.pagerank(spread, tolerance=1e-15, max_iterations=3)
-    with pytest.raises(rg.NotConverged) as expected:
+    with pytest.raises(rg.ConvergenceError) as expected:
         rg.pagerank(frame, tolerance=1e-15, max_iterations=3)
     assert caught.value.iterations == 3
     assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)

@@ -13,7 +13,7 @@ import warnings
 import psutil
 import pytest
 
-from rapidsgraph import GraphError, NoGPU, device
+from rapidsgraph import GpuUnavailableError, GraphError, device
 from rapidsgraph.distributed import cluster
 
 distributed = pytest.importorskip("distributed")
@@ -180,14 +180,16 @@ def test_wrong_parameters(options, message):
 
 def test_no_gpu(monkeypatch):
     monkeypatch.setattr(device, "frame_library_problem", lambda: "there is none")
-    with pytest.raises(NoGPU, match="there is none"), cluster.cluster("gpu"):
+    with pytest.raises(GpuUnavailableError, match="there is none"), cluster.cluster("gpu"):
         raise AssertionError("a cluster started")
 
 
 def test_no_dask_cuda(monkeypatch):
     monkeypatch.setattr(device, "frame_library_problem", lambda: None)
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
-    with pytest.raises(NoGPU, match=r"dask_cuda cannot .* install rapidsgraph\[cu13\]"):
+    with pytest.raises(
+        GpuUnavailableError, match=r"dask_cuda cannot .* install rapidsgraph\[cu13\]"
+    ):
         cluster._chosen("gpu")
     assert cluster._chosen("auto") == "cpu"
 

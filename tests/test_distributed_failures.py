@@ -157,7 +157,7 @@ TASKS = [
 @pytest.mark.parametrize("name, task", TASKS)
 def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch):
     """In the build, and where there is no progress to follow."""
-    expected, done, submit = CALLS[name](plain(edges, name)), [], executor.There.submit
+    expected, done, submit = CALLS[name](plain(edges, name)), [], executor.DaskExecutor.submit
 
     def watched(self, *arguments, **options):
         future = submit(self, *arguments, **options)
@@ -166,7 +166,7 @@ def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch)
             kill(two)
         return future
 
-    monkeypatch.setattr(executor.There, "submit", watched)
+    monkeypatch.setattr(executor.DaskExecutor, "submit", watched)
     found = CALLS[name](spread(plain(edges, name)))
     assert done == [task]
     same(found, expected)
@@ -205,7 +205,7 @@ def test_a_worker_dies_while_one_has_a_part_of_a_result(two, edges):
 
 def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
     """The first is made, the second not yet."""
-    results, killed = executor.There.results, []
+    results, killed = executor.DaskExecutor.results, []
 
     def watched(self, tasks):
         tasks = list(tasks)
@@ -218,7 +218,7 @@ def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
                 time.sleep(0.05)
         return results(self, tasks)
 
-    monkeypatch.setattr(executor.There, "results", watched)
+    monkeypatch.setattr(executor.DaskExecutor, "results", watched)
     found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
     assert killed
     same(found, CALLS["pagerank"](edges))
@@ -343,7 +343,7 @@ def test_the_client_is_closed(edges):
 @pytest.mark.parametrize("error", [FileNotFoundError, TimeoutError, GraphError])
 def test_errors_of_tasks_are_theirs(two, error):
     """Not taken for those of the cluster."""
-    there = executor.There(two)
+    there = executor.DaskExecutor(two)
     with pytest.raises(error, match="of a task"):
         there.results([there.submit(fail, error, name="fail")])
 
@@ -357,7 +357,7 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
     """Dask gives up on it after some workers, and so does the call; the next one tries again."""
     frame = spread(plain(edges, "pagerank"))
     graph = rg.Graph(frame) if keep == "graph" else frame
-    submit, calls = executor.There.submit, []
+    submit, calls = executor.DaskExecutor.submit, []
 
     def deadly(self, function, *arguments, **options):
         if options["name"] in ("rank-member", "rank"):
@@ -367,8 +367,10 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
 
     with monkeypatch.context() as patch:
         patch.setattr(two.cluster.scheduler, "allowed_failures", 0)
-        patch.setattr(executor.There, "submit", deadly)
-        patch.setattr(executor.There, "_retry", lambda *_: pytest.fail("retried within the call"))
+        patch.setattr(executor.DaskExecutor, "submit", deadly)
+        patch.setattr(
+            executor.DaskExecutor, "_retry", lambda *_: pytest.fail("retried within the call")
+        )
         with pytest.raises(ClusterError, match="workers died again and again"):
             CALLS["pagerank"](graph)
     assert calls
@@ -381,15 +383,15 @@ def end(*arguments):
 
 def test_only_tasks_of_earlier_calls_are_retried(two, tmp_path, monkeypatch):
     monkeypatch.setattr(two.cluster.scheduler, "allowed_failures", 0)
-    flag, retry, retried = tmp_path / "flag", executor.There._retry, []
+    flag, retry, retried = tmp_path / "flag", executor.DaskExecutor._retry, []
     flag.touch()
 
     def watched(self, tasks):
         retried.extend(tasks)
         return retry(self, tasks)
 
-    monkeypatch.setattr(executor.There, "_retry", watched)
-    there = executor.There(two)
+    monkeypatch.setattr(executor.DaskExecutor, "_retry", watched)
+    there = executor.DaskExecutor(two)
     task = there.submit(end_where, str(flag), name="end")
     with pytest.raises(ClusterError, match="workers died again and again"):
         there.results([task])
@@ -434,7 +436,7 @@ def preferring(client, worker, function, *arguments):
 @pytest.mark.long
 def test_new_workers_take_tasks_of_workers_that_are_gone(two):
     """Dask alone would leave a task without workers that prefers one that is gone."""
-    executor.There(two)
+    executor.DaskExecutor(two)
     worker = next(iter(two.nthreads()))
     first = preferring(two, worker, abs, -1)
     second = preferring(two, worker, add_slowly, first)
@@ -485,7 +487,7 @@ def test_workers_that_stop_are_restarted(two, edges, name, stopped, time_limit):
 @pytest.mark.parametrize("name, task", TASKS)
 def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch, time_limit):
     time_limit(6)
-    submit, done = executor.There.submit, []
+    submit, done = executor.DaskExecutor.submit, []
 
     def watched(self, *arguments, **options):
         future = submit(self, *arguments, **options)
@@ -494,7 +496,7 @@ def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch
             stop(pids_of(two)[0])
         return future
 
-    monkeypatch.setattr(executor.There, "submit", watched)
+    monkeypatch.setattr(executor.DaskExecutor, "submit", watched)
     with pytest.warns(RuntimeWarning, match="did not answer"):
         same(CALLS[name](spread(plain(edges, name))), CALLS[name](plain(edges, name)))
     assert done == [task]

@@ -12,7 +12,7 @@ from clusterings import (
     edges_of,
     expected_similarity,
     frame_columns,
-    rows_of,
+    row_indices,
     similarity_of,
     small_graphs,
     thresholds,
@@ -25,7 +25,7 @@ from test_similarity import common_by_matrix, dense_and_hubs
 import rapidsgraph as rg
 from rapidsgraph import GraphError
 from rapidsgraph.algorithms import similarity
-from rapidsgraph.graph.csr import rows_of as rows_of_lists
+from rapidsgraph.graph.csr import row_indices as rows_of_lists
 
 dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
@@ -56,7 +56,7 @@ def parts(request, monkeypatch):
             yield 3
         return
     count = int(request.param.split()[-1]) if " " in request.param else 1
-    monkeypatch.setattr(executor.Here, "workers", (None,) * count)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * count)
     yield count
 
 
@@ -87,7 +87,7 @@ def check(graph, whole, epsilon=0.5, mu=3):
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(monkeypatch, name):
-    monkeypatch.setattr(executor.Here, "workers", (None,) * 3)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
     edges, epsilon, mu, expected = CLOSED_FORMS[name]
     graph = rg.Graph(spread(frame_columns(edges)), vertices=len(expected))
     found = clustered(rg.scan(graph, epsilon=epsilon, mu=mu).compute())
@@ -102,7 +102,7 @@ def test_closed_form_with_memberships(parts):
     found = rg.scan(spread(frame_columns(edges)), epsilon=epsilon, mu=mu, memberships=True)
     assert found.npartitions <= parts
     rows = [(vertex, *row) for vertex, row in enumerate(expected)]
-    assert rows_of(found.compute()) == [*rows[:5], (4, 1, "border"), *rows[5:]]
+    assert row_indices(found.compute()) == [*rows[:5], (4, 1, "border"), *rows[5:]]
     lengths = found.map_partitions(len).compute().tolist()
     starts = np.cumsum([0, *lengths]).tolist()
     assert found.divisions == (*starts[:-1], starts[-1] - 1) and starts[-1] == 10
@@ -111,7 +111,7 @@ def test_closed_form_with_memberships(parts):
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("shape", LARGE)
 def test_large_graphs(monkeypatch, shape, count):
-    monkeypatch.setattr(executor.Here, "workers", (None,) * count)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * count)
     frame = pandas.DataFrame(LARGE[shape]())
     graph, whole = rg.Graph(spread(frame)), rg.Graph(frame)
     for epsilon, mu in PARAMETERS:
@@ -211,7 +211,7 @@ def test_fewer_vertices_than_workers(client):
 
 def test_hub_of_two_clusters_in_other_parts(monkeypatch):
     """Hub and cliques each in a part of their own."""
-    monkeypatch.setattr(executor.Here, "workers", (None,) * 3)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
     edges = clique(range(100, 104)) + clique(range(4)) + edges_of([(50, 100), (50, 3), (60, 50)])
     found = clustered(rg.scan(spread(frame_columns(edges)), epsilon=0.7).compute())
     assert found[50] == (None, "hub") and found[60] == (None, "outlier")
@@ -232,7 +232,7 @@ def test_the_packages_of_debian(client):
 
 
 def test_counts_stay_with_the_graph(monkeypatch):
-    monkeypatch.setattr(executor.Here, "workers", (None,) * 4)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 4)
     launched, count = [], scan_partition._count
     monkeypatch.setattr(
         scan_partition, "_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
@@ -245,7 +245,7 @@ def test_counts_stay_with_the_graph(monkeypatch):
     assert len(launched) == 16
 
 
-class Recorded(executor.Here):
+class Recorded(executor.LocalExecutor):
     """Remembers, of each task, its name and what it was given."""
 
     workers = (None,) * 7
@@ -294,7 +294,11 @@ class Given:
     """Parts as a PartitionedGraph gives them."""
 
     def __init__(self, parts, bounds):
-        self.engine, self.bounds, self.kept = executor.Here(), bounds, lambda _, make: make()
+        self.engine, self.bounds, self.kept = (
+            executor.LocalExecutor(),
+            bounds,
+            lambda _, make: make(),
+        )
         self.tasks = [executor._Done(part) for part in parts]
 
     def undirected(self):
@@ -368,7 +372,7 @@ def test_frames_of_cudf(monkeypatch, place):
         with LocalCUDACluster() as cluster, distributed.Client(cluster):
             check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
         return
-    monkeypatch.setattr(executor.Here, "workers", (None,) * (3 if " " in place else 1))
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * (3 if " " in place else 1))
     check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
 
 

@@ -58,7 +58,7 @@ class Counting(communicator.Member):
 
 def start_three(client, step):
     own = [(step,)] * 3
-    return communicator.Together(executor.There(client), Counting, own, name="count")
+    return communicator.Together(executor.DaskExecutor(client), Counting, own, name="count")
 
 
 def test_rounds(client):
@@ -318,13 +318,13 @@ def lost(self, *_):
 
 
 def test_members_do_it_without_tasks(client, monkeypatch):
-    submit, names = executor.There.submit, []
+    submit, names = executor.DaskExecutor.submit, []
 
     def watched(self, *arguments, **options):
         names.append(options["name"])
         return submit(self, *arguments, **options)
 
-    monkeypatch.setattr(executor.There, "submit", watched)
+    monkeypatch.setattr(executor.DaskExecutor, "submit", watched)
     ranks_in_parts()
     assert names.count("rank-member") == 3 and "rank" not in names
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from rapidsgraph.errors import GraphError, NoGPU
+from rapidsgraph.errors import GpuUnavailableError, GraphError
 from rapidsgraph.io import edge_files, formats
 from rapidsgraph.io.edge_files import check_writable, read_edges, read_table, write_frame
 
@@ -141,7 +141,7 @@ def test_device_is_checked_before_the_file(tmp_path):
     from rapidsgraph.device import frame_library_problem
 
     if frame_library_problem():
-        with pytest.raises(NoGPU):
+        with pytest.raises(GpuUnavailableError):
             read_edges(tmp_path / "nowhere.csv", device="gpu")
 
 

@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from rapidsgraph import device, generate
-from rapidsgraph.errors import GraphError, NoGPU, NotEnoughMemory
+from rapidsgraph.errors import GpuUnavailableError, GraphError, InsufficientMemoryError
 
 WORD = 2**64 - 1
 
@@ -367,12 +367,12 @@ def test_errors_name_parameter_value_and_what_works(call, message):
 def test_errors_are_of_the_package():
     with pytest.raises(GraphError):
         generate.rmat(31)
-    with pytest.raises(NotEnoughMemory, match="rmat needs about 19599"):
+    with pytest.raises(InsufficientMemoryError, match="rmat needs about 19599"):
         generate.rmat(30, 2**30, device="cpu")
-    with pytest.raises(NotEnoughMemory, match="ssca2 needs about"):
+    with pytest.raises(InsufficientMemoryError, match="ssca2 needs about"):
         generate.ssca2(10**7, max_clique=10**7, device="cpu")
     if device.gpu_problem():
-        with pytest.raises(NoGPU):
+        with pytest.raises(GpuUnavailableError):
             generate.rmat(4, device="gpu")
 
 

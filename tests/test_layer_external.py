@@ -17,7 +17,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import rapidsgraph as rg
-from rapidsgraph.errors import GraphError, NotEnoughMemory
+from rapidsgraph.errors import GraphError, InsufficientMemoryError
 from rapidsgraph.io.edge_files import declared_vertices, write_frame
 from rapidsgraph.layered import LayeredEdgeList, store
 from rapidsgraph.layered.outofcore import bucket_sort, dictionaries, vertex_names
@@ -396,7 +396,7 @@ def test_the_advised_limit_suffices(tmp_path, case, limit, monkeypatch):
         feather.write_feather(frame, tmp_path / path, chunksize=20_000)
     else:
         frame.to_parquet(tmp_path / path)
-    with pytest.raises(NotEnoughMemory) as caught:
+    with pytest.raises(InsufficientMemoryError) as caught:
         build_from_file(
             tmp_path / path, root, tmp_path / "layers", memory_limit=limit, **columns, **options
         )
@@ -475,7 +475,7 @@ def test_limit_is_kept(tmp_path):
 
 def test_too_little_memory(tmp_path):
     random_frame(vertices=5000, rows=20_000).to_parquet(tmp_path / "edges.parquet")
-    with pytest.raises(NotEnoughMemory, match="layers of [45],\\d+ vertices") as caught:
+    with pytest.raises(InsufficientMemoryError, match="layers of [45],\\d+ vertices") as caught:
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=200_000)
     assert caught.value.free == 200_000
     assert os.listdir(tmp_path) == ["edges.parquet"]
@@ -522,7 +522,9 @@ def test_vertices_that_do_not_fit(tmp_path, edges, vertices):
 def test_vertices_beyond_the_limit(tmp_path, monkeypatch, vertices):
     random_frame().to_parquet(tmp_path / "edges.parquet")
     monkeypatch.setattr(external.EdgeFile, "vertex_batches", None)  # none is written
-    with pytest.raises(NotEnoughMemory, match=r"layers of 2,\d+,\d+,\d+ vertices") as caught:
+    with pytest.raises(
+        InsufficientMemoryError, match=r"layers of 2,\d+,\d+,\d+ vertices"
+    ) as caught:
         build_from_file(
             tmp_path / "edges.parquet", 5, tmp_path / "layers", vertices=vertices, memory_limit=TINY
         )
@@ -533,7 +535,7 @@ def test_vertices_beyond_the_limit(tmp_path, monkeypatch, vertices):
 def test_needed_memory_suffices_for_vertices(tmp_path):
     random_frame(rows=2000).to_parquet(tmp_path / "edges.parquet")
     build = {"path": tmp_path / "edges.parquet", "root": 5, "vertices": range(9, 20_000)}
-    with pytest.raises(NotEnoughMemory) as caught:
+    with pytest.raises(InsufficientMemoryError) as caught:
         build_from_file(**build, folder=tmp_path / "layers", memory_limit=TINY)
     build_from_file(**build, folder=tmp_path / "layers", memory_limit=caught.value.needed)
     assert store.opened(tmp_path / "layers").names.count == 20_000
@@ -541,7 +543,7 @@ def test_needed_memory_suffices_for_vertices(tmp_path):
 
 def test_batch_too_large(tmp_path):
     feather.write_feather(random_frame(rows=20_000), tmp_path / "edges.feather", chunksize=10**6)
-    with pytest.raises(NotEnoughMemory, match="reading a compressed batch of 20,000 rows"):
+    with pytest.raises(InsufficientMemoryError, match="reading a compressed batch of 20,000 rows"):
         build_from_file(tmp_path / "edges.feather", 5, tmp_path / "layers", memory_limit=60_000)
 
 

@@ -20,7 +20,7 @@ from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 INF = math.inf
 
 by_size = pytest.mark.parametrize("size", [1, 100, 4000, PARTITION_BYTES])
-both_ways = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
 def layered_graph(make, edges, root, size=PARTITION_BYTES, weight="weight", **options):
@@ -138,7 +138,7 @@ def test_ways_that_go_back_again_and_again(make_arrays, times, size):
 # Against SciPy and slow loops
 
 
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("size", [64, 4000, PARTITION_BYTES])
 def test_agrees_with_scipy(make_arrays, seed, directed, size):
@@ -166,7 +166,7 @@ def test_agrees_with_scipy(make_arrays, seed, directed, size):
 
 
 @by_size
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("seed", range(3))
 def test_agrees_with_naive_and_the_graph(make_arrays, seed, directed, size):
     edges = random_edges(80 + seed, 150, 300)
@@ -198,7 +198,7 @@ def test_limits(make_arrays, limit, size):
 
 
 @pytest.mark.parametrize("weights", ["many", "few", "zeros", "all zeros", None])
-@both_ways
+@symmetrize
 def test_rmat(make_arrays, directed, weights):
     """Enough edges for several threads; many ties, and hardly anything but 0."""
     frame = rmat(11, 12, seed=5, weights=(0.0, 2.0), device="cpu")
@@ -300,7 +300,7 @@ def test_distances_beyond_double_precision_are_refused(make_arrays):
 
 @pytest.mark.parametrize("multi_edges", ["keep", "first", "sum", "min", "max"])
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
-@both_ways
+@symmetrize
 def test_policies(make_arrays, multi_edges, self_loops, directed):
     edges = [(a, b, int(4 * weight)) for a, b, weight in random_edges(82, 20, 90)]
     edges += [(3, 19, 1), (19, 3, 2), (4, 4, 3), (4, 4, 1), (3, 19, 0)]
@@ -337,7 +337,7 @@ SMALL = {
 
 @pytest.mark.parametrize("size", [1, PARTITION_BYTES])
 @pytest.mark.parametrize("name", SMALL)
-@both_ways
+@symmetrize
 def test_small_graphs_and_unreachable_parts(make_arrays, name, directed, size):
     edges, root, vertices = SMALL[name]
     options = {"vertices": vertices, "directed": directed}
@@ -495,7 +495,7 @@ def test_sssp_skips_partitions_whose_sources_did_not_change(make_arrays, monkeyp
 
 
 @pytest.mark.parametrize("most", [1, 3, 256])
-@both_ways
+@symmetrize
 def test_partitions_one_by_one_or_many_at_a_time(make_arrays, monkeypatch, most, directed):
     monkeypatch.setattr(streaming, "MOST", most)
     edges = random_edges(85, 150, 700)

@@ -18,7 +18,7 @@ from rapidsgraph.layered.packing import PARTITION_BYTES
 SIZES = (1, 64, 100, 4000, PARTITION_BYTES)
 
 by_size = pytest.mark.parametrize("size", SIZES)
-both_ways = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
 def triples(frame, weighted=True):
@@ -147,7 +147,7 @@ def test_closed_forms(make_arrays, name, size):
 
 
 @by_size
-@both_ways
+@symmetrize
 def test_layers_of_random_graphs(make_arrays, size, directed):
     edges = random_edges(70, 120, 160)
     graph = rg.Graph(
@@ -164,7 +164,7 @@ def test_layers_of_random_graphs(make_arrays, size, directed):
 
 @pytest.mark.parametrize("multi_edges", ["keep", "first", "sum", "min", "max"])
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
 def test_policies(make_arrays, multi_edges, self_loops, directed, weighted):
     edges = [(a, b, int(4 * weight)) for a, b, weight in random_edges(71, 20, 60)]

@@ -270,7 +270,7 @@ def test_a_clustering_that_does_not_fit_is_not_begun(make_arrays, monkeypatch, a
     graph = rg.Graph(make_arrays(columns_of(random_edges(52))))
     needed = rg.estimate_memory(graph, algorithm, memberships=True).needed
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
-    with pytest.raises(rg.NotEnoughMemory) as caught:
+    with pytest.raises(rg.InsufficientMemoryError) as caught:
         CLUSTERINGS[algorithm](graph)
     assert (caught.value.needed, caught.value.free) == (needed, needed - 1)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed)
@@ -338,7 +338,7 @@ def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
     message = (
         f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
     )
-    with pytest.raises(rg.NotEnoughMemory, match=message) as caught:
+    with pytest.raises(rg.InsufficientMemoryError, match=message) as caught:
         rg.Graph(frame)
     assert (caught.value.needed, caught.value.free) == (needed, needed - 1)
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, rg.GraphError)
@@ -348,7 +348,9 @@ def test_a_run_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
     graph = rg.Graph(make_arrays(columns_of(random_edges(51))))
     needed = rg.estimate_memory(graph, "pagerank").needed
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
-    with pytest.raises(rg.NotEnoughMemory, match="PageRank of 60 vertices and .* arcs needs") as it:
+    with pytest.raises(
+        rg.InsufficientMemoryError, match="PageRank of 60 vertices and .* arcs needs"
+    ) as it:
         rg.pagerank(graph)
     assert (it.value.needed, it.value.free) == (needed, needed - 1)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed)
@@ -356,7 +358,7 @@ def test_a_run_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
 
 
 def test_both_numbers_stand_in_the_message():
-    error = rg.NotEnoughMemory("this", 12_340_000_000, 5_600_000_000, "in memory")
+    error = rg.InsufficientMemoryError("this", 12_340_000_000, 5_600_000_000, "in memory")
     text = "this needs about 12.34 GB and 5.60 GB are free in memory; use a machine or device with"
     assert str(error).startswith(text)
     copy = pickle.loads(pickle.dumps(error))

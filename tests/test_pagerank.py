@@ -268,7 +268,7 @@ def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arr
     )
     assert done[-1] == stop
     assert_close(ranks_of(result), runs[stop], 1e-15)
-    with pytest.raises(rg.NotConverged) as caught:
+    with pytest.raises(rg.ConvergenceError) as caught:
         rg.pagerank(graph, tolerance=1e-4, max_iterations=stop - 1, method=method)
     assert caught.value.iterations == stop - 1
     assert caught.value.residual == pytest.approx(changes[stop - 2], rel=1e-9)
@@ -279,7 +279,7 @@ def test_not_converged_says_how_far_it_got_and_can_be_pickled():
     with pytest.raises(rg.GraphError, match="after 3 iterations .* tolerance 1e-12; raise") as it:
         rg.pagerank(frame, tolerance=1e-12, max_iterations=3)
     copy = pickle.loads(pickle.dumps(it.value))
-    assert type(copy) is rg.NotConverged
+    assert type(copy) is rg.ConvergenceError
     assert (copy.iterations, copy.residual, str(copy)) == (3, it.value.residual, str(it.value))
 
 

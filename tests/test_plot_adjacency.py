@@ -471,7 +471,7 @@ def test_a_graph_of_nothing():
 def test_memory_is_checked_before_it_is_taken(monkeypatch):
     graph = rg.Graph(edges())
     monkeypatch.setattr(device, "free_memory", lambda xp: 100)
-    with pytest.raises(rg.NotEnoughMemory, match="a picture of 8 vertices"):
+    with pytest.raises(rg.InsufficientMemoryError, match="a picture of 8 vertices"):
         plot.adjacency(graph, found())
     assert len(graph.built) == 1
 

@@ -19,7 +19,7 @@ from clusterings import (
     frame_columns,
     lattice,
     path,
-    rows_of,
+    row_indices,
     small_graphs,
     star,
     thresholds,
@@ -112,7 +112,7 @@ def test_memberships_of_a_border(make_frame):
         make_frame(frame_columns(edges)), epsilon=parameters[0], mu=parameters[1], memberships=True
     )
     rows = [(vertex, *row) for vertex, row in enumerate(expected)]
-    assert rows_of(found) == [*rows[:5], (4, 1, "border"), *rows[5:]]
+    assert row_indices(found) == [*rows[:5], (4, 1, "border"), *rows[5:]]
     once = to_pandas(found).drop_duplicates("vertex")
     assert once["vertex"].tolist() == list(range(9))
 
@@ -215,9 +215,9 @@ def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
 def test_neither_order_nor_direction_nor_weights_of_rows_matter(make_arrays):
     edges = random_edges(31, 60, 300)
     expected = naive.scan(edges, 0.45, 3)
-    turned = [(b, a, w) if w < 2 else (a, b, w) for a, b, w in edges][::-1]
+    transpose = [(b, a, w) if w < 2 else (a, b, w) for a, b, w in edges][::-1]
     both = edges + [(b, a, -1) for a, b, _ in edges]
-    for rows in (edges, turned, both, edges[50:] + turned + [(4, 4, 1)]):
+    for rows in (edges, transpose, both, edges[50:] + transpose + [(4, 4, 1)]):
         frame = make_arrays(columns_of(rows))
         for method in METHODS:
             assert clustered(rg.scan(frame, epsilon=0.45, method=method)) == expected
@@ -267,11 +267,11 @@ def test_names_only_order_what_is_equal(edges, random, epsilon, mu):
 def test_every_time_the_same(make_arrays):
     graph = rg.Graph(make_arrays(generated(rmat(13, 8, seed=6, device="cpu"))))
     index = rg.ScanIndex(graph)
-    first = rows_of(rg.scan(graph, epsilon=0.3, memberships=True))
+    first = row_indices(rg.scan(graph, epsilon=0.3, memberships=True))
     assert {role for *_, role in first} == set(ROLES)
     for _ in range(12):
-        assert rows_of(rg.scan(graph, epsilon=0.3, memberships=True)) == first
-        assert rows_of(index.query(0.3, memberships=True)) == first
+        assert row_indices(rg.scan(graph, epsilon=0.3, memberships=True)) == first
+        assert row_indices(index.query(0.3, memberships=True)) == first
 
 
 def test_a_star_of_a_million_leaves(make_arrays):

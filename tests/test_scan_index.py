@@ -19,7 +19,7 @@ from clusterings import (
     edges_of,
     frame_columns,
     lattice,
-    rows_of,
+    row_indices,
     small_graphs,
     star,
     thresholds,
@@ -162,7 +162,7 @@ def test_sweeps_sum_queries_up(make_arrays, name):
     assert list(zip(found["epsilon"], found["mu"])) == [(e, m) for e in epsilons for m in mus]
     for row in zip(*found.values()):
         epsilon, mu, clusters, largest, share, cores, hubs, outliers, quality = row
-        rows = rows_of(index.query(epsilon, mu))
+        rows = row_indices(index.query(epsilon, mu))
         roles = [role for *_, role in rows]
         assert [cores, hubs, outliers] == [roles.count(r) for r in ("core", "hub", "outlier")]
         members = [cluster for _, cluster, _ in rows if cluster is not None]
@@ -261,12 +261,12 @@ def test_no_edges(make_held_frame):
 
 def test_queries_do_not_change_the_index(make_arrays):
     index = rg.ScanIndex(make_arrays(columns_of(random_edges(46))))
-    first = rows_of(index.query(0.4, 3, memberships=True))
+    first = row_indices(index.query(0.4, 3, memberships=True))
     assert {role for *_, role in first} <= set(ROLES)
     for epsilon, mu in [(1, 1), (0.1, 2), (0.4, 50)]:
         index.query(epsilon, mu)
         index.sweep(epsilon, mu)
-        assert rows_of(index.query(0.4, 3, memberships=True)) == first
+        assert row_indices(index.query(0.4, 3, memberships=True)) == first
 
 
 @pytest.mark.parametrize("again", [copy.copy, lambda i: pickle.loads(pickle.dumps(i))])
@@ -274,7 +274,7 @@ def test_copies_answer_alike(make_arrays, again):
     index = rg.ScanIndex(make_arrays(frame_columns(random_edges(48))))
     other = again(index)
     assert other.device == index.device and other.num_edges == index.num_edges
-    assert rows_of(other.query(0.4)) == rows_of(index.query(0.4))
+    assert row_indices(other.query(0.4)) == row_indices(index.query(0.4))
     assert listed(other.sweep()) == listed(index.sweep())
 
 

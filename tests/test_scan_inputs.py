@@ -18,7 +18,7 @@ from clusterings import (
     expected_rows,
     frame_columns,
     path,
-    rows_of,
+    row_indices,
     star,
 )
 from conftest import FrameMaker, listed, on_host, random_edges
@@ -101,7 +101,7 @@ def test_frames_of_every_library(make_frame):
     for graph in (frame, rg.Graph(frame)):
         for result, rows in zip(ways(graph), expected):
             assert type(result) is type(frame)
-            assert rows_of(result) == rows
+            assert row_indices(result) == rows
             if make_frame.is_dask:
                 check_types(result.compute(), make_frame.library_name)
             else:
@@ -114,7 +114,7 @@ def test_nothing_missing_and_all_missing(make_frame):
     for result, cluster, role in (
         (rg.scan(frame, epsilon=1), 0, "core"), (rg.scan(frame, mu=4), None, "outlier"),
     ):  # fmt: skip
-        assert rows_of(result) == [(vertex, cluster, role) for vertex in range(3)]
+        assert row_indices(result) == [(vertex, cluster, role) for vertex in range(3)]
         if make_frame.kind == "pandas":
             assert result["cluster"].dtype == pandas.Int32Dtype()
         if make_frame.kind == "arrow":
@@ -146,7 +146,7 @@ def test_vertices_without_edges(make_frame):
     alone = {vertex: (vertex, "core") for vertex in range(3)}
     for method in METHODS if not make_frame.is_dask else ("auto",):
         assert clustered(rg.scan(graph, mu=1, method=method)) == alone
-    assert rows_of(rg.scan(graph, mu=1, memberships=True)) == [(v, v, "core") for v in range(3)]
+    assert row_indices(rg.scan(graph, mu=1, memberships=True)) == [(v, v, "core") for v in range(3)]
 
 
 # Names
@@ -177,7 +177,7 @@ def test_names(make_frame, kind):
         assert clustered(result) == found
         assert rg.verify.scan(frame, result, epsilon=EPSILON, mu=MU) == 2
     for result in (one, other):
-        assert rows_of(result) == expected_rows(found, all_of)
+        assert row_indices(result) == expected_rows(found, all_of)
 
 
 def test_several_networks_in_one_call(make_frame):
@@ -203,7 +203,7 @@ def test_several_networks_in_one_call(make_frame):
             clusters = {cluster for cluster, _ in alone.values()}
             assert own.keys() == alone.keys() and len(numbers) == len(clusters)
     result = rg.scan(graph, epsilon=EPSILON, mu=MU, memberships=True)
-    assert rows_of(result, ("net", "vertex")) == expected_rows(found, all_of)
+    assert row_indices(result, ("net", "vertex")) == expected_rows(found, all_of)
 
 
 def test_own_names_of_several_columns(make_frame):

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
-from rapidsgraph.graph.csr import rows_of
+from rapidsgraph.graph.csr import row_indices
 
 both_methods = pytest.mark.parametrize("method", ["auto", "gpuscan"])
 
@@ -164,7 +164,7 @@ def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, sh
             graph = rg.Graph(frame, vertices=range(sizes.size))
             found = similarity.common_neighbors(graph)
         lists = similarity.neighborhoods(graph)
-        np.testing.assert_array_equal(on_host(rows_of(lists)), rows)
+        np.testing.assert_array_equal(on_host(row_indices(lists)), rows)
         np.testing.assert_array_equal(on_host(lists.neighbors), columns)
         assert found.dtype == np.int32
         np.testing.assert_array_equal(on_host(found), common)
@@ -197,8 +197,8 @@ def test_weights_order_and_directions_do_not_matter(make_arrays, method):
     weighted = {"weight": "weight", "multi_edges": "sum"}
     for graph in (rg.Graph(frame, **weighted), rg.Graph(frame, directed=False, **weighted)):
         assert similarity_of(rg.structural_similarity(graph, method=method)) == expected
-    turned = [(b, a, 9.0) if place % 3 else (a, b, 0.0) for place, (a, b, _) in enumerate(edges)]
-    frame = make_arrays(columns_of(turned[::-1] + edges))
+    transpose = [(b, a, 9.0) if place % 3 else (a, b, 0.0) for place, (a, b, _) in enumerate(edges)]
+    frame = make_arrays(columns_of(transpose[::-1] + edges))
     assert similarity_of(rg.structural_similarity(frame, method=method)) == expected
 
 

@@ -67,7 +67,7 @@ def check_run(algorithm, given, graph, **options):
 
 def least_of(algorithm, layered):
     """The least limit that a run names."""
-    with pytest.raises(rg.NotEnoughMemory) as caught:
+    with pytest.raises(rg.InsufficientMemoryError) as caught:
         RUNS[algorithm](layered, memory_limit=1)
     return caught.value.needed
 
@@ -120,7 +120,7 @@ def test_limits_are_checked_also_without_predecessors(search, weight):
     layered = LayeredEdgeList.build(graph, ROOT)
     with pytest.raises(rg.GraphError, match="memory_limit is 'much'"):
         search(layered, predecessors=False, memory_limit="much")
-    with pytest.raises(rg.NotEnoughMemory):
+    with pytest.raises(rg.InsufficientMemoryError):
         search(layered, predecessors=False, memory_limit=1)
 
 
@@ -141,7 +141,9 @@ def test_too_small_a_limit_says_what_is_needed(tmp_path, make_arrays, edges, alg
     largest = 4 * int(layered.table[:, COLUMN["words"]].max())
     if is_opened:
         layered = reopened(layered, tmp_path / "layers")
-    with pytest.raises(rg.NotEnoughMemory, match="memory_limit is 1.00 kB; raise it") as caught:
+    with pytest.raises(
+        rg.InsufficientMemoryError, match="memory_limit is 1.00 kB; raise it"
+    ) as caught:
         RUNS[algorithm](layered, memory_limit=1000)
     vertices = graph.num_vertices
     assert (caught.value.free, type(caught.value.needed)) == (1000, int)
@@ -151,7 +153,7 @@ def test_too_small_a_limit_says_what_is_needed(tmp_path, make_arrays, edges, alg
     assert f"{vertices:,} vertices" in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (again.needed, str(again)) == (caught.value.needed, str(caught.value))
-    with pytest.raises(rg.NotEnoughMemory):
+    with pytest.raises(rg.InsufficientMemoryError):
         RUNS[algorithm](layered, memory_limit=caught.value.needed - 1)
     found = RUNS[algorithm](layered, memory_limit=caught.value.needed)
     assert found is not None and layered.last_run.partitions > 0
@@ -161,7 +163,7 @@ def test_without_a_limit_what_is_free_is_the_limit(monkeypatch, saved):
     graph, folder = saved
     layered = LayeredEdgeList.open(folder, device="cpu")
     monkeypatch.setattr(streaming.device, "free_memory", lambda xp: 1000)
-    with pytest.raises(rg.NotEnoughMemory, match="free in memory;") as caught:
+    with pytest.raises(rg.InsufficientMemoryError, match="free in memory;") as caught:
         rg.sssp(layered)
     least = caught.value.needed
     monkeypatch.setattr(streaming.device, "free_memory", lambda xp: least)

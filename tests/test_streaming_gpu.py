@@ -172,7 +172,7 @@ def test_a_limit_that_is_too_small_takes_nothing(wide_store):
         layered = LayeredEdgeList.open(folder, device="gpu")
         assert layered.order.nbytes < 10**6  # what it keeps
         for name in RUNS:
-            with pytest.raises(rg.NotEnoughMemory, match="memory_limit is 1.00 MB"):
+            with pytest.raises(rg.InsufficientMemoryError, match="memory_limit is 1.00 MB"):
                 RUNS[name](layered, memory_limit=10**6)
         del layered
         assert limited.get_allocated_bytes() < 10**6

@@ -12,7 +12,7 @@ import rapidsgraph as rg
 
 INF = float("inf")
 
-both_ways = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
 # Closed forms: (pairs, directed, sources, distances, predecessors)
@@ -229,7 +229,7 @@ def test_distances_beyond_double_precision_are_refused(make_arrays):
 
 @pytest.mark.parametrize("multi_edges", ["keep", "first", "sum", "min", "max"])
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
-@both_ways
+@symmetrize
 def test_policies_agree_with_naive(make_arrays, multi_edges, self_loops, directed):
     edges = [(a, b, int(4 * weight)) for a, b, weight in random_edges(21, 20, 90)]
     edges += [(3, 19, 1), (19, 3, 2), (4, 4, 3), (4, 4, 1), (3, 19, 0)]
@@ -267,7 +267,7 @@ def test_sum_without_weights_counts_rows(make_arrays):
 # Against slow loops and NetworkX
 
 
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("seed", range(3))
 def test_agrees_with_naive(make_arrays, seed, directed):
     edges = random_edges(50 + seed, 200, 500)
@@ -283,7 +283,7 @@ def test_agrees_with_naive(make_arrays, seed, directed):
         check_traversals(graph, edges, source, vertices=everyone, limit=limit, directed=directed)
 
 
-@both_ways
+@symmetrize
 def test_agrees_with_networkx(make_arrays, directed):
     edges = random_edges(60, 300, 900)
     graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", directed=directed,

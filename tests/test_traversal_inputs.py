@@ -18,7 +18,7 @@ import rapidsgraph as rg
 
 INF = float("inf")
 
-both_ways = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
 PLACES = np.arange(40)
@@ -276,7 +276,7 @@ def test_a_limit_does_not_end_what_goes_round(make_arrays):
     assert paths_of(found) == ({0: 0, 1: 1, 2: 2, 3: INF}, {0: None, 1: 0, 2: 1, 3: None})
 
 
-@both_ways
+@symmetrize
 def test_one_graph_serves_many_searches(make_arrays, directed):
     edges = random_edges(76, 40, 120)
     graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", directed=directed,

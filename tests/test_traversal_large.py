@@ -15,7 +15,7 @@ from rapidsgraph.generate import grid, rmat
 DATA = Path(__file__).parents[2] / "shared" / "data"
 INF = float("inf")
 
-both_ways = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
 def hub_reached_late():
@@ -177,7 +177,7 @@ def test_limits_of_a_large_graph(make_arrays, limit):
         np.testing.assert_array_equal(predecessor, np.where(inside, before, -1))
 
 
-@both_ways
+@symmetrize
 @pytest.mark.parametrize("weights", [None, "many", "few", "zeros"])
 def test_rmat_agrees_with_naive(make_arrays, directed, weights):
     """A few kinds of weights: all different, with ties, and hardly anything but 0."""

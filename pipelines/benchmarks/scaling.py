@@ -23,7 +23,7 @@ import numpy as np
 from pipelines.benchmarks import command, growth, scaling_plot
 from pipelines.benchmarks.workloads import SEED, load
 from rapidsgraph import device
-from rapidsgraph.errors import NotEnoughMemory
+from rapidsgraph.errors import InsufficientMemoryError
 
 SCALES, QUICK_SCALES = range(10, 31), range(6, 10)
 WARMING = "rmat8", "rmat12"  # few threads, and all of them
@@ -144,7 +144,7 @@ def run(session, found, plan, step):
         try:
             workload = load(name, session.xp, session.data)
             _ = workload.frame
-        except (NotEnoughMemory, MemoryError) as error:
+        except (InsufficientMemoryError, MemoryError) as error:
             session.notes.append(f"everything stops: {name} cannot be drawn, {error}")
             break
         drop_what_does_not_fit(plan, workload, session.xp)
@@ -165,7 +165,7 @@ def one(plan, task, workload, session, found, rows):
     }  # fmt: skip
     try:
         rows.append(growth.measure(task, workload, session, found.effort, found.folder))
-    except NotEnoughMemory as error:
+    except InsufficientMemoryError as error:
         plan.drop(task.name, f"{workload.name}: {error}")
     except MemoryError as error:  # what the package has not foreseen, or the check of its answer
         plan.drop(task.name, f"{workload.name}: memory ran out ({error})"[:300])

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import device
-from ..graph.csr import rows_of
+from ..graph.csr import row_indices
 from .similarity import offsets_of
 
 ROLES = ("core", "border", "hub", "outlier")
@@ -135,7 +135,7 @@ def cluster(similar, is_core):
 def cluster_by_turns(similar, mu):
     """The same as GPUSCAN finds it: from the pairs of similar neighbors, by sorting."""
     xp, vertices = similar.xp, similar.vertices
-    tails, heads = rows_of(similar.adjacency), similar.adjacency.neighbors
+    tails, heads = row_indices(similar.adjacency), similar.adjacency.neighbors
     is_similar, is_core = xp.empty(similar.arcs, bool), cores_of(similar, mu)
     device.launch(
         "scan", "mark_similar", similar.arcs, *similar.limits[1:], tails, *similar.lists,

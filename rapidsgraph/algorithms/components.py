@@ -10,7 +10,7 @@ Reference: Sutton, Ben-Nun, Barak 2018 (Afforest: link a few neighbors of each v
 import numpy as np
 
 from .. import device
-from ..graph.csr import rows_of
+from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..memory import check_fits, estimate_memory
 from .spreading import spreads
@@ -41,7 +41,7 @@ def connected_components(graph):
     ------
     GraphError
         A frame that cannot be used; the message says why.
-    NotEnoughMemory
+    InsufficientMemoryError
         The run would not fit; raised before it starts.
 
     Examples
@@ -86,7 +86,7 @@ def roots(graph):
                 lists.offsets, lists.neighbors, parents, size=32 * vertices,
             )  # fmt: skip
     else:
-        rows = rows_of(lists) if xp is not np else xp.empty(0, xp.int32)
+        rows = row_indices(lists) if xp is not np else xp.empty(0, xp.int32)
         device.launch(
             "union_find", "link_arcs", vertices, lists.neighbors.size, FIRST, rows, lists.offsets,
             lists.neighbors, parents, size=lists.neighbors.size,

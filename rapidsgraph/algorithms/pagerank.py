@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from .. import device
-from ..errors import GraphError, NotConverged, shown
-from ..graph.csr import rows_of
+from ..errors import ConvergenceError, GraphError, format_value
+from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..graph.weight_sums import check_out_weights
 from ..layered import LayeredEdgeList, algorithms
@@ -97,11 +97,11 @@ def pagerank(
 
     Raises
     ------
-    NotConverged
+    ConvergenceError
         The tolerance was not reached; has `iterations` and `residual`.
     GraphError
         A parameter or frame that cannot be used; the message says why.
-    NotEnoughMemory
+    InsufficientMemoryError
         The run would not fit; raised before it starts.
 
     Examples
@@ -153,7 +153,7 @@ def pagerank(
         else:
             ranks, iterations, residual = _sweep(run, method, report)
     if tolerance and not residual < tolerance:
-        raise NotConverged(iterations, residual, tolerance)
+        raise ConvergenceError(iterations, residual, tolerance)
     return graph.label({"pagerank": ranks})
 
 
@@ -320,11 +320,11 @@ def _sweep(run, method, report):
 def _edge_sweep(run, method, out_weights, ranks, state):
     graph, xp = run.graph, run.graph.xp
     lists = graph.incoming
-    sources, destinations = lists.neighbors, rows_of(lists)
+    sources, destinations = lists.neighbors, row_indices(lists)
     # Without direction each edge once, and the kernel adds both ways; but the two arcs of a
     # weighted edge have shares of their own.
-    both_ways = not graph.directed and not graph.weighted
-    if both_ways:
+    symmetrize = not graph.directed and not graph.weighted
+    if symmetrize:
         once = sources <= destinations
         sources, destinations = sources[once], destinations[once]
     sums = xp.empty(graph.num_vertices)
@@ -332,7 +332,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
     def sweep(parity):
         _start(run, state, sums)
         device.launch(
-            "pagerank", "scatter_edges", sources.size, both_ways, run.damping, sources,
+            "pagerank", "scatter_edges", sources.size, symmetrize, run.damping, sources,
             destinations, run.weights, graph.weighted, out_weights, ranks[0], state, sums,
             size=sources.size, geometry=run.launch,
         )  # fmt: skip
@@ -456,7 +456,7 @@ def check_formula(damping, tolerance, dangling):
     """
     if isinstance(dangling, str) and dangling not in DANGLING:
         raise GraphError(
-            f"dangling is {shown(dangling)}; it can be None (where the teleport goes), "
+            f"dangling is {format_value(dangling)}; it can be None (where the teleport goes), "
             f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex"
         )
     return checked_number("damping", damping, 1), checked_number("tolerance", tolerance)
@@ -471,9 +471,9 @@ def check_parameters(damping, tolerance, max_iterations, dangling, method, preci
     """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
     damping, tolerance = check_formula(damping, tolerance, dangling)
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
-        raise GraphError(f"max_iterations is {shown(max_iterations)}; it must be an integer")
+        raise GraphError(f"max_iterations is {format_value(max_iterations)}; it must be an integer")
     if max_iterations < 1:
-        raise GraphError(f"max_iterations is {shown(max_iterations)}; it must be at least 1")
+        raise GraphError(f"max_iterations is {format_value(max_iterations)}; it must be at least 1")
     check_choice("method", method, METHODS)
     check_choice("precision", precision, PRECISIONS)
     numbers = damping, tolerance, int(max_iterations)
@@ -484,11 +484,11 @@ def check_parameters(damping, tolerance, max_iterations, dangling, method, preci
     good = isinstance(launch, (tuple, list)) and len(launch) == 2
     if not good or not all(_is_launch_size(number) for number in launch):
         raise GraphError(
-            f"launch is {shown(launch)}; it must be (blocks, threads), both positive, below 2^31"
+            f"launch is {format_value(launch)}; it must be (blocks, threads), both positive, below 2^31"
         )
     if launch[1] > 1024 or (method == "warp" and launch[1] % 32):
         raise GraphError(
-            f"launch has {shown(launch[1])} threads; 1024 is the most, and warp needs a multiple "
+            f"launch has {format_value(launch[1])} threads; 1024 is the most, and warp needs a multiple "
             "of 32"
         )
     return numbers

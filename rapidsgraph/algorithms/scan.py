@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..errors import GraphError, shown
+from ..errors import GraphError, format_value
 from ..memory import check_fits, estimate_memory
 from ..validation import check_choice, check_flag
 from .clustering import (
@@ -69,7 +69,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     ------
     GraphError
         epsilon or mu out of range; a frame that cannot be used.
-    NotEnoughMemory
+    InsufficientMemoryError
         The run would not fit; raised before it starts.
 
     Examples
@@ -112,7 +112,9 @@ def checked_epsilon(epsilon):
     except (TypeError, ValueError, OverflowError):  # also NaN and infinity
         exact = None
     if exact is None or not 0 < exact <= 1:
-        raise GraphError(f"epsilon is {shown(epsilon)}; it must be a number above 0, at most 1")
+        raise GraphError(
+            f"epsilon is {format_value(epsilon)}; it must be a number above 0, at most 1"
+        )
     return exact
 
 
@@ -141,7 +143,7 @@ def checked_mu(mu):
     except TypeError:
         whole = 0
     if whole < 1:
-        raise GraphError(f"mu is {shown(mu)}; it must be a whole number, at least 1")
+        raise GraphError(f"mu is {format_value(mu)}; it must be a whole number, at least 1")
     return whole
 
 

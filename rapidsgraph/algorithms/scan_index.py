@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import device, frames
 from ..device import choose, import_cupy
-from ..errors import GraphError, shown
-from ..graph.csr import Adjacency, rows_of, sort_pairs
+from ..errors import GraphError, format_value
+from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.labeling import NamedVertices
 from ..io import index_files
 from ..memory import check_fits, estimate_memory
@@ -63,7 +63,7 @@ class ScanIndex(NamedVertices):
     ------
     GraphError
         A frame that cannot be used; the message says why.
-    NotEnoughMemory
+    InsufficientMemoryError
         The index would not fit; raised before it is built.
 
     Examples
@@ -92,7 +92,7 @@ class ScanIndex(NamedVertices):
 
     def _order_neighbors(self, lists, common):
         xp, arcs = self.xp, common.size
-        pairs = [rows_of(lists), xp.empty(arcs, xp.int32)]
+        pairs = [row_indices(lists), xp.empty(arcs, xp.int32)]
         descent = pairs[1]
         device.launch(
             "scan", "list_levels", arcs, pairs[0], lists.neighbors, common, self._sizes, descent,
@@ -106,7 +106,7 @@ class ScanIndex(NamedVertices):
         del order
         self._adjacency, self._common = Adjacency(lists.offsets, neighbors, xp.empty(0)), common
         # The k-th neighbor of a vertex makes it a core for mu = k + 2.
-        rows = rows_of(lists)
+        rows = row_indices(lists)
         places = xp.empty(arcs, xp.int32)
         for start in range(0, arcs, PORTION):
             stop = min(start + PORTION, arcs)
@@ -160,7 +160,7 @@ class ScanIndex(NamedVertices):
         GraphError
             No such file, no index, a damaged one, or one with a value that cannot be; the message
             names the file, the field and the value.
-        NoGPU
+        GpuUnavailableError
             ``device="gpu"`` where none works.
         """
         index = object.__new__(cls)
@@ -206,7 +206,7 @@ class ScanIndex(NamedVertices):
         epsilons = [checked_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
         mus = [checked_mu(mu) for mu in _several(mus, "mus")]
         if max(mus) >= 2**63:
-            raise GraphError(f"mu is {shown(max(mus))}; a table has room for less than 2^63")
+            raise GraphError(f"mu is {format_value(max(mus))}; a table has room for less than 2^63")
         rows = [
             (float(epsilon), mu, *self._summary(self._clustering(epsilon, mu)))
             for epsilon in epsilons
@@ -278,7 +278,7 @@ def _several(values, what):
     if is_one or getattr(values, "ndim", 1) == 0:
         return [values]
     if isinstance(values, range) and values and values[-1] - values[0] >= 2**31:
-        raise GraphError(f"{what} is {shown(values)}; give less than 2^31 values")
+        raise GraphError(f"{what} is {format_value(values)}; give less than 2^31 values")
     values = list(values)
     if not values:
         raise GraphError(f"{what} is empty; give at least one value")

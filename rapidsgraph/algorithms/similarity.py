@@ -7,7 +7,7 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 """
 
 from .. import device, frames
-from ..graph.csr import count_later, rows_of, simplified, without_direction
+from ..graph.csr import count_later, row_indices, simplified, to_undirected
 from ..graph.graph import Graph
 from ..memory import check_fits, estimate_memory
 from ..validation import check_choice
@@ -46,7 +46,7 @@ def structural_similarity(graph, *, method="auto"):
     ------
     GraphError
         A frame that cannot be used; the message says why.
-    NotEnoughMemory
+    InsufficientMemoryError
         The run would not fit; raised before it starts.
 
     Examples
@@ -91,7 +91,7 @@ def neighborhoods(graph):
 
     def make():
         if graph.directed:
-            return without_direction(graph.built[0])
+            return to_undirected(graph.built[0])
         facts = {"is_merged": graph.is_merged, "is_loopless": graph.is_loopless}
         return simplified(graph.outgoing, **facts)
 
@@ -160,7 +160,7 @@ def _by_triangles(lists):
 
 def _by_comparison(lists):
     xp = device.array_module(lists.neighbors)
-    arcs, rows = lists.neighbors.size, rows_of(lists)
+    arcs, rows = lists.neighbors.size, row_indices(lists)
     common = xp.empty(arcs, xp.int32)
     for entry in ("compare_lists", "mirror"):
         device.launch(

@@ -43,6 +43,6 @@ def spreads(function):
                 f"{function.__name__} takes a Graph or a frame, which may be one of Dask"
             )
         engine = importlib.import_module("rapidsgraph.distributed.executor")
-        return engine.lets_go(run)(graph, *arguments, **options)
+        return engine.release_on_error(run)(graph, *arguments, **options)
 
     return choose

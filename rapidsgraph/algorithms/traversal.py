@@ -17,15 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device, frames
-from ..errors import GraphError, shown
-from ..graph.csr import Adjacency, rows_of
+from ..errors import GraphError, format_value
+from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph, as_graph
 from ..graph.weight_sums import can_overflow, check_distances
 from ..layered import LayeredEdgeList, algorithms
 from ..memory import check_fits, estimate_memory
 from ..validation import check_flag, source_ids
 from .spreading import spreads
-from .traversal_result import NO_VERTEX, Found
+from .traversal_result import NO_VERTEX, TraversalResult
 
 LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in bfs.cu
 PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
@@ -82,7 +82,7 @@ def bfs(
     GraphError
         A source that is not in the graph, or not the root of a `LayeredEdgeList`; a limit that is
         no number of edges; a damaged file of edges.
-    NotEnoughMemory
+    InsufficientMemoryError
         The run would not fit, or not into `memory_limit`; raised before it starts.
 
     Examples
@@ -148,7 +148,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
         A source that is not in the graph; a cutoff that is no number; in a frame a weight that
         is negative, NaN or infinite (names the row); without a cutoff a distance beyond double
         precision, 1.8e308 (names the vertex).
-    NotEnoughMemory
+    InsufficientMemoryError
         The run would not fit; raised before it starts.
 
     Examples
@@ -227,14 +227,16 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
         size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
         shared_bytes=LOCAL * 24,
     )  # fmt: skip
-    return Found(distances, before, _rounds(state))
+    return TraversalResult(distances, before, _rounds(state))
 
 
 def paths(graph, ids, cutoff=math.inf, predecessors=True, pulls=True):
     """Weighted shortest paths from int32 `ids`; with `pulls` predecessors by in-neighbors."""
     distances = graph.xp.full(graph.num_vertices, math.inf)
     distances[ids] = 0.0
-    found = Found(distances, graph.xp.empty(0, np.int32), extend(graph, ids, distances, cutoff))
+    found = TraversalResult(
+        distances, graph.xp.empty(0, np.int32), extend(graph, ids, distances, cutoff)
+    )
     if predecessors:
         found.predecessors = _predecessors(graph, ids, distances, pulls)
     return found
@@ -293,7 +295,7 @@ class Ties:
 
 def ties(lists, distances, open_ends, xp):
     """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
-    rows, kept = rows_of(lists), [xp.empty(0, np.int64)]
+    rows, kept = row_indices(lists), [xp.empty(0, np.int64)]
     for start in range(0, rows.size, PORTION):
         portion = slice(start, start + PORTION)
         before, after = distances[rows[portion]], lists.neighbors[portion]
@@ -375,7 +377,7 @@ def checked_cutoff(cutoff):
         return math.inf
     is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
     if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
-        raise GraphError(f"cutoff is {shown(cutoff)}; it must be a number, 0 or more")
+        raise GraphError(f"cutoff is {format_value(cutoff)}; it must be a number, 0 or more")
     try:
         return float(cutoff)
     except OverflowError:  # an integer beyond every distance
@@ -387,5 +389,7 @@ def checked_depth_limit(limit):
     if limit is None:
         return NO_VERTEX
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
-        raise GraphError(f"depth_limit is {shown(limit)}; it must be a number of edges, 0 or more")
+        raise GraphError(
+            f"depth_limit is {format_value(limit)}; it must be a number of edges, 0 or more"
+        )
     return min(int(limit), NO_VERTEX)

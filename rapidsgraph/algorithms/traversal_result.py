@@ -6,7 +6,7 @@ NO_VERTEX = 2**31 - 1
 
 
 @dataclass
-class Found:
+class TraversalResult:
     """What a traversal found, by vertex id.
 
     Attributes

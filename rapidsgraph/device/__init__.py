@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import GraphError, NoGPU, shown
+from ..errors import GpuUnavailableError, GraphError, format_value
 from . import cgroup
 
 CUDA_CACHE_BYTES = 2**24  # free on the disk of CuPy's cache, below which it is not used
@@ -164,16 +164,18 @@ def choose(device):
     ------
     GraphError
         Another word.
-    NoGPU
+    GpuUnavailableError
         `"gpu"` where none works; the message says what is missing.
     """
     if not isinstance(device, str) or device not in ("auto", "cpu", "gpu"):
-        raise GraphError(f"device is {shown(device)}; it can be 'auto', 'cpu' or 'gpu'")
+        raise GraphError(f"device is {format_value(device)}; it can be 'auto', 'cpu' or 'gpu'")
     if device == "cpu":
         return "cpu"
     problem = frame_library_problem()
     if device == "gpu" and problem:
-        raise NoGPU(f"device='gpu' was asked for, but {problem}. `rapidsgraph doctor` tells more")
+        raise GpuUnavailableError(
+            f"device='gpu' was asked for, but {problem}. `rapidsgraph doctor` tells more"
+        )
     return "cpu" if problem else "gpu"
 
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import spawn
 
 from .. import device as devices
-from ..errors import GraphError, NoGPU
+from ..errors import GpuUnavailableError, GraphError
 from ..validation import check_count, checked_bytes
 
 CORES = 8  # of a process: more processes have more to tell each other
@@ -76,7 +76,7 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None, ti
 
     Raises
     ------
-    NoGPU
+    GpuUnavailableError
         GPUs were asked for, and they or Dask-CUDA are missing; the message says what to install.
     GraphError
         Dask is not installed, a parameter cannot be used, a GPU has less free than `memory_limit`,
@@ -155,7 +155,7 @@ def _chosen(device):
     if chosen == "gpu" and (missing := _missing("dask_cuda")):
         if device == "auto":
             return "cpu"
-        raise NoGPU(
+        raise GpuUnavailableError(
             f"device='gpu' was asked for, but {missing}; install rapidsgraph[cu13] or "
             "rapidsgraph[cu12]"
         )

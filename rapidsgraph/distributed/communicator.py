@@ -87,7 +87,7 @@ class Member:
         self._round += 1
         asked = [asyncio.ensure_future(self._ask(other, self._round)) for other in self._others]
         try:
-            made = await asyncio.to_thread(engines.on_worker, work, *arguments)
+            made = await asyncio.to_thread(engines.run_on_worker, work, *arguments)
             self._made[self._round] = made
             self._is_there[self._round].set()
             found = await asyncio.gather(*asked)

@@ -26,7 +26,7 @@ _call = threading.local()  # .undo: what to do if the call under way in this thr
 def engine_of(client=None):
     """The engine of a Dask client: the one given, or the active one, or none."""
     client = client or _active_client()
-    return Here() if client is None else There(client)
+    return LocalExecutor() if client is None else DaskExecutor(client)
 
 
 def _active_client():
@@ -75,7 +75,7 @@ def address_of(client):
     return getattr(client.scheduler, "address", None) or "an unknown address"
 
 
-def lets_go(function):
+def release_on_error(function):
     """Have a call that fails let go of all tasks that it made.
 
     Else they would stay: Dask keeps the errors of tasks, which know the frames of the calls that
@@ -104,7 +104,7 @@ def lets_go(function):
     return run
 
 
-def if_it_fails(undo):
+def on_error(undo):
     """Have `undo` called if the call under way fails."""
     if _undone() is not None:
         _call.undo.append(undo)
@@ -122,7 +122,7 @@ def _noted(future):
         if known() is not None:
             known().release()
 
-    if_it_fails(release)
+    on_error(release)
     return future
 
 
@@ -133,7 +133,7 @@ class _Done:
         self.value = value
 
 
-class Here:
+class LocalExecutor:
     """Tasks run one after the other in this thread, when they are submitted."""
 
     client, workers = None, (None,)
@@ -171,7 +171,7 @@ def _value(argument):
     return [_value(each) for each in argument] if isinstance(argument, list) else argument
 
 
-class There:
+class DaskExecutor:
     """Tasks run on the workers of a Dask client."""
 
     def __init__(self, client):
@@ -202,7 +202,9 @@ class There:
         worker = None if at is None else self.workers[at % len(self.workers)]
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         key = f"{name}-{uuid.uuid4().hex}"
-        task = self.client.submit(on_worker, function, *arguments, key=key, actor=actor, **where)
+        task = self.client.submit(
+            run_on_worker, function, *arguments, key=key, actor=actor, **where
+        )
         return _noted(task)
 
     def frames(self, collection):
@@ -297,7 +299,7 @@ class There:
         return from_delayed(list(tasks), meta=meta, divisions=divisions, verify_meta=False)
 
 
-def on_worker(function, *arguments):
+def run_on_worker(function, *arguments):
     """A call on a worker: kernels take as many threads as the worker has."""
     import numba
     from distributed.worker import Worker
@@ -325,7 +327,7 @@ def tree(engine, combine, tasks, name):
     return tasks[0]
 
 
-def each_part(engine, function, tasks, ranges, name):
+def map_partitions(engine, function, tasks, ranges, name):
     """A task a part: function(what a task gives, first vertex, the one behind the last)."""
     return [
         engine.submit(function, task, *bounds, name=name, at=at)

@@ -16,11 +16,11 @@ from ..errors import GraphError
 from ..frames import is_dask, library_of
 from ..graph import weight_sums
 from ..graph.edge_frame import check_policies, read_columns
-from ..graph.graph import Graph, Report
+from ..graph.graph import BuildReport, Graph
 from ..validation import vertex_columns
 from . import partition as parts
 from . import vertex_names
-from .executor import engine_of, if_it_fails, lets_go, tree
+from .executor import engine_of, on_error, release_on_error, tree
 
 
 class PartitionedGraph:
@@ -47,7 +47,7 @@ class PartitionedGraph:
     ------
     GraphError
         As `Graph`; says which partition of the frame is meant, and rows are counted within it.
-    NotEnoughMemory
+    InsufficientMemoryError
         A part would not fit on its worker; raised before it is built.
 
     Notes
@@ -71,7 +71,7 @@ class PartitionedGraph:
 
     is_spread = True
 
-    @lets_go
+    @release_on_error
     def __init__(
         self,
         edges,
@@ -204,7 +204,7 @@ class PartitionedGraph:
                 )  # fmt: skip
             )
         pieces.clear()
-        if_it_fails(lambda: self._parts.pop(direction, None))
+        on_error(lambda: self._parts.pop(direction, None))
         self._parts[direction] = made
 
     def _counts(self, direction):
@@ -231,7 +231,7 @@ class PartitionedGraph:
         if direction not in self._parts:
             other = next(iter(self._parts))
             pieces = [
-                self.engine.submit(parts.turned, part, self.bounds, name="split", at=at)
+                self.engine.submit(parts.transpose, part, self.bounds, name="split", at=at)
                 for at, part in enumerate(self._parts[other])
             ]
             self._make_parts(direction, pieces, "keep")
@@ -265,7 +265,7 @@ class PartitionedGraph:
             "frame, or what .compute() gives"
         )
 
-    @lets_go
+    @release_on_error
     def compute(self):
         """The same graph in this process's memory: a Graph."""
         direction, made = next(iter(self._parts.items()))
@@ -280,7 +280,7 @@ class PartitionedGraph:
         if key in self._kept and not self.engine.are_valid(self._kept[key]):
             del self._kept[key]  # failed or cancelled since it was computed
         if key not in self._kept:
-            if_it_fails(lambda: self._kept.pop(key, None))
+            on_error(lambda: self._kept.pop(key, None))
             self._kept[key] = make()
         return self._kept[key]
 
@@ -351,7 +351,7 @@ class PartitionedGraph:
         ]
         [isolates] = engine.results([engine.submit(parts.count_unseen, *flags, name="facts")])
         merged = self._rows - self._loops_dropped - self.num_edges
-        return Report(
+        return BuildReport(
             self._rows, self._loops_dropped, merged, self.num_edges, self.num_vertices, isolates,
             self.nbytes,
         )  # fmt: skip

@@ -19,14 +19,14 @@ import numpy as np
 from ..algorithms import pagerank as in_memory
 from ..algorithms import traversal
 from ..algorithms.traversal_result import NO_VERTEX
-from ..errors import GraphError, NotConverged
+from ..errors import ConvergenceError, GraphError
 from ..layered import algorithms as sweeps
 from ..layered.edge_list import LayeredEdgeList, Run
 from ..layered.packing import COLUMN
 from ..progress import reporter
 from ..validation import check_choice, checked_bytes, checked_path
 from . import store_shard
-from .executor import There, tree
+from .executor import DaskExecutor, tree
 
 FACTS = (
     "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
@@ -147,7 +147,7 @@ def pagerank(
                 run, terms, ranks, damping, tolerance, max_iterations, report
             )
         if tolerance and not residual < tolerance:
-            raise NotConverged(iterations, residual, tolerance)
+            raise ConvergenceError(iterations, residual, tolerance)
         return run.frame(store_shard.rank_rows, ranks, in_memory.PRECISIONS[precision])
 
 
@@ -222,7 +222,7 @@ def _look_back(run, distances, steps, before, progress):
     return tree(run.engine, store_shard.least, swept, "least")
 
 
-class _Letting(There):
+class _Letting(DaskExecutor):
     """Tasks on workers, all of which are let go of where a block fails.
 
     Else they would stay, and feeds open: Dask keeps the errors of tasks, which know the frames of

@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 import numpy as np
 
 from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_shares
-from ..errors import GraphError, NotConverged
+from ..errors import ConvergenceError, GraphError
 from ..frames import in_one_piece
 from ..layered.algorithms import check_limit
 from ..progress import reporter
@@ -86,7 +86,7 @@ def pagerank(
                 engine, runs, graph.bounds, tolerance, max_iterations, report, members
             )
         if tolerance and not residual < tolerance:
-            raise NotConverged(iterations, residual, tolerance)
+            raise ConvergenceError(iterations, residual, tolerance)
         labelled = [
             engine.submit(
                 pagerank_partition.ranks_of, graph.named, run, piece, *bounds, name="label", at=at

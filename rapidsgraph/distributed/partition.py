@@ -8,7 +8,7 @@ A part looks like a Graph to sweeps: its lists have a row for every vertex, empt
 import numpy as np
 
 from .. import device
-from ..graph.csr import Adjacency, from_pairs, rows_of, simplified, without_direction
+from ..graph.csr import Adjacency, from_coo, row_indices, simplified, to_undirected
 from ..graph.weight_sums import check_merged_weights
 from ..memory import build_bytes, check_fits
 
@@ -173,11 +173,11 @@ def split(rows, bounds, direction, directed):
     return _by_range(keys, neighbors, weights, bounds)
 
 
-def turned(part, bounds):
+def transpose(part, bounds):
     """As `split`, of a part of the other direction."""
     lists = part.padded
     weights = lists.weights if part.weighted else None
-    return _by_range(lists.neighbors, rows_of(lists), weights, bounds)
+    return _by_range(lists.neighbors, row_indices(lists), weights, bounds)
 
 
 def simple(part):
@@ -187,8 +187,8 @@ def simple(part):
 
 def both_ways_of(part, bounds):
     """As `split`: the edges of a part without direction, self-loops and weights."""
-    lists = without_direction(part.padded)
-    return _by_range(rows_of(lists), lists.neighbors, None, bounds)
+    lists = to_undirected(part.padded)
+    return _by_range(row_indices(lists), lists.neighbors, None, bounds)
 
 
 def _by_range(keys, neighbors, weights, bounds):
@@ -224,7 +224,7 @@ def build(number, bounds, multi_edges, sum_type, named, *pieces):
     check_fits(f"building a part of {rows:,} rows", needed, xp)
     pairs = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
     del keys, neighbors, weights
-    lists = from_pairs(pairs, bounds[-1], multi_edges)
+    lists = from_coo(pairs, bounds[-1], multi_edges)
     if named is not None:
         check_merged_weights(lists, named)
     return Part(lists, bounds[number], bounds[number + 1], weighted)
@@ -233,7 +233,7 @@ def build(number, bounds, multi_edges, sum_type, named, *pieces):
 def count_arcs(part):
     """(arcs, self-loops among them, vertices of the range with an out-list, bytes)."""
     lists = part.padded
-    loops = int((rows_of(lists) == lists.neighbors).sum())
+    loops = int((row_indices(lists) == lists.neighbors).sum())
     return part.num_arcs, loops, lists.nbytes
 
 

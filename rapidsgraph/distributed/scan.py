@@ -27,12 +27,12 @@ from ..algorithms.clustering import (
 from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import METHODS
 from ..errors import GraphError
-from ..graph.csr import rows_of
+from ..graph.csr import row_indices
 from ..validation import check_choice, check_flag
 from .components import join_forests
 from .executor import tree
 from .graph import PartitionedGraph
-from .scan_partition import counted, each_part, everywhere, is_within, joined
+from .scan_partition import counted, everywhere, is_within, joined, map_partitions
 
 
 def structural_similarity(graph, *, method="auto"):
@@ -52,13 +52,13 @@ def structural_similarity(graph, *, method="auto"):
     ------
     GraphError
         Method "gpuscan", which is for graphs in one memory; a frame that cannot be used.
-    NotEnoughMemory
+    InsufficientMemoryError
         A part would not fit on its worker.
     """
     _check_method(method)
     graph = as_partitioned(graph)
     _check_room(graph, ["similarity"], ("source", "destination"))
-    found = each_part(graph, _similarities, *counted(graph), name="similarities")
+    found = map_partitions(graph, _similarities, *counted(graph), name="similarities")
     return _frames(graph, found, _edge_frame)
 
 
@@ -83,7 +83,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     GraphError
         epsilon or mu out of range; method "gpuscan", which is for graphs in one memory; a frame
         that cannot be used.
-    NotEnoughMemory
+    InsufficientMemoryError
         A part would not fit on its worker.
     """
     epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
@@ -93,17 +93,19 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     _check_room(graph, ["cluster", "role"])
     engine, (parts, common, sizes) = graph.engine, counted(graph)
     lists = parts, common, sizes, [epsilon] * len(parts)
-    cores = each_part(graph, _cores, *lists, [mu] * len(parts), name="cores")
+    cores = map_partitions(graph, _cores, *lists, [mu] * len(parts), name="cores")
     is_core = everywhere(engine, cores, "is-core")
-    forests = each_part(graph, _forest, *lists, is_core, name="forest")
+    forests = map_partitions(graph, _forest, *lists, is_core, name="forest")
     forest = engine.submit(_rooted, tree(engine, _join, forests, "join-forests"), name="forest")
-    labels = each_part(graph, _labels, *lists, is_core, [forest] * len(parts), name="labels")
+    labels = map_partitions(graph, _labels, *lists, is_core, [forest] * len(parts), name="labels")
     clusters = [engine.submit(_clusters, labels, name="clusters")] * len(parts)
-    roles = each_part(graph, _roles, parts, is_core, clusters, name="roles")
+    roles = map_partitions(graph, _roles, parts, is_core, clusters, name="roles")
     if not memberships:
-        found = each_part(graph, _plain, parts, clusters, roles, name="clustering")
+        found = map_partitions(graph, _plain, parts, clusters, roles, name="clustering")
     else:
-        found = each_part(graph, _memberships, *lists, is_core, clusters, roles, name="memberships")
+        found = map_partitions(
+            graph, _memberships, *lists, is_core, clusters, roles, name="memberships"
+        )
     return _frames(graph, found, _vertex_frame)
 
 
@@ -137,7 +139,7 @@ def _checked_room(named, columns, ends):
 
 def _similarities(part, common, sizes):
     """Sources, destinations and similarities of the edges from a part's vertices to later ones."""
-    sources, destinations = rows_of(part.lists), part.lists.neighbors
+    sources, destinations = row_indices(part.lists), part.lists.neighbors
     sources += part.xp.int32(part.first)
     later = destinations > sources
     sources, destinations, common = sources[later], destinations[later], common[later]
@@ -228,7 +230,7 @@ def _roles(part, is_core, clusters):
 
 def _between_clusters(part, clusters):
     """Rows, perhaps repeated, whose neighbors are in several clusters."""
-    rows, found = rows_of(part.lists), clusters[part.lists.neighbors]
+    rows, found = row_indices(part.lists), clusters[part.lists.neighbors]
     keep = found >= 0
     rows, found = rows[keep], found[keep]
     # In a row of one cluster alone none differs from the one before.
@@ -260,9 +262,9 @@ def _vertex_frame(named, found):
 
 def _frames(graph, found, make):
     """A Dask frame of make(named, found) for each part."""
-    counts = graph.engine.results(each_part(graph, _rows, found, name="rows"))
+    counts = graph.engine.results(map_partitions(graph, _rows, found, name="rows"))
     named = [graph.named] * len(found)
-    return graph.result(each_part(graph, make, named, found, name="label"), counts)
+    return graph.result(map_partitions(graph, make, named, found, name="label"), counts)
 
 
 def _rows(found):

@@ -15,7 +15,7 @@ import numpy as np
 from .. import device
 from ..algorithms.clustering import closed_sizes
 from ..algorithms.similarity import offsets_of
-from ..graph.csr import Adjacency, rows_of
+from ..graph.csr import Adjacency, row_indices
 from ..memory import ALGORITHMS, check_fits
 
 
@@ -30,7 +30,7 @@ def closed_sizes_of(graph):
     """For each part a task that gives the sizes of all closed neighborhoods, kept."""
 
     def make():
-        pieces = each_part(graph, _sizes, graph.undirected(), name="sizes")
+        pieces = map_partitions(graph, _sizes, graph.undirected(), name="sizes")
         return everywhere(graph.engine, pieces, "all-sizes")
 
     return graph.kept("closed sizes", make)
@@ -124,7 +124,7 @@ def _count(own, other, vertices):
     (first, offsets, neighbors, starts, heads, common), xp = own, device.array_module(own[1])
     tails = xp.empty(0, xp.int32)
     if xp is not np:  # there a pair is for a warp, and here a row for a thread
-        tails = rows_of(Adjacency(starts, heads, None))
+        tails = row_indices(Adjacency(starts, heads, None))
     rows, pairs = offsets.size - 1, heads.size
     device.launch(
         "similarity", "count_between", rows, pairs, vertices, first, other[0],
@@ -145,7 +145,7 @@ def _placed(part, bounds, pieces):
 # Tasks for each part
 
 
-def each_part(graph, function, *arguments, name):
+def map_partitions(graph, function, *arguments, name):
     """A task for each part, at its place, of lists of arguments with one for each part."""
     return [
         graph.engine.submit(function, *own, name=name, at=place)

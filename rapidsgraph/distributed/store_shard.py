@@ -23,7 +23,7 @@ import numpy as np
 from .. import device, frames
 from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
 from ..algorithms.traversal_result import NO_VERTEX
-from ..errors import GraphError, NoGPU
+from ..errors import GpuUnavailableError, GraphError
 from ..graph import weight_sums
 from ..layered import algorithms as sweeps
 from ..layered.edge_list import LayeredEdgeList, Run
@@ -168,7 +168,7 @@ def opened_here(path, checksum, device):
     try:
         found = LayeredEdgeList.open(path, device=device)
     except GraphError as error:
-        raise (NoGPU if isinstance(error, NoGPU) else GraphError)(
+        raise (GpuUnavailableError if isinstance(error, GpuUnavailableError) else GraphError)(
             f"{error} (seen by worker {where}; every worker reads the store by itself, from a "
             "file system that all of them share)"
         ) from error

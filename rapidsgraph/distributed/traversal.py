@@ -37,7 +37,7 @@ from ..layered.algorithms import check_limit
 from ..progress import reporter
 from ..validation import source_ids
 from .communicator import Again, Batches, Lost, Together, onward
-from .executor import each_part
+from .executor import map_partitions
 from .graph import PartitionedGraph, as_partitioned, label
 from .partition import Part
 from .traversal_partition import (
@@ -180,7 +180,7 @@ def _by_tasks(engine, lists, ids, ranges, rounds, report):
         report(done, _said(facts[0]))
         state = rounds.after(state, *facts)
         if state is None:
-            return each_part(engine, _own, waves, ranges, "distances")
+            return map_partitions(engine, _own, waves, ranges, "distances")
         waves = [
             engine.submit(go_on, part, wave, rounds.cutoff, state.bound, at, *words,
                           name="relax", at=at)

@@ -21,11 +21,11 @@ import numpy as np
 from .. import device
 from ..algorithms.traversal import Ties, extend, search, ties
 from ..algorithms.traversal_result import NO_VERTEX
-from ..graph.csr import from_pairs, rows_of
+from ..graph.csr import from_coo, row_indices
 from ..memory import ALGORITHMS, check_fits
 from . import communicator
 from .communicator import Near
-from .executor import each_part, tree
+from .executor import map_partitions, tree
 
 
 class Round(NamedTuple):
@@ -151,7 +151,7 @@ class SearchMember(Near):
 
 
 def fits(part, algorithm="sssp"):
-    """Raise NotEnoughMemory where a search of a part would not fit."""
+    """Raise InsufficientMemoryError where a search of a part would not fit."""
     a_vertex, _, an_arc = ALGORITHMS[algorithm]
     needed = part.vertices * a_vertex + part.num_arcs * an_arc
     check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
@@ -236,7 +236,7 @@ def predecessors_of(engine, lists, towards, distances, ids, ranges):
             engine.submit(_pulled, part, whole, name="predecessors", at=at)
             for at, part in enumerate(towards)
         ]
-    own = each_part(engine, _slice, found, ranges, "predecessors")
+    own = map_partitions(engine, _slice, found, ranges, "predecessors")
     counts = [
         engine.submit(_count_open, each, near, ids, first, name="facts", at=at)
         for at, (each, near, (first, _)) in enumerate(zip(own, distances, ranges))
@@ -251,7 +251,7 @@ def predecessors_of(engine, lists, towards, distances, ids, ranges):
         for at, part in enumerate(lists)
     ]
     settled = engine.submit(_settle_ties, before, open_ends, whole, *arcs, name="ties")
-    return each_part(engine, _slice, [settled] * len(ranges), ranges, "predecessors")
+    return map_partitions(engine, _slice, [settled] * len(ranges), ranges, "predecessors")
 
 
 # Tasks
@@ -309,13 +309,13 @@ def _count_open(before, distances, ids, first):
 def _tied(part, distances, open_ends):
     """(rows, neighbors) of the arcs that lead to open ends and add nothing."""
     level = ties(part.padded, distances, open_ends, part.xp)
-    return rows_of(level.outgoing), level.outgoing.neighbors
+    return row_indices(level.outgoing), level.outgoing.neighbors
 
 
 def _settle_ties(before, open_ends, distances, *arcs):
     xp = device.array_module(before)
     pairs = [xp.concatenate(each) for each in zip(*arcs)]
-    level = Ties(xp, from_pairs([*pairs, None], before.size, "keep"))
+    level = Ties(xp, from_coo([*pairs, None], before.size, "keep"))
     rooted = ~open_ends & (distances < math.inf)
     near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
     return xp.where(open_ends, near.predecessors, before)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .. import device
-from ..errors import GraphError, shown
+from ..errors import GraphError, format_value
 
 LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")
 ALIASES = {
@@ -112,7 +112,7 @@ def missing_column(name, there, what, wanted=None):
         hint = f"; {hint} if that is it"
     where = f"{wanted}: " if wanted else ""
     return GraphError(
-        f"{where}there is no column {shown(name)}; the columns are {', '.join(there)}{hint}"
+        f"{where}there is no column {format_value(name)}; the columns are {', '.join(there)}{hint}"
     )
 
 
@@ -129,7 +129,7 @@ def _likely_column(name, there, what):
     lower = {column.lower(): column for column in there}
     return next(
         (lower[alias] for alias in (what, *ALIASES.get(what, ())) if alias in lower), None
-    ) or next(iter(difflib.get_close_matches(shown(name).strip("'"), there, 1, 0.6)), None)
+    ) or next(iter(difflib.get_close_matches(format_value(name).strip("'"), there, 1, 0.6)), None)
 
 
 def check_ends(frame, options):
@@ -288,7 +288,7 @@ def _from_pandas(series, name, fit):
     row = _first_unfit(series, fit)
     value = series.iloc[row].item() if hasattr(series.iloc[row], "item") else series.iloc[row]
     raise GraphError(
-        f"column {name!r} holds {inferred} values ({series.dtype}), such as {shown(value)} in row "
+        f"column {name!r} holds {inferred} values ({series.dtype}), such as {format_value(value)} in row "
         f"{row}; it must hold {fit}"
     )
 
@@ -322,7 +322,7 @@ def _from_long_integers(values, name, fit):
         except OverflowError:
             row = next(row for row, value in enumerate(values) if abs(value) >= FLOAT_LIMIT)
             raise GraphError(
-                f"column {name!r} holds {shown(values[row])} in row {row}, which is beyond double "
+                f"column {name!r} holds {format_value(values[row])} in row {row}, which is beyond double "
                 "precision"
             ) from None
     is_signed = -(2**63) <= low < 0
@@ -330,7 +330,7 @@ def _from_long_integers(values, name, fit):
     row = next(row for row, value in enumerate(values) if not limits[0] <= value < limits[1])
     why = "beside negative ones " if is_signed and values[row] < 2**64 else ""
     raise GraphError(
-        f"column {name!r} holds {shown(values[row])} in row {row}, which {why}is beyond 64 bits; "
+        f"column {name!r} holds {format_value(values[row])} in row {row}, which {why}is beyond 64 bits; "
         "use text"
     )
 

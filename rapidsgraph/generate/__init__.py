@@ -56,7 +56,7 @@ def rmat(
 
     Raises
     ------
-    GraphError, and its children NoGPU and NotEnoughMemory
+    GraphError, and its children GpuUnavailableError and InsufficientMemoryError
 
     Notes
     -----

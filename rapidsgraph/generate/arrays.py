@@ -11,7 +11,7 @@ import numbers
 import operator
 
 from ..device import launch, name_of
-from ..errors import GraphError, shown
+from ..errors import GraphError, format_value
 from ..memory import check_fits
 from ..validation import MAX_VERTICES, check_flag
 
@@ -47,7 +47,7 @@ def rmat_arrays(
         _run("mark_clean", edges, keys, kept)
         keys = keys[kept]
         del kept
-    return _unpack(xp, keys, seed, weighing, both_ways=False)
+    return _unpack(xp, keys, seed, weighing, symmetrize=False)
 
 
 def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=True):
@@ -56,7 +56,7 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
     vertices = width * height
     if vertices > MAX_VERTICES:
         raise GraphError(
-            f"width is {shown(width)} and height {shown(height)}, which makes {shown(vertices)} "
+            f"width is {format_value(width)} and height {format_value(height)}, which makes {format_value(vertices)} "
             f"vertices; there can be at most {MAX_VERTICES}"
         )
     keep = _probability("keep", keep)
@@ -73,7 +73,7 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
     _run("pack_grid", chosen.size, width, chosen, names, keys)
     del chosen, names
     keys.sort()
-    return _unpack(xp, keys, seed, weighing, both_ways=True)
+    return _unpack(xp, keys, seed, weighing, symmetrize=True)
 
 
 def ssca2_arrays(xp, vertices, max_clique=7, inter_clique=0.5, seed=0, weights=None, permute=True):
@@ -104,7 +104,7 @@ def ssca2_arrays(xp, vertices, max_clique=7, inter_clique=0.5, seed=0, weights=N
     _run("pack_bridges", chosen.size, chosen, ends, names, keys[within:])
     del begins, sizes, places, clique_of, ends, drawn, chosen, names
     keys.sort()
-    return _unpack(xp, keys, seed, weighing, both_ways=True)
+    return _unpack(xp, keys, seed, weighing, symmetrize=True)
 
 
 def _cut_cliques(xp, vertices, max_clique, seed):
@@ -147,18 +147,18 @@ def _names(xp, vertices, seed, permute):
     return order.astype(xp.int32)
 
 
-def _unpack(xp, keys, seed, weighing, both_ways):
+def _unpack(xp, keys, seed, weighing, symmetrize):
     sources, destinations = xp.empty(keys.size, xp.int32), xp.empty(keys.size, xp.int32)
     _run("unpack", keys.size, keys, sources, destinations)
-    return sources, destinations, weigh(xp, seed, weighing, both_ways, sources, destinations)
+    return sources, destinations, weigh(xp, seed, weighing, symmetrize, sources, destinations)
 
 
-def weigh(xp, seed, weighing, both_ways, sources, destinations):
+def weigh(xp, seed, weighing, symmetrize, sources, destinations):
     """Uniform weights, drawn by row or, `both_ways` the same, by the two ends; None for none."""
     if weighing is None:
         return None
     weights = xp.empty(sources.size, xp.float64)
-    how = (_key(seed, WEIGHTS), int(both_ways), *weighing)
+    how = (_key(seed, WEIGHTS), int(symmetrize), *weighing)
     _run("weigh", sources.size, *how, sources, destinations, weights)
     return weights
 
@@ -184,14 +184,14 @@ def _whole(name, value, least, most=None):
         whole = None
     if whole is None or whole < least or (most is not None and whole > most):
         bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
-        raise GraphError(f"{name} is {shown(value)}; it can be a whole number {bounds}")
+        raise GraphError(f"{name} is {format_value(value)}; it can be a whole number {bounds}")
     return whole
 
 
 def _probability(name, value):
     """`value` as a float, if it is a number from 0 to 1."""
     if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise GraphError(f"{name} is {shown(value)}; it can be a probability from 0 to 1")
+        raise GraphError(f"{name} is {format_value(value)}; it can be a probability from 0 to 1")
     return float(value)
 
 
@@ -205,7 +205,7 @@ def check_weights(weights):
         low = high = math.nan
     if not low < high or not math.isfinite(high - low):
         raise GraphError(
-            f"weights is {shown(weights)}; it can be a pair (low, high), low below high"
+            f"weights is {format_value(weights)}; it can be a pair (low, high), low below high"
         )
     return low, high - low, math.nextafter(high, low)
 

@@ -43,7 +43,7 @@ class Adjacency:
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
 
-def from_pairs(pairs, count, multi_edges):
+def from_coo(pairs, count, multi_edges):
     """Lists of `count` rows; parallel arcs become what `multi_edges` says.
 
     `pairs` is [rows, neighbors, weights or None], and is emptied: what was given is given back
@@ -52,15 +52,15 @@ def from_pairs(pairs, count, multi_edges):
     return _merge_parallel(_sorted(pairs, count), MULTI_EDGES[multi_edges])
 
 
-def transposed(lists):
+def transpose(lists):
     """The lists with rows and neighbors exchanged."""
     return _transposed(lists)
 
 
-def both_ways(upper):
+def symmetrize(upper):
     """From each edge once, as neighbor >= row, to both its directions; a self-loop stays one."""
     xp, count = device.array_module(upper.neighbors), upper.offsets.size - 1
-    proper = upper.neighbors != rows_of(upper)
+    proper = upper.neighbors != row_indices(upper)
     lower = _transposed(upper, None if bool(proper.all()) else proper)
     del proper
     # Rows are split between the two with the smaller neighbors in one, so joining keeps order.
@@ -74,16 +74,16 @@ def both_ways(upper):
     return Adjacency(lower.offsets + upper.offsets, joined, joined_weights)
 
 
-def without_direction(lists):
+def to_undirected(lists):
     """Each arc both ways, once; self-loops dropped, and weights."""
-    rows = rows_of(lists)
+    rows = row_indices(lists)
     xp, count = device.array_module(rows), lists.offsets.size - 1
     keep = rows != lists.neighbors
     ends = rows[keep], lists.neighbors[keep]
     del rows, keep
     pairs = [xp.minimum(*ends), xp.maximum(*ends), None]
     del ends
-    return both_ways(from_pairs(pairs, count, "first"))
+    return symmetrize(from_coo(pairs, count, "first"))
 
 
 def simplified(lists, *, is_merged=False, is_loopless=False):
@@ -96,7 +96,7 @@ def simplified(lists, *, is_merged=False, is_loopless=False):
     if is_merged and not is_loopless:
         is_loopless = is_simple(lists)
     if arcs and not (is_merged and is_loopless):
-        keep = rows_of(lists) != neighbors
+        keep = row_indices(lists) != neighbors
         keep &= _is_first(lists)
         if not bool(keep.all()):
             neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
@@ -116,7 +116,7 @@ def count_later(lists):
     return later
 
 
-def rows_of(lists):
+def row_indices(lists):
     """The row of every arc, int32."""
     xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
     rows = xp.empty(lists.neighbors.size, xp.int32)
@@ -127,7 +127,7 @@ def rows_of(lists):
 def _transposed(lists, kept=None):
     """With rows and neighbors exchanged; of the `kept` arcs alone, where that is given."""
     weights = lists.weights if lists.weights.size else None
-    pairs = [lists.neighbors, rows_of(lists), weights]
+    pairs = [lists.neighbors, row_indices(lists), weights]
     if kept is not None:
         pairs = [values if values is None else values[kept] for values in pairs]
     return _sorted(pairs, lists.offsets.size - 1, minor_sorted=True)

@@ -14,14 +14,14 @@ from ..frames import is_dask
 from ..memory import build_bytes, check_fits, merge_bytes, name_columns, rest_bytes
 from ..validation import MAX_VERTICES, vertex_columns
 from . import weight_sums
-from .csr import both_ways, from_pairs, rows_of, transposed
+from .csr import from_coo, row_indices, symmetrize, transpose
 from .edge_frame import check_policies, read_columns
 from .labeling import NamedVertices
 from .vertex_names import name_vertices
 
 
 @dataclass(frozen=True)
-class Report:
+class BuildReport:
     """What became of the rows. Counts, and bytes."""
 
     rows: int
@@ -82,7 +82,7 @@ class Graph(NamedVertices):
         Missing column, missing or unsuitable name, weight that is negative, NaN, infinite or no
         number (names the row), parallel edges whose weights sum to infinity (names both ends),
         unknown policy.
-    NotEnoughMemory
+    InsufficientMemoryError
         The build would not fit; raised before it starts.
 
     Examples
@@ -136,7 +136,7 @@ class Graph(NamedVertices):
         graph._ends = graph._weights = None
         graph.num_arcs = graph.num_edges = lists.neighbors.size
         if not directed:
-            loops = int((rows_of(lists) == lists.neighbors).sum())
+            loops = int((row_indices(lists) == lists.neighbors).sum())
             graph.num_edges = (graph.num_arcs + loops) // 2
         graph._rows, graph._loops_dropped = rows, dropped
         graph._merged = rows - dropped - graph.num_edges
@@ -178,7 +178,7 @@ class Graph(NamedVertices):
         check_fits(self._building, needed, self.xp)
 
     def _check_table(self, count, nbytes):
-        """Raise NotEnoughMemory where a table of names would not fit."""
+        """Raise InsufficientMemoryError where a table of names would not fit."""
         needed = merge_bytes("arrow" if nbytes else "hash", count, nbytes)
         check_fits(self._building, needed, self.xp)
 
@@ -209,24 +209,24 @@ class Graph(NamedVertices):
             pairs = [source, destination] if direction == "outgoing" else [destination, source]
         pairs.append(weights)
         del source, destination, weights
-        lists = from_pairs(pairs, self.num_vertices, self._multi_edges)
+        lists = from_coo(pairs, self.num_vertices, self._multi_edges)
         if self._multi_edges == "sum":
             weight_sums.check_merged_weights(lists, self)
         self.num_edges = lists.neighbors.size
         self._merged = rows - self.num_edges
-        lists = lists if self.directed else both_ways(lists)
+        lists = lists if self.directed else symmetrize(lists)
         self.num_arcs = lists.neighbors.size
         self.__dict__[direction] = lists  # the place of the cached property of that name
 
     @cached_property
     def outgoing(self):
         """Adjacency by source (CSR)."""
-        return self.incoming if not self.directed else transposed(self.incoming)
+        return self.incoming if not self.directed else transpose(self.incoming)
 
     @cached_property
     def incoming(self):
         """Adjacency by destination (CSC)."""
-        return self.outgoing if not self.directed else transposed(self.outgoing)
+        return self.outgoing if not self.directed else transpose(self.outgoing)
 
     @cached_property
     def out_degrees(self):
@@ -289,7 +289,7 @@ class Graph(NamedVertices):
         seen = lists.offsets[1:] > lists.offsets[:-1]
         seen[lists.neighbors] = True
         isolates = int(self.num_vertices - seen.sum())
-        return Report(
+        return BuildReport(
             self._rows, self._loops_dropped, self._merged, self.num_edges, self.num_vertices,
             isolates, self.nbytes,
         )  # fmt: skip

@@ -11,7 +11,7 @@ ids then are integers again.
 import numpy as np
 
 from .. import device, frames
-from ..errors import GraphError, shown
+from ..errors import GraphError, format_value
 from ..validation import check_vertex_count
 
 
@@ -255,7 +255,11 @@ def as_numbers(values, label, where=""):
         row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
     raise GraphError(
         f"{label} names of type {values.dtype} do not fit"
-        + (f", such as {shown(_item(values, row))} in row {row}{where}" if len(values) else "")
+        + (
+            f", such as {format_value(_item(values, row))} in row {row}{where}"
+            if len(values)
+            else ""
+        )
         + ": they must be integers, or all of them text; use .astype('int64') or .astype('str')"
     )
 

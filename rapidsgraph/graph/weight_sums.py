@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import device
 from ..errors import GraphError
-from .csr import rows_of
+from .csr import row_indices
 from .vertex_names import name_of
 
 BLOCK = 2**22  # items examined at a time
@@ -114,7 +114,7 @@ def check_distances(lists, distances, vertices):
     is_infinite = distances == math.inf
     if not bool(is_infinite.any()):
         return
-    rows = rows_of(lists)
+    rows = row_indices(lists)
     for start in range(0, rows.size, BLOCK):
         block = slice(start, start + BLOCK)
         ends = lists.neighbors[block]

@@ -53,7 +53,7 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
         The file is missing, empty, damaged or of an unknown ending; a column is missing, has
         missing values, or is a weight and no number; the message says where. Lines count from 1
         with everything in the file, rows from 0.
-    NoGPU
+    GpuUnavailableError
         ``device="gpu"`` where none works.
 
     Examples

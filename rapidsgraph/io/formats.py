@@ -15,7 +15,7 @@ import zlib
 from pathlib import Path
 
 from ..atomic import is_no_space
-from ..errors import GraphError, NotEnoughMemory
+from ..errors import GraphError, InsufficientMemoryError
 from .ipc_metadata import batch_sizes
 from .text_files import DELIMITERS, Matrix, Text, is_number
 
@@ -237,7 +237,7 @@ class Arrow:
         columns = _columns(groups, numbers)
         needed, free = sum(size.nbytes for size in self.sizes(columns)), device.free_memory(np)
         if needed > free:
-            raise NotEnoughMemory(f"{self.path}: reading it", needed, free, "in memory")
+            raise InsufficientMemoryError(f"{self.path}: reading it", needed, free, "in memory")
         with self._batches(columns) as batches:
             table = batches.read_all().select(columns)
         table.validate(full=True)  # or a damaged offset is followed wherever it leads
@@ -250,7 +250,7 @@ class Arrow:
         ------
         GraphError
             Damaged contents.
-        NotEnoughMemory
+        InsufficientMemoryError
             A compressed batch, with all dictionaries, takes more than `limit` bytes.
         """
         sizes = self.sizes(columns)
@@ -258,7 +258,7 @@ class Arrow:
         for size in sizes:
             needed = dictionaries + (0 if size.is_dictionary else size.nbytes)
             if needed > limit:
-                raise NotEnoughMemory(
+                raise InsufficientMemoryError(
                     f"{self.path}: reading a compressed batch of {size.rows:,} rows",
                     2 * needed, 2 * limit, "memory_limit",
                 )  # fmt: skip

@@ -160,12 +160,12 @@ def unpack(edges, keys, sources, destinations):
 
 
 @parallel
-def weigh(edges, key, both_ways, low, width, highest, sources, destinations, weights):
+def weigh(edges, key, symmetrize, low, width, highest, sources, destinations, weights):
     for index in numba.prange(edges):
         edge = np.int64(index)
         source, destination = sources[edge], destinations[edge]
         draw = edge
-        if both_ways:
+        if symmetrize:
             draw = _pack(min(source, destination), max(source, destination))
         weight = low + width * (_upper_bits(key, draw) * UNIT)
         weights[edge] = min(weight, highest)

@@ -35,7 +35,7 @@ def start_ranks(vertices, restart, restarts, share, shares, state, sums):
 @serial  # additions to one vertex from two threads would get lost
 def scatter_edges(
     edges,
-    both_ways,
+    symmetrize,
     damping,
     sources,
     destinations,
@@ -52,7 +52,7 @@ def scatter_edges(
         source, destination = sources[edge], destinations[edge]
         weight = damping * weights[edge] if weighted else damping
         sums[destination] += weight * ranks[source] / out_weights[source]
-        if both_ways and source != destination:
+        if symmetrize and source != destination:
             sums[source] += weight * ranks[destination] / out_weights[destination]
 
 

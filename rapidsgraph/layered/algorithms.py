@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from .. import device
-from ..algorithms.traversal_result import NO_VERTEX, Found
-from ..errors import GraphError, NotEnoughMemory, shown
+from ..algorithms.traversal_result import NO_VERTEX, TraversalResult
+from ..errors import GraphError, InsufficientMemoryError, format_value
 from ..graph.weight_sums import check_reached
 from ..memory import ALGORITHMS
 from ..progress import reporter
@@ -30,7 +30,7 @@ MOST_COPIES = 4  # of the sums of PageRank, in memory
 
 
 def search(layered, depth_limit, predecessors, memory_limit, progress):
-    """BFS from the root, as `Found`, by vertex id."""
+    """BFS from the root, as `TraversalResult`, by vertex id."""
     xp, last = layered.xp, min(depth_limit, layered.depth)
     parents = xp.full(layered.num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
     layered.last_run = Run(0, 0, 0)
@@ -63,7 +63,7 @@ def find_parents(layered, partitions, last, parents, report):
 
 
 def levels(layered, last, parents):
-    """Layers up to `last` and parents (by place, or none) as `Found`, by vertex id."""
+    """Layers up to `last` and parents (by place, or none) as `TraversalResult`, by vertex id."""
     xp, vertices, starts = layered.xp, layered.num_vertices, layered.layer_starts
     distances = xp.empty(vertices, xp.int32)
     before = xp.empty_like(parents)
@@ -72,11 +72,11 @@ def levels(layered, last, parents):
         layered.starts_on_device, layered.order, parents.size > 0, parents, distances, before,
         size=vertices,
     )  # fmt: skip
-    return Found(distances, before, last + 1)
+    return TraversalResult(distances, before, last + 1)
 
 
 def paths(layered, cutoff, predecessors, memory_limit, progress):
-    """SSSP from the root by weight, as `Found`, by vertex id."""
+    """SSSP from the root by weight, as `TraversalResult`, by vertex id."""
     xp, vertices = layered.xp, layered.num_vertices
     distances = xp.full(vertices, math.inf)
     distances[0] = 0.0
@@ -100,7 +100,7 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
         finish(layered, partitions, sweeps.passes)
     del stamps
     before = by_id(layered, before) if predecessors else before
-    return Found(by_id(layered, distances), before, rounds)
+    return TraversalResult(by_id(layered, distances), before, rounds)
 
 
 def ends_without(before, distances):
@@ -226,10 +226,10 @@ def needs(layered, algorithm, title, memory_limit):
 
 
 def check_vertices_fit(layered, algorithm, title, memory_limit):
-    """Raise NotEnoughMemory where arrays by vertex alone are more than the limit."""
+    """Raise InsufficientMemoryError where arrays by vertex alone are more than the limit."""
     what, reserved, limit = needs(layered, algorithm, title, memory_limit)
     if limit is not None and limit < reserved:
-        raise NotEnoughMemory(what, reserved, limit, "memory_limit")
+        raise InsufficientMemoryError(what, reserved, limit, "memory_limit")
 
 
 @contextlib.contextmanager
@@ -272,6 +272,6 @@ def check_root(layered, source):
     ids = source_ids(layered, source)
     if ids.size > 1 or int(ids[0]) != layered.root_id:
         raise GraphError(
-            f"source is {shown(source)}, and the layers are those of the root {layered.root!r}; "
+            f"source is {format_value(source)}, and the layers are those of the root {layered.root!r}; "
             "build a layered edge list of the other vertex, or leave the source out"
         )

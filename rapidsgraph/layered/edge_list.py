@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import frames
 from ..device import choose, import_cupy
-from ..errors import GraphError, shown
+from ..errors import GraphError, format_value
 from ..graph.graph import as_graph
 from ..graph.vertex_names import name_of
 from ..memory import check_fits
@@ -119,7 +119,7 @@ class LayeredEdgeList(HeldEdges):
         ------
         GraphError
             A root that is not in the graph, or several; what `read_edges` and `Graph` raise.
-        NotEnoughMemory
+        InsufficientMemoryError
             The list would not fit beside the graph, which is known before it is built, or the
             vertices of a file within the limit, which is known once they are counted; `needed` then
             is a limit that suffices.
@@ -217,7 +217,7 @@ class LayeredEdgeList(HeldEdges):
             No such folder, no layered edge list, or a damaged or invalid one; the message names the
             file, and a worker that cannot open it. What is read later is validated later,
             partitions when a run first uses them. Files must not change while the list is in use.
-        NoGPU
+        GpuUnavailableError
             ``device="gpu"`` where none works.
         """
         if client is not None:
@@ -395,7 +395,7 @@ class LayeredEdgeList(HeldEdges):
         if layer is not None:
             is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
             if not is_number or not 0 <= layer <= self.depth:
-                raise GraphError(f"layer is {shown(layer)}; it can be 0 to {self.depth}")
+                raise GraphError(f"layer is {format_value(layer)}; it can be 0 to {self.depth}")
             low, high = map(int, self.layer_starts[layer : layer + 2])
         xp, found = self.xp, [[], [], [], []]
         first, rows = (self.table[:, COLUMN[name]] for name in ("first", "rows"))

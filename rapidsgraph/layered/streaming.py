@@ -19,7 +19,7 @@ import os
 import numpy as np
 
 from .. import device
-from ..errors import NotEnoughMemory
+from ..errors import InsufficientMemoryError
 from .packing import COLUMN, verify_partitions
 
 DEVICE_BUFFERS = 3
@@ -46,7 +46,7 @@ def feed(layered, reserved, limit, what, again=True):
 
     Raises
     ------
-    NotEnoughMemory
+    InsufficientMemoryError
         Vertices and two partitions do not fit; says what would.
     """
     on_gpu = layered.xp is not np
@@ -59,7 +59,9 @@ def feed(layered, reserved, limit, what, again=True):
         least = reserved + total
     if given < least:
         where = "on the GPU" if on_gpu else "in memory"
-        raise NotEnoughMemory(what, least, given, where if limit is None else "memory_limit")
+        raise InsufficientMemoryError(
+            what, least, given, where if limit is None else "memory_limit"
+        )
     fits = reserved + total <= given
     if not on_gpu:
         return _Mapped(layered) if layered.is_mapped and not fits else InPlace(layered)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.scan_index import ScanIndex
 from ..errors import GraphError
-from ..graph.csr import Adjacency, rows_of
+from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import as_graph
 from ..graph.labeling import NamedVertices
 from ..memory import check_fits
@@ -57,7 +57,7 @@ def adjacency(graph, clusters, path=None):
     GraphError
         Matplotlib is not installed, the graph has no vertex, `clusters` does not fit it, or `path`
         cannot be written.
-    NotEnoughMemory
+    InsufficientMemoryError
         Counting would not fit; raised before it starts.
 
     Examples
@@ -116,7 +116,7 @@ def _counted(graph, cell_of, cells):
             start, end = bound[place : place + 2]
             offsets = each.offsets[first : last + 1] - start
             part = Adjacency(offsets, each.neighbors[start:end], each.weights)
-            rows = rows_of(part).astype(xp.int64) + first
+            rows = row_indices(part).astype(xp.int64) + first
             keys.append((rows << 32) | part.neighbors)
         keys = xp.sort(xp.concatenate(keys), kind="stable")  # runs in order: a merge on a CPU
         kept = xp.ones(keys.size, bool)

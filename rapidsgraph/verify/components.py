@@ -2,7 +2,7 @@
 
 from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
-from ..graph.csr import rows_of
+from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from .partitioning import check_order, smallest_joined, smallest_members
 from .result_reader import Result, vertex_name
@@ -53,7 +53,7 @@ def components(graph, result):
             "numbered from 0"
         )
     given = given.astype(xp.int32)
-    tails, heads = rows_of(lists), lists.neighbors
+    tails, heads = row_indices(lists), lists.neighbors
     crosses = given[tails] != given[heads]
     if bool(crosses.any()):
         arc = int(crosses.argmax())

@@ -3,7 +3,7 @@
 from ..algorithms.pagerank import check_formula, dangling_weights, vertex_shares
 from ..algorithms.spreading import in_memory
 from ..errors import VerificationError
-from ..graph.csr import rows_of
+from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..graph.weight_sums import check_out_weights
 from .result_reader import Result, vertex_name
@@ -48,7 +48,7 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     given = Result(graph, ranks).numbers("pagerank")
     if not graph.num_vertices:
         return 0.0
-    sources = rows_of(lists)
+    sources = row_indices(lists)
     weights = lists.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)
     leaving = xp.bincount(sources, weights=weights, minlength=graph.num_vertices)
     check_out_weights(leaving, graph)

@@ -13,8 +13,8 @@ from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..algorithms.spreading import in_memory
 from ..device import array_module
-from ..errors import GraphError, VerificationError, shown
-from ..graph.csr import rows_of
+from ..errors import GraphError, VerificationError, format_value
+from ..graph.csr import row_indices
 from .clusters import LOW, check_roles_fit, read_clusters
 from .partitioning import check_order, smallest_joined, smallest_members
 from .result_reader import vertex_name
@@ -145,7 +145,7 @@ def _read(graph, result):
 def _similar_edges(lists, sizes, epsilon):
     """(smaller ends, larger ends, common neighbors) of similar edges, by the smaller end."""
     xp, neighbors = array_module(sizes), lists.neighbors
-    tails = rows_of(lists)
+    tails = row_indices(lists)
     keys = tails.astype(xp.int64) << 32 | neighbors
     found = []
     for start in range(0, max(tails.size, 1), PIECE):
@@ -257,7 +257,7 @@ def _check_cores_and_borders(graph, roles, is_core, similar_to, mu, touching):
     says = (
         f"{number} {'vertices are' if number > 1 else 'vertex is'} similar to it, itself included"
     )
-    says += f", and mu is {shown(mu)}"
+    says += f", and mu is {format_value(mu)}"
     if must_be == BORDER:
         says += f"; {vertex_name(graph, int(core_beside[vertex]))} is a core and similar to it"
     elif must_be == HUB:
@@ -370,7 +370,7 @@ def _check_numbers(graph, given):
 def _check_hubs(graph, given, lists, roles):
     """Vertices that are in no cluster are hubs if neighbors of them are in several."""
     xp, clusters, none = graph.xp, given.clusters, given.rows.numbers.size
-    tails, heads = rows_of(lists), clusters[lists.neighbors]
+    tails, heads = row_indices(lists), clusters[lists.neighbors]
     counts = (clusters[tails] == none) & (heads < none)
     tails, heads = tails[counts], heads[counts]
     least = smallest_members(tails, heads, clusters.size, none, xp)

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms.spreading import in_memory
 from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted_graph
 from ..errors import VerificationError
-from ..graph.csr import rows_of
+from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..validation import source_ids
 from .result_reader import Result, vertex_name
@@ -146,7 +146,7 @@ def _tight(graph, distance, limit, weighted):
     """
     xp, count, lists = graph.xp, graph.num_vertices, graph.outgoing
     best, steps = xp.full(count, count, xp.int32), [[], []]
-    all_tails = rows_of(lists)
+    all_tails = row_indices(lists)
     for start in range(0, all_tails.size, PIECE):
         piece = slice(start, start + PIECE)
         tails, heads = all_tails[piece], lists.neighbors[piece]

@@ -148,7 +148,7 @@ def test_advice_for_cnr_2000(tmp_path):
     if not path.exists():
         pytest.skip(f"{path.name} is not in ../shared/data, so no layers were built of it")
     options = {"store": tmp_path / "layers", "device": "cpu", "multi_edges": "keep"}
-    with pytest.raises(rg.NotEnoughMemory) as caught:
+    with pytest.raises(rg.InsufficientMemoryError) as caught:
         rg.LayeredEdgeList.build(path, 0, memory_limit="1MB", **options)
     advice = re.search(r"needs about ([\d.]+ MB)", str(caught.value))[1]
     found = rg.LayeredEdgeList.build(path, 0, memory_limit=advice, **options)

@@ -258,7 +258,7 @@ CALLS = {name: (function, same) for name, function, same in calls()}
 def without_client(monkeypatch):
     """Run Dask frames in this process, in two parts."""
     monkeypatch.setattr(executor, "_active_client", lambda: None)
-    monkeypatch.setattr(executor.Here, "workers", (None,) * 2)
+    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 2)
 
 
 @pytest.mark.parametrize("name", CALLS)

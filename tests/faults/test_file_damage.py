@@ -274,10 +274,14 @@ def test_a_compressed_batch_beyond_the_limit_is_not_decompressed(tmp_path, new, 
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     pa.set_memory_pool(pool)
     try:
-        with pytest.raises(rg.NotEnoughMemory, match="reading a compressed batch of 3,000,000 ro"):
+        with pytest.raises(
+            rg.InsufficientMemoryError, match="reading a compressed batch of 3,000,000 ro"
+        ):
             rg.LayeredEdgeList.build(path, 0, store=tmp_path / "store", memory_limit="60MB")
         monkeypatch.setattr(device, "free_memory", lambda xp: 40_000_000)
-        with pytest.raises(rg.NotEnoughMemory, match="needs about 48.00 MB and 40.00 MB are free"):
+        with pytest.raises(
+            rg.InsufficientMemoryError, match="needs about 48.00 MB and 40.00 MB are free"
+        ):
             _read(path)
         assert pool.max_memory() < 1_000_000
     finally:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ... import device
 from ...atomic import resolve_destination
-from ...errors import GraphError, NotEnoughMemory
+from ...errors import GraphError, InsufficientMemoryError
 from ...graph.edge_frame import check_policies
 from ...graph.labeling import NamedVertices
 from ...graph.vertex_names import check_within
@@ -104,7 +104,7 @@ def build_from_file(
     ------
     GraphError
         As `read_edges` and `Graph`; a root that is not in the graph; a disk that is full.
-    NotEnoughMemory
+    InsufficientMemoryError
         Arrays by vertex take more than `memory_limit`; `needed` is a limit that suffices.
     """
     check_policies(directed, multi_edges, self_loops)
@@ -239,7 +239,7 @@ class _Build:
         return arcs * (12 + 2 * weight_bytes) + rows * code_bytes
 
     def check_vertices(self):
-        """Raise NotEnoughMemory where a range of vertices alone exceeds the limit."""
+        """Raise InsufficientMemoryError where a range of vertices alone exceeds the limit."""
         for vertices in self.file.vertex_ranges:
             count = most = len(vertices)
             if count * VERTEX_BYTES <= self.limit:
@@ -255,7 +255,7 @@ class _Build:
 
         Raises
         ------
-        NotEnoughMemory
+        InsufficientMemoryError
             The limit is too low; says which one suffices.
         """
         needed = max(count * VERTEX_BYTES, count * OPENED_BYTES + 2 * name_bytes)
@@ -266,9 +266,11 @@ class _Build:
         self.room = self.limit - needed
 
     def _check_limit(self, what, needed):
-        """Raise NotEnoughMemory where the limit is below `needed` beside the overhead."""
+        """Raise InsufficientMemoryError where the limit is below `needed` beside the overhead."""
         if needed > self.limit:
-            raise NotEnoughMemory(what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit")
+            raise InsufficientMemoryError(
+                what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit"
+            )
 
     def batch_rows(self, memory):
         """Return how many rows of the file may be read at once into so many bytes."""
@@ -279,9 +281,11 @@ class _Build:
         """Batches of the file, which take less than half of `room`."""
         try:
             yield from self.file.batches(self.batch_rows(room), room)
-        except NotEnoughMemory as error:  # of a batch; vertices are not known, but there are rows
+        except (
+            InsufficientMemoryError
+        ) as error:  # of a batch; vertices are not known, but there are rows
             needed = error.needed + 2 * VERTEX_BYTES * self.file.count_rows() + LEAST_ROOM
-            raise NotEnoughMemory(
+            raise InsufficientMemoryError(
                 error.what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit"
             ) from error
 

@@ -144,7 +144,7 @@ class EdgeFile:
         ------
         GraphError
             As from read_edges and Graph.
-        NotEnoughMemory
+        InsufficientMemoryError
             A record batch of an Arrow file takes more than `room` bytes, half of the limit.
         """
         first, columns = 0, [*self.ids, *self.weights]

@@ -43,7 +43,7 @@ def look_up(values, low, shift, starts, names, ids):
 
 
 @serial
-def to_keys(sources, destinations, weights, weighted, both_ways, drops_loops, place, keys, moved):
+def to_keys(sources, destinations, weights, weighted, symmetrize, drops_loops, place, keys, moved):
     """Append edges to keys[place:] and their weights to moved[place:]; where these end then."""
     for i_ in range(len(sources)):
         i = np.uint64(i_)
@@ -54,7 +54,7 @@ def to_keys(sources, destinations, weights, weighted, both_ways, drops_loops, pl
         if weighted:
             moved[np.uint64(place)] = weights[i]
         place += 1
-        if both_ways and source != destination:
+        if symmetrize and source != destination:
             keys[np.uint64(place)] = destination << HALF | source
             if weighted:
                 moved[np.uint64(place)] = weights[i]
