@@ -183,12 +183,12 @@ def _clusters(pieces):
 
 def _tally(part, piece, clusters):
     """What the vertices of a part add to the facts."""
-    from rapidsgraph.graph.csr import rows_of
+    from rapidsgraph.graph.csr import row_indices
 
     xp, lists = part.xp, part.lists
     own = clusters[part.first : part.first + part.count]
     degrees = xp.diff(lists.offsets).astype(float)
-    of_ends = own[rows_of(lists)]
+    of_ends = own[row_indices(lists)]
     inside = (of_ends == clusters[lists.neighbors]) & (of_ends >= 0)
     is_member = own >= 0
     weights = xp.bincount(own[is_member], degrees[is_member], minlength=int(clusters.max()) + 1)

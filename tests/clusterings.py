@@ -79,7 +79,7 @@ def frame_columns(edges):
     return {name: columns[name] for name in ("source", "destination")}
 
 
-def rows_of(result, names=("vertex",)):
+def row_indices(result, names=("vertex",)):
     """[(vertex, cluster or None, role)] of any result of scan, after a look at its columns.
 
     Vertices of several name columns are tuples.
@@ -97,14 +97,14 @@ def rows_of(result, names=("vertex",)):
 
 def clustered(result, names=("vertex",)):
     """{vertex: (cluster or None, role)} of any result of scan with one row a vertex."""
-    rows = rows_of(result, names)
+    rows = row_indices(result, names)
     vertices = [vertex for vertex, *_ in rows]
     assert vertices == sorted(set(vertices))
     return {vertex: (cluster, role) for vertex, cluster, role in rows}
 
 
 def expected_rows(found, all_of):
-    """What naive.scan with memberships says, as rows_of."""
+    """What naive.scan with memberships says, as row_indices."""
     return [(v, cluster, role) for v, (_, role) in found.items() for cluster in all_of[v]]
 
 
@@ -115,10 +115,10 @@ def check_scan(graph, edges, epsilon, mu, vertices=(), index=None):
     parameters = {"epsilon": epsilon, "mu": mu}
     for method in METHODS:
         assert clustered(rg.scan(graph, **parameters, method=method)) == found
-    assert rows_of(rg.scan(graph, **parameters, memberships=True)) == rows
+    assert row_indices(rg.scan(graph, **parameters, memberships=True)) == rows
     if index is not None:
         assert clustered(index.query(**parameters)) == found
-        assert rows_of(index.query(**parameters, memberships=True)) == rows
+        assert row_indices(index.query(**parameters, memberships=True)) == rows
     return found
 
 

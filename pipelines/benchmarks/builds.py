@@ -12,7 +12,7 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks.contenders import INSTALL, found, igraph_graph, networkit_graph
 from pipelines.benchmarks.workloads import SEED, Workload
-from rapidsgraph.graph.csr import rows_of
+from rapidsgraph.graph.csr import row_indices
 
 CASES = ("in order", "shuffled", "gaps", "far apart", "weighted", "undirected")
 
@@ -83,7 +83,7 @@ class Ours(Builder):
         if case.named and not same(case.xp.asarray(graph.vertices["vertex"]), names):
             return "wrong: other vertex names"
         lists = graph.outgoing
-        if wrong := other_pairs(case.xp, rows_of(lists), lists.neighbors, keys):
+        if wrong := other_pairs(case.xp, row_indices(lists), lists.neighbors, keys):
             return wrong
         if case.weight is not None and not same(lists.weights, case.weight[first]):
             return "wrong: other weights"
@@ -107,7 +107,7 @@ class OursByDestination(Ours):
         names = xp.asarray(graph.vertices["vertex"])
         if not same(names, everyone):
             return "wrong: other vertex names"
-        pairs = lists.neighbors, rows_of(lists)
+        pairs = lists.neighbors, row_indices(lists)
         if not case.named:
             pairs = [names[ids] for ids in pairs]
         return other_pairs(xp, *pairs, case.expected[1], sort=True)
@@ -189,10 +189,10 @@ class CuGraph(Builder):
 
     library = "cuGraph"
 
-    def __init__(self, pylibcugraph, transposed, renumber):
+    def __init__(self, pylibcugraph, transpose, renumber):
         self.pylibcugraph, self.handle = pylibcugraph, pylibcugraph.ResourceHandle()
-        self.transposed, self.renumber = transposed, renumber
-        self.by = "destination" if transposed else "source"
+        self.transpose, self.renumber = transpose, renumber
+        self.by = "destination" if transpose else "source"
         self.implementation = f"by {self.by}, {'' if renumber else 'not '}renumbered"
         self.note = "through pylibcugraph"
         named = ("gaps", "far apart")
@@ -204,7 +204,7 @@ class CuGraph(Builder):
         return cugraph_graph(
             self.pylibcugraph, self.handle, case.source, case.destination,
             None if case.named else case.vertices, case.weight, renumber=self.renumber,
-            transposed=self.transposed, symmetric=not case.directed,
+            transpose=self.transpose, symmetric=not case.directed,
         )  # fmt: skip
 
     def problem(self, case, graph):
@@ -237,8 +237,8 @@ def builders(on_gpu, notes):
             found_ones += [Matrix("cuSPARSE", sparse, by) for by in ("source", "destination")]
         if library := found("pylibcugraph", notes, RAPIDS):
             found_ones += [
-                CuGraph(library, transposed, renumber)
-                for transposed in (False, True)
+                CuGraph(library, transpose, renumber)
+                for transpose in (False, True)
                 for renumber in (False, True)
             ]
         return found_ones

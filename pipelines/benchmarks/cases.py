@@ -16,7 +16,7 @@ import numpy as np
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.algorithms.clustering import CORE, ROLES
-from rapidsgraph.graph.csr import rows_of
+from rapidsgraph.graph.csr import row_indices
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
@@ -68,7 +68,7 @@ class Case:
 
     @cached_property
     def rows(self):
-        return rows_of(self.lists)
+        return row_indices(self.lists)
 
     @property
     def is_first(self):

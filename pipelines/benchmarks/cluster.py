@@ -113,7 +113,7 @@ def in_this_process(workers, threads):
 
 def finish(result):
     """Wait for all parts of a result: how many rows there are."""
-    return sum(shares.each_part(result, shares.settled))
+    return sum(shares.map_partitions(result, shares.settled))
 
 
 def built(run, rows):
@@ -164,7 +164,7 @@ def one(run, graph, name, start, memory, each, folder, held, row):
 
     first, result = clock.timed(lambda: calls[MANY](graph))
     row["first_ms"] = timing.summary([first])["median"]
-    found = shares.each_part(result, shares.compared, folder, name)
+    found = shares.map_partitions(result, shares.compared, folder, name)
     lengths, wrong = map(sum, zip(*found))
     del result
     if wrong or lengths != row["vertices"]:

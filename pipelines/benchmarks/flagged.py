@@ -18,7 +18,7 @@ from numba import prange
 from pipelines.benchmarks import command, streams, timing
 from pipelines.benchmarks.wolfpath import FLAG, LAUNCHES, ONE, SHARED
 from rapidsgraph import device
-from rapidsgraph.graph.csr import rows_of
+from rapidsgraph.graph.csr import row_indices
 from rapidsgraph.kernels import parallel, serial
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -69,7 +69,7 @@ class Layers:
 def layers_of(graph, root, distances):
     """Layers of a Graph from a root, whose verified `distances` (-1: unreached) are int32."""
     xp, lists = graph.xp, graph.outgoing
-    sources = rows_of(lists)
+    sources = row_indices(lists)
     levels = distances[sources].astype(np.int64)
     keys = levels * max(sources.size, 1) + xp.arange(sources.size, dtype=np.int64)
     order = xp.argsort(keys)[int((levels < 0).sum()) :]

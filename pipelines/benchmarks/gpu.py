@@ -123,7 +123,7 @@ def cugraph_graph(
     vertices=None,
     weights=None,
     renumber=True,
-    transposed=True,
+    transpose=True,
     symmetric=False,
     symmetrize=None,
 ):
@@ -140,7 +140,7 @@ def cugraph_graph(
         sources,
         destinations,
         weight_array=weights,
-        store_transposed=transposed,
+        store_transposed=transpose,
         renumber=renumber,
         do_expensive_check=False,
         vertices_array=everyone,
@@ -173,7 +173,7 @@ class CuGraphSearch(Searcher):
             workload.vertices,
             weights,
             renumber=self.renumber,
-            transposed=False,
+            transpose=False,
             symmetric=symmetric,
             symmetrize=False,
         )
@@ -237,7 +237,7 @@ class CuGraphJaccard(Clusterer):
                 case.rows,
                 case.lists.neighbors,
                 case.workload.vertices,
-                transposed=False,
+                transpose=False,
                 symmetric=True,
                 symmetrize=False,
             )

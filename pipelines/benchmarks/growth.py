@@ -17,7 +17,7 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks import peak, streams, timing
 from pipelines.benchmarks.workloads import with_weights
-from rapidsgraph.graph.csr import rows_of
+from rapidsgraph.graph.csr import row_indices
 
 ITERATIONS, DAMPING = 20, 0.85  # of the PageRank that is timed
 SOLVED, CLOSE = 1e-9, 1e-8  # change of one that is verified, and what verify lets pass
@@ -136,7 +136,7 @@ def check_ranks(answer, graph):
 def check_lists(graph, workload):
     """The lists must hold the rows, which are distinct."""
     xp, lists = graph.xp, graph.outgoing
-    found = rows_of(lists).astype(np.int64) << 32 | lists.neighbors
+    found = row_indices(lists).astype(np.int64) << 32 | lists.neighbors
     given = workload.source.astype(np.int64) << 32 | workload.destination
     if graph.num_vertices != workload.vertices or found.size != given.size:
         raise Wrong(f"the graph has {found.size} arcs, not {given.size}")

@@ -36,7 +36,7 @@ from pipelines.benchmarks.pagerank_papers import (
 )
 from pipelines.benchmarks.workloads import SEED, Missing, Workload, load
 from rapidsgraph import generate
-from rapidsgraph.graph.csr import rows_of
+from rapidsgraph.graph.csr import row_indices
 
 ITERATIONS = 10
 LAUNCH = (1000, 1000)  # Kim's blocks and threads, for edge and node
@@ -87,7 +87,7 @@ class System:
         lists = graph.incoming
         degrees = graph.xp.bincount(lists.neighbors, minlength=graph.num_vertices)
         if self.method == "edge":
-            arrays = lists.neighbors, rows_of(lists)
+            arrays = lists.neighbors, row_indices(lists)
             if not graph.directed:  # each edge once, and the kernel adds both ways
                 once = arrays[0] <= arrays[1]
                 arrays = arrays[0][once], arrays[1][once]

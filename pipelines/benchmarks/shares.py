@@ -209,7 +209,7 @@ def settled(part):
     return len(part)
 
 
-def each_part(result, work, *arguments):
+def map_partitions(result, work, *arguments):
     """What `work(part, ...)` gives of each part of a Dask frame, where the part is."""
     import dask
 

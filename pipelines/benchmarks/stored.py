@@ -77,10 +77,10 @@ def one(run, layered, name, limit, row):
     clock, call = timing.Clock(), calls(limit)[name]
 
     def finished():
-        return sum(shares.each_part(call(layered), shares.settled))
+        return sum(shares.map_partitions(call(layered), shares.settled))
 
     first, result = clock.timed(lambda: call(layered))
-    found = shares.each_part(result, shares.compared, run.folder, name)
+    found = shares.map_partitions(result, shares.compared, run.folder, name)
     lengths, wrong = map(sum, zip(*found))
     del result
     row["first_ms"] = timing.summary([first])["median"]
