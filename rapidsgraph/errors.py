@@ -1,26 +1,149 @@
-"""What can go wrong, by name. Every message says what was wrong, where, and what would work."""
+"""Exceptions of rapidsgraph.
 
+Every exception is a `GraphError`. A message says what is wrong, where, and what would work; the
+same facts are attributes, so that no code has to parse a message.
+"""
+
+from __future__ import annotations
+
+import copy
 import math
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
-LONGEST = 200  # characters of a value in a message
+MAX_VALUE_LENGTH = 200  # characters of a value in a message
 
 
 class GraphError(ValueError):
-    """A graph, file or parameter cannot be used as given."""
+    """Report that a graph, file or parameter cannot be used as given.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, and what would work. The placeholders ``{row}``, ``{parameter}`` and
+        ``{column}`` are replaced by the fields; ``{column}`` becomes ``column 'name'``, or the
+        parameter where the values come from no column. Other braces stay as they are.
+    parameter : str, optional
+        Name of the parameter that was given a wrong value.
+    column : str, optional
+        Name of the column that holds a wrong value.
+    row : int, optional
+        Row of the wrong value, counted from 0.
+    value : object, optional
+        The wrong value.
+    path : str or Path, optional
+        File that cannot be used.
+    hint : str, optional
+        What would work, where the message does not end in it already.
+
+    Attributes
+    ----------
+    parameter, column, row, value, path, hint
+        The parameters above; None where they do not apply.
+    """
+
+    parameter: str | None = None
+    column: Any = None
+    row: int | None = None
+    value: Any = None
+    path: Any = None
+    hint: str | None = None
+    _template = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        parameter: str | None = None,
+        column: Any = None,
+        row: int | None = None,
+        value: Any = None,
+        path: Any = None,
+        hint: str | None = None,
+    ) -> None:
+        self.parameter, self.column, self.row = parameter, column, row
+        self.value, self.path, self.hint = value, path, hint
+        self._template = message
+        super().__init__(self._format_message())
+
+    def with_fields(self, **fields: Any) -> Self:
+        """Return a copy of the error with other fields, and a message that agrees with them."""
+        error = copy.copy(self)
+        error.__dict__.update(fields)
+        error.args = (error._format_message(),)
+        return error
+
+    def _format_message(self) -> str:
+        column = self.parameter if self.column is None else f"column {self.column!r}"
+        fields = {"{row}": self.row, "{parameter}": self.parameter, "{column}": column}
+        message = self._template
+        for placeholder, value in fields.items():
+            if value is not None:
+                message = message.replace(placeholder, str(value))
+        return message
+
+
+class MissingColumnError(GraphError):
+    """Report that a table has no column of the name that is needed.
+
+    Attributes
+    ----------
+    column : object
+        The name.
+    columns : list of str
+        Names of the columns that exist.
+    candidate : str or None
+        The column that was probably meant.
+    parameter : str or None
+        Name of the parameter that can name the column.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        columns: Sequence[str] = (),
+        candidate: str | None = None,
+        **fields: Any,
+    ) -> None:
+        self.columns, self.candidate = list(columns), candidate
+        super().__init__(message, **fields)
+
+
+class VertexNotFoundError(GraphError):
+    """Report that a vertex is not in the graph; `value` is its name."""
+
+
+class VertexTypeError(GraphError):
+    """Report that a vertex name is of another type than the names of the graph.
+
+    Attributes
+    ----------
+    expected : str
+        ``"integer"`` or ``"text"``.
+    column : str or None
+        The name column, where several columns name a vertex.
+    """
+
+    def __init__(self, message: str, *, expected: str = "integer", **fields: Any) -> None:
+        self.expected = expected
+        super().__init__(message, **fields)
 
 
 class ConvergenceError(GraphError):
-    """An iteration ended before its tolerance was reached.
+    """Report that an iteration ended before its tolerance was reached.
 
     Attributes
     ----------
     iterations : int
-        Iterations that were run.
+        Number of iterations that were run.
     residual : float
-        Total absolute change (L1) of the last one.
+        L1 norm of the change in the last iteration.
+    tolerance : float
+        Bound that the residual had to reach.
     """
 
-    def __init__(self, iterations, residual, tolerance):
+    def __init__(self, iterations: int, residual: float, tolerance: float) -> None:
         self.iterations, self.residual, self.tolerance = iterations, residual, tolerance
         super().__init__(
             f"not converged: after {iterations} iterations the ranks still change by "
@@ -28,66 +151,50 @@ class ConvergenceError(GraphError):
             "max_iterations or tolerance, or give tolerance=0 to take what there is"
         )
 
-    def __reduce__(self):  # so that it crosses process borders
-        return type(self), (self.iterations, self.residual, self.tolerance)
+    def __reduce__(self) -> tuple:  # exceptions are pickled by their arguments
+        return type(self), (self.iterations, self.residual, self.tolerance), self.__dict__
 
 
 class GpuUnavailableError(GraphError, RuntimeError):
-    """A GPU was asked for and cannot be used; the message says what is missing."""
+    """Report that a requested GPU cannot be used; the message says what is missing."""
 
 
 class InsufficientMemoryError(GraphError, MemoryError):
-    """The estimate exceeds the memory that is free; raised before anything is taken.
+    """Report that the estimated peak memory exceeds the free memory, before allocating any.
 
     Attributes
     ----------
+    what : str
+        What needs the memory.
     needed, free : int
         Bytes.
+    where : str
+        Where the free bytes are: ``"on the GPU"``, say, or ``"memory_limit"``.
     """
 
-    def __init__(self, what, needed, free, where):
+    def __init__(self, what: str, needed: int, free: int, where: str) -> None:
         self.what, self.needed, self.free, self.where = what, needed, free, where
         if where == "memory_limit":
-            reason = f"and memory_limit is {format_bytes(free)}; raise it"
+            reason = f"and {{parameter}} is {format_bytes(free)}; raise it"
         else:
             reason = (
                 f"and {format_bytes(free)} are free {where}; use a machine or device with more, "
                 "or fewer edges"
             )
-        super().__init__(f"{what} needs about {format_bytes(needed, math.ceil)} {reason}")
+        parameter = "memory_limit" if where == "memory_limit" else None
+        message = f"{what} needs about {format_bytes(needed, math.ceil)} {reason}"
+        super().__init__(message, parameter=parameter)
 
-    def __reduce__(self):
-        return type(self), (self.what, self.needed, self.free, self.where)
-
-
-def format_value(value):
-    """Return the repr of a caller's value for a message, of limited length."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer beyond Python's limit of digits
-        return f"{type(value).__name__} of thousands of digits"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def format_bytes(count, rounding=round):
-    """Return a number of bytes as text in the largest unit that fits, such as ``1.50 MB``.
-
-    `rounding` turns the hundredths of the unit into an integer; ``math.ceil`` keeps upper bounds.
-    """
-    if count >= 10**24:
-        return "more than 10^24 bytes"
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{rounding(100 * count / size) / 100:.2f} {unit}"
-    return f"{count:,} bytes"
+    def __reduce__(self) -> tuple:
+        return type(self), (self.what, self.needed, self.free, self.where), self.__dict__
 
 
 class ClusterError(GraphError):
-    """A Dask cluster cannot complete a call; the message says why and what to do."""
+    """Report that a Dask cluster cannot complete a call."""
 
 
 class WorkerLost(ClusterError):
-    """No worker was left for longer than the time limit.
+    """Report that no worker was left for longer than the time limit.
 
     Attributes
     ----------
@@ -97,7 +204,7 @@ class WorkerLost(ClusterError):
         The time limit in seconds, the dask.config key ``rapidsgraph.timeout``.
     """
 
-    def __init__(self, worker, timeout):
+    def __init__(self, worker: str | None, timeout: float) -> None:
         self.worker, self.timeout = worker, timeout
         if worker is None:
             reason = f"there was no worker for {timeout:g} seconds"
@@ -108,23 +215,23 @@ class WorkerLost(ClusterError):
             "time limit: dask.config.set({'rapidsgraph.timeout': '5 m'})"
         )
 
-    def __reduce__(self):
-        return type(self), (self.worker, self.timeout)
+    def __reduce__(self) -> tuple:
+        return type(self), (self.worker, self.timeout), self.__dict__
 
 
 class SchedulerLost(ClusterError):
-    """The Dask scheduler does not answer within the time limit, or its connection is closed.
+    """Report that the Dask scheduler does not answer, or that its connection is closed.
 
     Attributes
     ----------
     scheduler : str
-        Its address.
+        Address of the scheduler.
     timeout : float or None
         The time limit in seconds, the dask.config key ``rapidsgraph.timeout``; None where the
         connection is closed.
     """
 
-    def __init__(self, scheduler, timeout):
+    def __init__(self, scheduler: str, timeout: float | None) -> None:
         self.scheduler, self.timeout = scheduler, timeout
         if timeout is None:
             super().__init__(
@@ -138,9 +245,31 @@ class SchedulerLost(ClusterError):
                 "dask.config.set({'rapidsgraph.timeout': '5 m'})"
             )
 
-    def __reduce__(self):
-        return type(self), (self.scheduler, self.timeout)
+    def __reduce__(self) -> tuple:
+        return type(self), (self.scheduler, self.timeout), self.__dict__
 
 
 class VerificationError(GraphError):
-    """A result does not satisfy the definition it was checked against."""
+    """Report that a result does not satisfy the definition it was checked against."""
+
+
+def format_value(value: object) -> str:
+    """Return the repr of a caller's value for a message, of limited length."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer beyond Python's limit of digits
+        return f"{type(value).__name__} of thousands of digits"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}..."
+
+
+def format_bytes(count: float, rounding: Callable[[float], int] = round) -> str:
+    """Return a number of bytes as text in the largest unit that fits, such as ``1.50 MB``.
+
+    `rounding` turns the hundredths of the unit into an integer; ``math.ceil`` keeps upper bounds.
+    """
+    if count >= 10**24:
+        return "more than 10^24 bytes"
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{rounding(100 * count / size) / 100:.2f} {unit}"
+    return f"{count:,} bytes"
