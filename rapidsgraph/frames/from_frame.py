@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .. import device
-from ..errors import GraphError, format_value
+from ..errors import GraphError, MissingColumnError, format_value
 
 LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")
 ALIASES = {
@@ -106,13 +106,18 @@ def missing_column(name, there, what, wanted=None):
     must have a column of this very name.
     """
     there = [str(column) for column in there]
-    likely, hint = _likely_column(name, there, what), ""
+    likely, hint = _likely_column(name, there, what), None
     if likely:
         hint = f"rename {likely!r} to {name!r}" if wanted else f"give {what}={likely!r}"
-        hint = f"; {hint} if that is it"
     where = f"{wanted}: " if wanted else ""
-    return GraphError(
-        f"{where}there is no column {format_value(name)}; the columns are {', '.join(there)}{hint}"
+    message = f"there is no column {format_value(name)}; the columns are {', '.join(there)}"
+    return MissingColumnError(
+        f"{where}{message}; {hint} if that is it" if hint else f"{where}{message}",
+        parameter=wanted or what,
+        column=name,
+        columns=there,
+        candidate=likely,
+        hint=hint,
     )
 
 
@@ -145,9 +150,14 @@ def check_ends(frame, options):
         if all(likely.values()):
             given = [f"{name}={likely[name]!r}" for name in missing]
         given = ", ".join([*given, *(f"{name}={value!r}" for name, value in options.items())])
-        raise GraphError(
+        raise MissingColumnError(
             f"there is no column {missing[0]!r}; the columns are {', '.join(there)}; say which "
-            f"they are: rg.Graph(edges, {given})"
+            f"they are: rg.Graph(edges, {given})",
+            parameter=missing[0],
+            column=missing[0],
+            columns=there,
+            candidate=likely[missing[0]],
+            hint=f"rg.Graph(edges, {given})",
         )
 
 
@@ -188,9 +198,9 @@ def _as_column(values, name, what):
         values = _from_sequence(values, name)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise GraphError(f"column {name!r} has {values.ndim} dimensions; it must have one")
+            raise GraphError(f"{{column}} has {values.ndim} dimensions; it must have one", column=name)
         if values.dtype.kind == "V":
-            raise GraphError(f"column {name!r} holds {values.dtype}; it must hold {fit}")
+            raise GraphError(f"{{column}} holds {values.dtype}; it must hold {fit}", column=name)
         if values.dtype.kind not in "iuf":
             values = _from_pandas(importlib.import_module("pandas").Series(values), name, fit)
         elif not values.dtype.isnative:
@@ -249,7 +259,9 @@ def moved(values, xp):
 
 
 def _no_value(name, row):
-    return GraphError(f"column {name!r} has no value in row {row}; drop such rows or fill them")
+    return GraphError(
+        "{column} has no value in row {row}; drop such rows or fill them", column=name, row=row
+    )
 
 
 def _from_pandas(series, name, fit):
@@ -288,8 +300,11 @@ def _from_pandas(series, name, fit):
     row = _first_unfit(series, fit)
     value = series.iloc[row].item() if hasattr(series.iloc[row], "item") else series.iloc[row]
     raise GraphError(
-        f"column {name!r} holds {inferred} values ({series.dtype}), such as {format_value(value)} in row "
-        f"{row}; it must hold {fit}"
+        f"{{column}} holds {inferred} values ({series.dtype}), such as {format_value(value)} in row "
+        f"{{row}}; it must hold {fit}",
+        column=name,
+        row=row,
+        value=value,
     )
 
 
@@ -322,16 +337,22 @@ def _from_long_integers(values, name, fit):
         except OverflowError:
             row = next(row for row, value in enumerate(values) if abs(value) >= FLOAT_LIMIT)
             raise GraphError(
-                f"column {name!r} holds {format_value(values[row])} in row {row}, which is beyond double "
-                "precision"
+                f"{{column}} holds {format_value(values[row])} in row {{row}}, which is beyond "
+                "double precision",
+                column=name,
+                row=row,
+                value=values[row],
             ) from None
     is_signed = -(2**63) <= low < 0
     limits = (low, 2**63) if is_signed else (0, 2**64)
     row = next(row for row, value in enumerate(values) if not limits[0] <= value < limits[1])
     why = "beside negative ones " if is_signed and values[row] < 2**64 else ""
     raise GraphError(
-        f"column {name!r} holds {format_value(values[row])} in row {row}, which {why}is beyond 64 bits; "
-        "use text"
+        f"{{column}} holds {format_value(values[row])} in row {{row}}, which {why}is beyond 64 bits; "
+        "use text",
+        column=name,
+        row=row,
+        value=values[row],
     )
 
 
@@ -344,7 +365,7 @@ def _check_text(series, name):
         "".join(values).encode()
     except UnicodeEncodeError:
         row = next(row for row, value in enumerate(values) if not _is_valid_text(value))
-        raise _invalid_text(name, values[row], f" in row {row}") from None
+        raise _invalid_text(name, values[row], row) from None
 
 
 def _is_valid_text(value):
@@ -354,10 +375,14 @@ def _is_valid_text(value):
         return False
 
 
-def _invalid_text(name, value, where=""):
+def _invalid_text(name, value, row=None):
+    where = "" if row is None else " in row {row}"
     return GraphError(
-        f"column {name!r} holds {value!a}{where}, which is not valid Unicode (a lone surrogate); "
-        "replace it"
+        f"{{column}} holds {value!a}{where}, which is not valid Unicode (a lone surrogate); "
+        "replace it",
+        column=name,
+        row=row,
+        value=value,
     )
 
 
@@ -372,7 +397,7 @@ def _from_cudf(series, name, fit):
         return series.values
     if series.dtype.kind == "O" or str(series.dtype) in ("str", "string"):
         return series.reset_index(drop=True)
-    raise GraphError(f"column {name!r} holds {series.dtype}; it must hold {fit}")
+    raise GraphError(f"{{column}} holds {series.dtype}; it must hold {fit}", column=name)
 
 
 def _from_arrow(chunked, name, fit):

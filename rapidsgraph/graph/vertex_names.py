@@ -11,7 +11,7 @@ ids then are integers again.
 import numpy as np
 
 from .. import device, frames
-from ..errors import GraphError, format_value
+from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
 from ..validation import check_vertex_count
 
 
@@ -72,22 +72,27 @@ class VertexNames:
             row = int(absent.argmax())
             name = tuple(_item(values, row) for values in columns)
             name = name[0] if len(name) == 1 else name
-            raise GraphError(f"{what}: vertex {name!r} is not in the graph")
+            raise VertexNotFoundError(
+                f"{{parameter}}: vertex {name!r} is not in the graph",
+                parameter=what,
+                row=row,
+                value=name,
+            )
         return xp.asarray(ids.astype(np.int32))
 
     def _look_up(self, columns, xp, what):
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
         for values in columns:
-            check_present(values, f"{what} has no value")
+            check_present(values, "{parameter} has no value", parameter=what)
         if self.parts[0] is None:
-            values = as_numbers(columns[0], what)
+            values = as_numbers(columns[0], "{parameter}", parameter=what)
             known = (values >= 0) & (values < self.count)
             return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
         ids = None
         for column, (part, values) in enumerate(zip(self.parts, columns)):
-            label = what if len(self.parts) == 1 else f"{what}: {self.labels[column]}"
-            place = _positions(values, part, xp, label)
+            label = None if len(self.parts) == 1 else self.labels[column]
+            place = _positions(values, part, xp, what, label)
             if not column:
                 ids = place
                 continue
@@ -244,39 +249,50 @@ def _narrow(values, xp):
     return xp.ascontiguousarray(values.astype(xp.int32, copy=False))
 
 
-def as_numbers(values, label, where=""):
+def as_numbers(values, label, where="", parameter=None):
     """An integer array, or the error that says what `values` is instead."""
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu":
         return values
-    check_present(values, f"a {label} name is missing (NaN)", where)
-    row = 0
-    if kind == "f":  # the first that is no integer, if there is one
-        row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
-    raise GraphError(
-        f"{label} names of type {values.dtype} do not fit"
-        + (
-            f", such as {format_value(_item(values, row))} in row {row}{where}"
-            if len(values)
-            else ""
-        )
-        + ": they must be integers, or all of them text; use .astype('int64') or .astype('str')"
+    check_present(values, f"a {label} name is missing (NaN)", where, parameter)
+    row, value, example = None, None, ""
+    if len(values):
+        row = 0
+        if kind == "f":  # the first that is no integer, if there is one
+            row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
+        value = _item(values, row)
+        example = f", such as {format_value(value)} in row {{row}}{where}"
+    raise VertexTypeError(
+        f"{label} names of type {values.dtype} do not fit{example}: they must be integers, or all "
+        "of them text; use .astype('int64') or .astype('str')",
+        expected="integer",
+        parameter=parameter,
+        row=row,
+        value=value,
     )
 
 
-def check_present(values, problem, where=""):
+def check_present(values, problem, where="", parameter=None):
     """Raise GraphError with `problem` and the row where an array of floats has a NaN."""
     if getattr(values.dtype, "kind", "O") == "f":
         missing = values != values
         if bool(missing.any()):
-            raise GraphError(f"{problem} in row {int(missing.argmax())}{where}")
+            row = int(missing.argmax())
+            raise GraphError(f"{problem} in row {{row}}{where}", parameter=parameter, row=row)
 
 
-def _positions(values, part, xp, label):
+def _positions(values, part, xp, what, label=None):
+    """Return the positions of `values` in a name column; `label` names one of several columns."""
+    where = f"{{parameter}}: {label}" if label else "{parameter}"
     if isinstance(part, xp.ndarray):
-        return frames.number_positions(as_numbers(values, label), part, xp)
+        return frames.number_positions(as_numbers(values, where, parameter=what), part, xp)
     if isinstance(values, xp.ndarray):
-        raise GraphError(f"{label}: vertices are named by text, and a number was given")
+        raise VertexTypeError(
+            f"{where}: vertices are named by text, and a number was given",
+            expected="text",
+            parameter=what,
+            column=label,
+        )
     return frames.text_positions(values, part)
 
 

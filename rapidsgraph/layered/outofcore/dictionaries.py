@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import frames
-from ...errors import GraphError
+from ...errors import VertexTypeError
 from ...graph.vertex_names import VertexNames, as_numbers, check_present
 from ...validation import check_vertex_count
 from .bucket_sort import check_disk, release_free_memory
@@ -424,10 +424,16 @@ class StoredNames(VertexNames):
 
     def _keys(self, part, values, label, what):
         """The values of a column as `StoredColumn.position` takes them."""
-        what = what if len(self.parts) == 1 else f"{what}: {label}"
-        check_present(values, f"{what} has no value")
+        label = None if len(self.parts) == 1 else label
+        where = f"{{parameter}}: {label}" if label else "{parameter}"
+        check_present(values, f"{where} has no value", parameter=what)
         if part.ends is None:
-            return as_numbers(values, what).tolist()
+            return as_numbers(values, where, parameter=what).tolist()
         if isinstance(values, np.ndarray):
-            raise GraphError(f"{what}: vertices are named by text, and a number was given")
+            raise VertexTypeError(
+                f"{where}: vertices are named by text, and a number was given",
+                expected="text",
+                parameter=what,
+                column=label,
+            )
         return [value.encode() for value in frames.moved(values, np).tolist()]

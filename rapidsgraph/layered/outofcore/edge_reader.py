@@ -7,7 +7,6 @@ Requires: Parquet of any size, in row groups of any size. Of an Arrow file a rec
 
 import contextlib
 import itertools
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -222,12 +221,13 @@ def rows_within(room, row_bytes, size):
 
 @contextlib.contextmanager
 def _rows_from(first):
-    """Have messages about a row count rows from those before the batch."""
+    """Count the row of an error from the first row of the file, not of the batch."""
     try:
         yield
     except GraphError as error:
-        message = re.sub(r"\brow (\d+)\b", lambda row: f"row {int(row[1]) + first}", str(error))
-        raise GraphError(message) from error
+        if error.row is None:
+            raise
+        raise error.with_fields(row=error.row + first) from error
 
 
 def _parquet(file, columns, size, room):

@@ -361,8 +361,8 @@ class IntegerNames(VertexNames):
         (part,) = self.parts
         if part is None or not len(columns[0]):
             return super()._look_up(columns, xp, what)
-        check_present(columns[0], f"{what} has no value")
-        values = as_numbers(columns[0], what).tolist()
+        check_present(columns[0], "{parameter} has no value", parameter=what)
+        values = as_numbers(columns[0], "{parameter}", parameter=what).tolist()
         return np.array([_place_in(part, value) for value in values], np.int64)
 
 
