@@ -51,7 +51,7 @@ from rapidsgraph.cli.app import command
 from rapidsgraph.io.edge_files import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.store import opened
-from rapidsgraph.validation import checked_bytes
+from rapidsgraph.validation import parse_bytes
 
 RANGES = 20  # of distances by weight, each as long as the others
 
@@ -86,7 +86,7 @@ def reach(
     overwrite: OverwriteOption = False,
 ):
     """Find what can be reached from each root, and how far it is."""
-    limit = None if memory_limit is None else checked_bytes(memory_limit, "--memory-limit")
+    limit = None if memory_limit is None else parse_bytes(memory_limit, "--memory-limit")
     files = log_files.opened(edges, source=source, destination=destination, weight=weight)
     edges = edges.expanduser()
     roots = _named(root, files, source, destination)

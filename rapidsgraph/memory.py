@@ -13,7 +13,7 @@ import numpy as np
 
 from . import device, frames
 from .errors import GraphError, InsufficientMemoryError, format_value
-from .validation import as_list, check_count, check_flag, checked_path
+from .validation import as_list, check_count, check_flag, check_path
 
 # On a GPU and for partitions of a Dask graph, bytes beyond the graph: (a vertex, an arc, an arc
 # with weights).
@@ -612,7 +612,7 @@ def _file_facts(path, source, destination, weight):
     """
     from .io.edge_files import declared_vertices, edge_facts, text_facts
 
-    path = checked_path(path)
+    path = check_path(path)
     rows, kind, limits = edge_facts(path, source=source, destination=destination)
     declared = declared_vertices(path)
     extra = 0 if declared is None else len(declared)

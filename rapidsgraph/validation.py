@@ -77,7 +77,7 @@ def check_flag(name, value):
         raise GraphError(f"{name} is {format_value(value)}; it can be True or False")
 
 
-def checked_number(name, value, most=math.inf):
+def check_number(name, value, most=math.inf):
     """Return `value` as float; GraphError unless it is a number from 0 to `most`."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     if not is_number or isinstance(value, bool) or not 0 <= value <= most:
@@ -88,7 +88,7 @@ def checked_number(name, value, most=math.inf):
         return math.inf
 
 
-def checked_path(path):
+def check_path(path):
     """Return a caller's path as a Path; GraphError where it is something else."""
     if not isinstance(path, (str, os.PathLike)) or path == "":
         raise GraphError(
@@ -116,7 +116,7 @@ def as_list(names):
     )
 
 
-def labels_of(sources, destinations):
+def vertex_labels(sources, destinations):
     """What result frames call the name columns.
 
     A column that both ends share (a network's name, say) keeps its name; the others are `vertex`,
@@ -133,7 +133,7 @@ def labels_of(sources, destinations):
     return labels
 
 
-def checked_weights(weights, name, xp):
+def check_weights(weights, name, xp):
     """Weights as int32, int64, float32 or float64; the error names the first bad row."""
     if not isinstance(weights, xp.ndarray) or weights.dtype.kind not in "iuf":
         at = _first_text(weights)
@@ -169,7 +169,7 @@ def _first_text(weights):
     return ", not text; convert the column with .astype('float64')"
 
 
-def vertex_columns(vertices, count, labels, xp):
+def check_vertices(vertices, count, labels, xp):
     """`vertices` as a range or as a list of name columns."""
     if vertices is None:
         return None
@@ -200,7 +200,7 @@ def vertex_columns(vertices, count, labels, xp):
     return [frames.moved(values, xp) for values in columns]
 
 
-def checked_bytes(given, what):
+def parse_bytes(given, what):
     """A number of bytes from one, or from text such as "2GB" or "512 MiB"."""
     number = given
     if isinstance(given, str):
@@ -220,7 +220,7 @@ def checked_bytes(given, what):
 MAX_SUMMABLE = 2.0**900  # as many values as there may be sum to less than the largest double
 
 
-def source_ids(graph, source, what="source"):
+def resolve_vertices(graph, source, what="source"):
     """Ids of the vertices a caller names, ascending, each once: int32.
 
     Parameters
@@ -314,7 +314,7 @@ def _rows_of_no_type(table):
     return ()
 
 
-def values_by_id(graph, given, what):
+def resolve_vertex_values(graph, given, what):
     """float64, shape (vertices,), summing to 1; vertices that `given` leaves out get 0.
 
     Parameters

@@ -24,7 +24,7 @@ from rapidsgraph.layered.outofcore import bucket_sort, dictionaries, vertex_name
 from rapidsgraph.layered.outofcore import build as external
 from rapidsgraph.layered.outofcore.build import build_from_file
 from rapidsgraph.layered.packing import COLUMN, checksum, unpacked
-from rapidsgraph.validation import checked_bytes
+from rapidsgraph.validation import parse_bytes
 
 TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 
@@ -401,7 +401,7 @@ def test_the_advised_limit_suffices(tmp_path, case, limit, monkeypatch):
             tmp_path / path, root, tmp_path / "layers", memory_limit=limit, **columns, **options
         )
     advice = re.search(r"needs about ([\d.]+ [kM]?B) and memory_limit is", str(caught.value))[1]
-    limit = checked_bytes(advice, "memory_limit")
+    limit = parse_bytes(advice, "memory_limit")
     assert limit >= caught.value.needed
     check(tmp_path / path, root, tmp_path / "layers", limit=limit, columns=columns, **options)
 

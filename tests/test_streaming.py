@@ -15,7 +15,7 @@ import rapidsgraph as rg
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, sections
 from rapidsgraph.memory import ALGORITHMS
-from rapidsgraph.validation import checked_bytes
+from rapidsgraph.validation import parse_bytes
 
 gpu = pytest.mark.gpu
 RUNS = {
@@ -94,7 +94,7 @@ def least_of(algorithm, layered):
     ],
 )
 def test_sizes(text, size):
-    assert checked_bytes(text, "memory_limit") == size
+    assert parse_bytes(text, "memory_limit") == size
 
 
 WRONG = [0, -5, True, "", "x", "1PB", "-1MB", "MB", "1 2", "1,5GB", "0", "0MB", float("nan"),

@@ -92,12 +92,12 @@ def other_partition(given, truth, xp):
 def rounds_of(searcher, graph, workload):
     """How often our kernel's threads met at a barrier; None where it does not say."""
     from rapidsgraph.algorithms import traversal
-    from rapidsgraph.validation import source_ids
+    from rapidsgraph.validation import resolve_vertices
 
     work = {"bfs": "search", "sssp": "paths"}.get(searcher.task)
     if work is None or not hasattr(traversal, work):
         return None
-    ids = source_ids(graph, workload.start)
+    ids = resolve_vertices(graph, workload.start)
     found = getattr(traversal, work)(graph, ids, predecessors=searcher.predecessors)
     return getattr(found, "rounds", None) or None
 

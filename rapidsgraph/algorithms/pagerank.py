@@ -26,7 +26,7 @@ from ..graph.weight_sums import check_out_weights
 from ..layered import LayeredEdgeList, algorithms
 from ..memory import check_fits, estimate_memory
 from ..progress import reporter
-from ..validation import check_choice, checked_number, values_by_id
+from ..validation import check_choice, check_number, resolve_vertex_values
 from . import pagerank_layout
 from .spreading import spreads
 
@@ -424,7 +424,7 @@ def vertex_shares(graph, given, what):
     """A frame's values by id, or the same for all."""
     if given is None:
         return graph.xp.full(1, 1 / graph.num_vertices)
-    return values_by_id(graph, given, what)
+    return resolve_vertex_values(graph, given, what)
 
 
 def dangling_weights(graph, dangling, teleport):
@@ -459,7 +459,7 @@ def check_formula(damping, tolerance, dangling):
             f"dangling is {format_value(dangling)}; it can be None (where the teleport goes), "
             f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex"
         )
-    return checked_number("damping", damping, 1), checked_number("tolerance", tolerance)
+    return check_number("damping", damping, 1), check_number("tolerance", tolerance)
 
 
 def _is_launch_size(number):

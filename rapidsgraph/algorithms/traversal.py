@@ -23,7 +23,7 @@ from ..graph.graph import Graph, as_graph
 from ..graph.weight_sums import can_overflow, check_distances
 from ..layered import LayeredEdgeList, algorithms
 from ..memory import check_fits, estimate_memory
-from ..validation import check_flag, source_ids
+from ..validation import check_flag, resolve_vertices
 from .spreading import spreads
 from .traversal_result import NO_VERTEX, TraversalResult
 
@@ -346,7 +346,7 @@ def _rounds(state):
 def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
     check_columns(graph, predecessors)
-    ids = source_ids(graph, source)
+    ids = resolve_vertices(graph, source)
     needed = estimate_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_fits(what, needed, graph.xp)

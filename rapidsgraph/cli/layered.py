@@ -21,10 +21,10 @@ from .sources import Root, named, written
 
 
 def _bytes(text):
-    from ..validation import checked_bytes
+    from ..validation import parse_bytes
 
     try:
-        return checked_bytes(text, "the size")
+        return parse_bytes(text, "the size")
     except GraphError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -245,11 +245,11 @@ def _is_within(path, read):
 
 def vertex_columns(source, destination):
     """The columns that name a vertex in results and in tables of vertices."""
-    from ..validation import labels_of
+    from ..validation import vertex_labels
 
     if len(source or ()) < 2 and len(destination or ()) < 2:
         return ["vertex"]
-    return labels_of(source or ["source"], destination or ["destination"])
+    return vertex_labels(source or ["source"], destination or ["destination"])
 
 
 def one_or_several(columns):

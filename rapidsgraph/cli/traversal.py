@@ -153,7 +153,7 @@ def sssp(
     """
     from .. import plot as pictures
     from .. import sssp as search
-    from ..validation import source_ids
+    from ..validation import resolve_vertices
 
     by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
@@ -200,7 +200,7 @@ def sssp(
         job.say("verified: no edge shortens a path, and one leads to each vertex reached")
 
     def show(count):
-        is_reached[[graph.root_id] if by_layers else source_ids(graph, names)] = False
+        is_reached[[graph.root_id] if by_layers else resolve_vertices(graph, names)] = False
         rows = graph.xp.flatnonzero(is_reached)
         order = graph.xp.argsort(distances[rows], kind="stable")[: count or 10]
         print_rows(columns_of(result.take(rows[order])), ("distance",))

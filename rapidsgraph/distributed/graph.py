@@ -17,7 +17,7 @@ from ..frames import is_dask, library_of
 from ..graph import weight_sums
 from ..graph.edge_frame import check_policies, read_columns
 from ..graph.graph import BuildReport, Graph
-from ..validation import vertex_columns
+from ..validation import check_vertices
 from . import partition as parts
 from . import vertex_names
 from .executor import engine_of, on_error, release_on_error, tree
@@ -118,7 +118,7 @@ class PartitionedGraph:
         more, more_facts = self._more_names(vertices, manner, facts)
         everyone = vertices if isinstance(vertices, range) and not vertices.start else None
         if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
-            everyone = vertex_columns(vertices, len(manner.labels), manner.labels, np)
+            everyone = check_vertices(vertices, len(manner.labels), manner.labels, np)
         self.named, self.num_vertices, ends = vertex_names.name_all(
             engine, columns, facts, more, more_facts, everyone
         )
@@ -157,11 +157,11 @@ class PartitionedGraph:
         """EdgeColumns of what `vertices` names, as tasks; their facts."""
         is_range = isinstance(vertices, range) and not vertices.start
         if is_range or vertices is None or isinstance(vertices, (int, np.integer)):
-            vertex_columns(vertices, len(manner.labels), manner.labels, np)
+            check_vertices(vertices, len(manner.labels), manner.labels, np)
             return [], []
         engine, count, labels = self.engine, len(manner.labels), facts[0].manner.labels
         if not is_dask(vertices):
-            vertex_columns(vertices, count, labels, np)
+            check_vertices(vertices, count, labels, np)
         given = engine.frames(vertices) if is_dask(vertices) else [vertices]
         on_gpu = any(each.on_gpu for each in facts)
         more = [

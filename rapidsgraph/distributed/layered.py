@@ -24,7 +24,7 @@ from ..layered import algorithms as sweeps
 from ..layered.edge_list import LayeredEdgeList, Run
 from ..layered.packing import COLUMN
 from ..progress import reporter
-from ..validation import check_choice, checked_bytes, checked_path
+from ..validation import check_choice, check_path, parse_bytes
 from . import store_shard
 from .executor import DaskExecutor, tree
 
@@ -65,7 +65,7 @@ class SpreadLayers:
                 "LocalCluster, LocalCUDACluster or a scheduler's address make"
             )
         check_choice("device", device, ("auto", "cpu", "gpu"))
-        self.path, self.client = checked_path(path).absolute(), client
+        self.path, self.client = check_path(path).absolute(), client
         self.opened = LayeredEdgeList.open(self.path, device="cpu")
         what = str(self.path), self.opened.manifest_checksum, device
         with _Letting(client) as engine:
@@ -258,7 +258,7 @@ class _Run:
     """
 
     def __init__(self, layers, algorithm, title, memory_limit, wanted, words):
-        limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+        limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         self.layers, self.engine = layers, _Letting(layers.client)
         layers.last_run = Run(0, 0, 0)
         table, workers = layers.opened.table, len(self.engine.workers)

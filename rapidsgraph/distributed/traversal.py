@@ -35,7 +35,7 @@ from ..graph import weight_sums
 from ..graph.csr import Adjacency
 from ..layered.algorithms import check_limit
 from ..progress import reporter
-from ..validation import source_ids
+from ..validation import resolve_vertices
 from .communicator import Again, Batches, Lost, Together, onward
 from .executor import map_partitions
 from .graph import PartitionedGraph, as_partitioned, label
@@ -192,7 +192,7 @@ def _by_tasks(engine, lists, ids, ranges, rounds, report):
 
 
 def _sources(named, source):
-    return source_ids(named, source)
+    return resolve_vertices(named, source)
 
 
 def _check_distances(part, distances, named):

@@ -18,7 +18,7 @@ from ..graph.edge_frame import EdgeColumns, read_columns
 from ..graph.labeling import NamedVertices
 from ..graph.vertex_names import VertexNames, name_vertices
 from ..graph.weight_sums import total_weight
-from ..validation import check_vertex_count, vertex_columns
+from ..validation import check_vertex_count, check_vertices
 from .executor import tree
 
 SLACK = 1024  # a range of names is at most so much wider than there are rows
@@ -67,7 +67,7 @@ def read_part(frame, number, *options):
 def read_more(vertices, count, labels, on_gpu):
     """EdgeColumns of names alone: what `vertices` of a Graph lists."""
     xp = device.import_cupy() if on_gpu else np
-    columns = vertex_columns(vertices, count, labels, xp)
+    columns = check_vertices(vertices, count, labels, xp)
     none = [values[:0] for values in columns]
     return EdgeColumns("", columns, none, None, xp, labels, [], [], {})
 

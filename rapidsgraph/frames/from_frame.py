@@ -198,7 +198,9 @@ def _as_column(values, name, what):
         values = _from_sequence(values, name)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise GraphError(f"{{column}} has {values.ndim} dimensions; it must have one", column=name)
+            raise GraphError(
+                f"{{column}} has {values.ndim} dimensions; it must have one", column=name
+            )
         if values.dtype.kind == "V":
             raise GraphError(f"{{column}} holds {values.dtype}; it must hold {fit}", column=name)
         if values.dtype.kind not in "iuf":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .. import frames
 from ..errors import GraphError
-from ..validation import as_list, check_choice, check_flag, checked_weights, labels_of
+from ..validation import as_list, check_choice, check_flag, check_weights, vertex_labels
 from .csr import MULTI_EDGES
 from .vertex_names import check_names
 
@@ -73,10 +73,10 @@ def read_columns(edges, source, destination, weight, multi_edges):
         raise GraphError(f"columns have different lengths: {sorted(lengths)}")
     rows, xp = lengths.pop(), frames.module_of(sources + destinations)
     weights = None if weight is None else frames.column(edges, weight, "weight")
-    weights = None if weights is None else checked_weights(weights, weight, xp)
+    weights = None if weights is None else check_weights(weights, weight, xp)
     if weights is not None and len(weights) != rows:
         raise GraphError(f"weights are {len(weights)}, rows {rows}")
-    labels, types = labels_of(*ends), {}
+    labels, types = vertex_labels(*ends), {}
     for columns, names in zip((sources, destinations), ends, strict=True):
         for values, label, name in zip(columns, labels, names, strict=True):
             check_names(values, label, name)

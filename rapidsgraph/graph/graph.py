@@ -12,7 +12,7 @@ from functools import cached_property
 from .. import device
 from ..frames import is_dask
 from ..memory import build_bytes, check_fits, merge_bytes, name_columns, rest_bytes
-from ..validation import MAX_VERTICES, vertex_columns
+from ..validation import MAX_VERTICES, check_vertices
 from . import weight_sums
 from .csr import from_coo, row_indices, symmetrize, transpose
 from .edge_frame import check_policies, read_columns
@@ -157,7 +157,7 @@ class Graph(NamedVertices):
         ):
             names = name_columns(columns.sources, columns.destinations)
             self._check_memory(names, len(vertices))
-        extra = vertex_columns(vertices, len(columns.sources), self._labels, self.xp)
+        extra = check_vertices(vertices, len(columns.sources), self._labels, self.xp)
         # The number of vertices is known once they are named; until then, what is sure.
         names = name_columns(columns.sources, columns.destinations, extra)
         self._check_memory(names, len(extra) if isinstance(extra, range) else 0)

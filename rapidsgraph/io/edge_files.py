@@ -15,7 +15,7 @@ import os
 
 from ..atomic import ByteCounter, check_regular_file, replacing, resolve_destination, write_error
 from ..errors import GraphError
-from ..validation import checked_path
+from ..validation import check_path
 from . import formats
 from .text_files import Matrix, Text
 
@@ -66,7 +66,7 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
     0    Ulm       Aalen    70.0
     1  Aalen         Ulm    72.0
     """
-    path, device = checked_path(path), _chosen(device)
+    path, device = check_path(path), _chosen(device)
     with formats.reading(path):
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)
@@ -103,7 +103,7 @@ def read_table(path, *, names=("vertex",), device="auto"):
     GraphError
         As in `read_edges`, and where there are not exactly these columns.
     """
-    path, names, device = checked_path(path), list(names), _chosen(device)
+    path, names, device = check_path(path), list(names), _chosen(device)
     with formats.reading(path):
         if path.is_file() and formats.format_of(path) == "mtx":
             raise GraphError(f"{path}: a Matrix Market file holds edges, no values of vertices")
@@ -157,7 +157,7 @@ def read_vertices(path, *, names=("vertex",), device="auto"):
 
 def read_vertices_as(path, names, device, text_columns=()):
     """As `read_vertices`; names in `text_columns` stay text where a text file has integers."""
-    path, names, device = checked_path(path), list(names), _chosen(device)
+    path, names, device = check_path(path), list(names), _chosen(device)
     with formats.reading(path):
         file = formats.opened(path, names)
         if isinstance(file, Matrix):
@@ -204,7 +204,7 @@ def declared_vertices(path):
     GraphError
         As in `read_edges`, or more vertices than a graph can have.
     """
-    path = checked_path(path)
+    path = check_path(path)
     with formats.reading(path):
         if path.is_dir() or formats.format_of(path) != "mtx":
             return None
@@ -235,7 +235,7 @@ def edge_facts(path, *, source=None, destination=None):
     GraphError
         As in `read_edges`.
     """
-    path = checked_path(path)
+    path = check_path(path)
     with formats.reading(path):
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)
@@ -248,7 +248,7 @@ def text_facts(path, *, source=None, destination=None):
     Upper bounds: of Parquet and Arrow files the columns are read batch by batch; of other text they
     are the bytes of the file, uncompressed, and of its longest line.
     """
-    path = checked_path(path)
+    path = check_path(path)
     with formats.reading(path):
         file = formats.opened(path, POSITIONAL)
         sources, destinations = _ends(file, path, source, destination)
@@ -276,7 +276,7 @@ def write_frame(frame, path):
         What `check_writable` finds, what the format cannot hold, or a full disk; the message says
         how many bytes are needed. Nothing is left behind then, and an old file stays.
     """
-    path = checked_path(path)
+    path = check_path(path)
     kind = check_writable(path)
     import pyarrow as pa
 
@@ -331,7 +331,7 @@ def check_writable(path, endings=None):
         something of this name that is no regular file: a folder, a device (as ``/dev/stdout``), a
         FIFO, a socket.
     """
-    path = checked_path(path)
+    path = check_path(path)
     folder = resolve_destination(path).parent
     check_regular_file(path)
     ending = path.suffix.lower()

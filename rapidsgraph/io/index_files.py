@@ -16,7 +16,7 @@ import numpy as np
 
 from ..atomic import replacing, write_error
 from ..errors import GraphError
-from ..validation import checked_path
+from ..validation import check_path
 from .arrow_arrays import (
     Summing,
     check_columns,
@@ -56,7 +56,7 @@ def save(path, arrays, names, own):
     """
     import pyarrow
 
-    path = checked_path(path)
+    path = check_path(path)
     check_writable(path, ENDINGS)
     facts = {"version": VERSION, **name_facts(names, own)}
     table = list_table({**arrays, **name_columns(names)})
@@ -97,7 +97,7 @@ def load(path, xp):
         No file, no index, one that is damaged, or a value out of bounds; the message names the
         file, and the field and value.
     """
-    path = checked_path(path)
+    path = check_path(path)
     with reading(path):
         if path.is_dir():
             raise GraphError(f"{path}: it is a folder; give the file of an index")

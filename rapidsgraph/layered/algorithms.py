@@ -21,7 +21,7 @@ from ..errors import GraphError, InsufficientMemoryError, format_value
 from ..graph.weight_sums import check_reached
 from ..memory import ALGORITHMS
 from ..progress import reporter
-from ..validation import checked_bytes, source_ids
+from ..validation import parse_bytes, resolve_vertices
 from .edge_list import LayeredEdgeList, Run
 from .streaming import feed
 
@@ -220,7 +220,7 @@ def _launch(layered, stem, entry, start, stop, *arguments):
 def needs(layered, algorithm, title, memory_limit):
     """(what runs, bytes of its arrays by vertex, the limit in bytes or None)."""
     vertices = layered.num_vertices
-    limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+    limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     what = f"{title} of a layered edge list of {vertices:,} vertices"
     return what, vertices * ALGORITHMS[algorithm][0], limit
 
@@ -269,7 +269,7 @@ def check_root(layered, source):
     """Raise GraphError unless `source` is None or the root."""
     if source is None:
         return
-    ids = source_ids(layered, source)
+    ids = resolve_vertices(layered, source)
     if ids.size > 1 or int(ids[0]) != layered.root_id:
         raise GraphError(
             f"source is {format_value(source)}, and the layers are those of the root {layered.root!r}; "

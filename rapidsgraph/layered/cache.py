@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import GraphError
 from ..io.formats import Parquet, reading
-from ..validation import checked_path
+from ..validation import check_path
 from .store import opened
 from .store_writer import MANIFEST
 
@@ -31,7 +31,7 @@ SAMPLE = 2**16  # bytes at the begin and the end of a file
 
 def beside(path):
     """Where the store of an edge file belongs: `edges.parquet` has `edges.parquet.layers`."""
-    path = checked_path(path)
+    path = check_path(path)
     if path.name in ("", ".."):
         path = path.resolve()
     return path.with_name(path.name + ".layers")
@@ -70,7 +70,7 @@ def made_from(path, options):
 
 def _versions(path):
     """The version of each file of edges or vertices in a file or folder."""
-    path = checked_path(path)
+    path = check_path(path)
     with reading(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
         return [_version(each, path) for each in paths]
@@ -158,7 +158,7 @@ def load(folder):
     problem : GraphError or None
         Why there is none, unless there is no manifest.
     """
-    folder = checked_path(folder)
+    folder = check_path(folder)
     try:
         store = opened(folder)
         store.validate()

@@ -19,7 +19,7 @@ from ..graph.graph import as_graph
 from ..graph.vertex_names import name_of
 from ..memory import check_fits
 from ..progress import reporter
-from ..validation import check_count, checked_bytes, source_ids
+from ..validation import check_count, parse_bytes, resolve_vertices
 from . import build as building
 from . import cache
 from .held import HeldEdges
@@ -134,7 +134,7 @@ class LayeredEdgeList(HeldEdges):
             name = next(iter(of_file))
             raise GraphError(f"{name} is for a path; a Graph or frame is taken as it is")
         graph = as_graph(graph)
-        ids = source_ids(graph, root, "root")
+        ids = resolve_vertices(graph, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
         needed = build_bytes(graph)
@@ -169,7 +169,7 @@ class LayeredEdgeList(HeldEdges):
         choose(device)
         check_place(store)
         check_separate(store, path)
-        limit = None if memory_limit is None else checked_bytes(memory_limit, "memory_limit")
+        limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         build = {"build": secrets.token_hex(8)}  # tells this one from all others
         options["made_from"] = {**options.get("made_from", {}), **build}
         with reporter(progress, "Layers", external.STEPS) as report:

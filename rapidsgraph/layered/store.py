@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import GraphError
 from ..io.arrow_arrays import from_arrow, names_from, read_lists
 from ..io.formats import reading
-from ..validation import checked_path
+from ..validation import check_path
 from . import store_validation
 from .packing import TABLE
 from .store_validation import AGAIN
@@ -53,7 +53,7 @@ def opened(folder):
     GraphError
         No store, one of another version, or a damaged one; the message names the file.
     """
-    folder = checked_path(folder)
+    folder = check_path(folder)
     while True:
         with reading(folder):
             if not folder.exists():

@@ -51,7 +51,7 @@ from ..io.arrow_arrays import Summing, list_table, name_columns, name_facts
 from ..io.formats import reading
 from ..signals import cleanup_on_signal
 from ..store_format import FILES, FORMAT, is_part_of_store
-from ..validation import checked_path
+from ..validation import check_path
 from .packing import COLUMN, TABLE
 
 VERSION = 1
@@ -65,7 +65,7 @@ def check_place(folder):
 
     A store that is there already will be replaced, and so will an empty folder; nothing else.
     """
-    folder = checked_path(folder)
+    folder = check_path(folder)
     final = resolve_destination(folder)
     if not final.parent.is_dir():
         raise GraphError(f"{folder}: the folder {final.parent} does not exist; make it first")
@@ -98,7 +98,7 @@ def check_separate(folder, source):
     folder, source : str or path
         The destination, and the file of edges or the folder of Parquet files.
     """
-    final, read = (Path(os.path.realpath(checked_path(each))) for each in (folder, source))
+    final, read = (Path(os.path.realpath(check_path(each))) for each in (folder, source))
     if final == read or final in read.parents or read in final.parents:
         raise GraphError(
             f"{folder}: the edges are read from {source}, which is there or around it; name a "
@@ -146,7 +146,7 @@ def writing(folder, needed=None):
     GraphError
         What `check_place` finds, before the block; a full disk.
     """
-    folder = checked_path(folder)
+    folder = check_path(folder)
     with contextlib.ExitStack() as at_end:
         with write_errors(folder):
             temporary = at_end.enter_context(replacing_folder(folder, check_place))

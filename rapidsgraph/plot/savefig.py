@@ -3,7 +3,7 @@
 from ..atomic import ByteCounter, replacing, write_error
 from ..errors import GraphError
 from ..io.edge_files import check_writable
-from ..validation import checked_path
+from ..validation import check_path
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -24,7 +24,7 @@ def write(figure, path, dpi=150):
     """Write a figure to `path`, if there is one, whole or not at all."""
     if path is None:
         return
-    path = checked_path(path)
+    path = check_path(path)
 
     def save(file):
         figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)

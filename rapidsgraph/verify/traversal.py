@@ -12,7 +12,7 @@ from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_graph
-from ..validation import source_ids
+from ..validation import resolve_vertices
 from .result_reader import Result, vertex_name
 
 PIECE = 2**22  # arcs that are looked at together
@@ -109,7 +109,7 @@ def _greatest(graph, result, source, limit, weighted, *, nullable):
     limit = np.inf if limit is None else float(limit)
     result = Result(graph, result)
     distance, is_source = result.distances(nullable=nullable), xp.zeros(count, bool)
-    is_source[source_ids(graph, source)] = True
+    is_source[resolve_vertices(graph, source)] = True
     finite = xp.isfinite(distance)
     for bad, says in (
         (is_source & (distance != 0), "is a source and has"),

@@ -24,7 +24,7 @@ from ...graph.edge_frame import check_policies
 from ...graph.labeling import NamedVertices
 from ...graph.vertex_names import check_within
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
-from ...validation import checked_path, labels_of, source_ids
+from ...validation import check_path, resolve_vertices, vertex_labels
 from .. import build as building
 from ..packing import PARTITION_BYTES
 from ..store import writing
@@ -112,7 +112,7 @@ def build_from_file(
         memory_limit = device.free_memory(np) // 2
     if not isinstance(memory_limit, (int, np.integer)) or memory_limit <= 0:
         raise GraphError(f"memory_limit is {memory_limit!r}; it can be a number of bytes")
-    folder = checked_path(folder)
+    folder = check_path(folder)
     file = EdgeFile(path, source, destination, weight, vertices)
     build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
     with (
@@ -130,7 +130,7 @@ class _Vertices(NamedVertices):
 
     def __init__(self, names, ends):
         self.names, self.xp, self._kind = names, np, "pandas"
-        self._labels, self._own = labels_of(*ends), [a != b for a, b in zip(*ends, strict=True)]
+        self._labels, self._own = vertex_labels(*ends), [a != b for a, b in zip(*ends, strict=True)]
         self.source_columns, self._text_types = ends[0], {}
         for label in self._labels:
             for column in (label, "predecessor" + label.removeprefix("vertex")):
@@ -187,13 +187,13 @@ class _Build:
         self.check_disk(scratch.folder)
         file.parse(scratch.folder, lambda text: self.tell(0, 0, 0, 1, text))
         self.check_disk(scratch.folder)
-        naming = Names(labels_of(*file.ends), max(self.limit, MIN_NAMING_BYTES) // 3, scratch)
+        naming = Names(vertex_labels(*file.ends), max(self.limit, MIN_NAMING_BYTES) // 3, scratch)
         names = self.named(naming, scratch)
         if naming.is_encoded:
             file.forget()
         self.check_disk(scratch.folder)
         vertices = _Vertices(names, file.ends)
-        ids = source_ids(vertices, root, "root")
+        ids = resolve_vertices(vertices, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
         lists = self.lists(naming, vertices, scratch)

@@ -19,7 +19,7 @@ from ...io import formats
 from ...io.edge_files import POSITIONAL, _checked, _ends, read_vertices_as
 from ...io.formats import checked, reading
 from ...io.text_files import Matrix
-from ...validation import check_vertex_range, checked_path, checked_weights, vertex_columns
+from ...validation import check_path, check_vertex_range, check_vertices, check_weights
 from .text_to_arrow import Parsed
 
 READ_BYTES = 2**20  # of a Parquet column at a time
@@ -49,7 +49,7 @@ class EdgeFile:
     """
 
     def __init__(self, path, source, destination, weight, vertices=None):
-        self.path = path = checked_path(path)
+        self.path = path = check_path(path)
         with reading(path):
             self.file = file = formats.opened(path, POSITIONAL)
             ends = _ends(file, path, source, destination)
@@ -132,7 +132,7 @@ class EdgeFile:
                     stop = min(start + size, vertices.stop)
                     yield [np.arange(start, stop) if vertices.start else range(start, stop)]
             elif vertices is not None:
-                columns = vertex_columns(vertices, len(labels), labels, np)
+                columns = check_vertices(vertices, len(labels), labels, np)
                 for start in range(0, len(columns[0]), size):
                     yield [values[start : start + size] for values in columns]
 
@@ -158,7 +158,7 @@ class EdgeFile:
                 weights = None
                 if self.weights:
                     weights = frames.column(frame, self.names[-1], "weight")
-                    weights = checked_weights(weights, self.names[-1], np)
+                    weights = check_weights(weights, self.names[-1], np)
             yield Batch(sources, destinations, weights, len(table))
             first += len(table)
 
