@@ -640,5 +640,5 @@ def check_fits(what, needed, xp):
     """Raise InsufficientMemoryError when `needed` bytes are not free where `xp` keeps arrays."""
     free = device.free_memory(xp)
     if needed > free:
-        where = "on the GPU" if device.name_of(xp) == "gpu" else "in memory"
+        where = "on the GPU" if device.device_name(xp) == "gpu" else "in memory"
         raise InsufficientMemoryError(what, needed, free, where)

@@ -70,7 +70,7 @@ def test_the_flag_ends_a_search_whose_layers_are_not_known():
 
 def test_large_layers_are_shared_out(monkeypatch):
     found, truth = prepared("rmat12")
-    assert np.diff(found.starts).max() > device.FEW  # or the parallel loop would not run
+    assert np.diff(found.starts).max() > device.MIN_PARALLEL_SIZE  # so the parallel loop runs
     assert found.edges > 4 * flagged.CHUNK
     for how in EVERY_WAY:
         search = flagged.Search(found, how)

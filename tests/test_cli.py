@@ -44,7 +44,7 @@ def ranks_of(frame, *columns, **options):
 def without_gpu(request, monkeypatch):
     """`auto` is the CPU, so that every digit can be compared."""
     if not request.node.get_closest_marker("gpu"):
-        monkeypatch.setattr(device, "frame_library_problem", lambda: "this test is without one")
+        monkeypatch.setattr(device.arrays, "gpu_problem", lambda: "this test is without one")
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def mistakes():
     yield ["edges.csv", "--start", "edges.csv"], "must be vertex and one of numbers; they are"
     yield ["edges.csv", "--dangling", "even"], "even: there is no such file"
     yield ["edges.csv", "--tolerance", "1e-300"], "not converged: after 100 iterations"
-    yield ["edges.csv", "--device", "gpu"], "device='gpu' was asked for, but this test is without"
+    yield ["edges.csv", "--device", "gpu"], "device='gpu' was requested, but this test is without"
 
 
 @pytest.mark.parametrize(("arguments", "message"), list(mistakes()))

@@ -343,7 +343,7 @@ def mistakes():
     yield ["edges.csv", "-o", "a.txt"], "a.txt: SNAP text has no way to leave a value out"
     yield ["edges.csv", "--sweep", "-o", "a.mtx"], "Matrix Market holds edges, not a sweep"
     yield ["edges.csv", "--plot", "a.bmp"], "a.bmp: the ending '.bmp' is not"
-    yield ["edges.csv", "--device", "gpu"], "device='gpu' was asked for, but this"
+    yield ["edges.csv", "--device", "gpu"], "device='gpu' was requested, but this"
     yield (
         ["edges.csv", "-o", "a.csv", "--similarities", "./a.csv"],
         "a.csv: --similarities would write over --output; name another file",

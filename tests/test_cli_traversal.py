@@ -373,7 +373,7 @@ def mistakes():
         yield [name, "edges.csv", *start, "-o", "folder.csv"], "folder.csv: it is a folder"
         yield [name, "edges.csv", *start, "-o", "none/a.csv"], "the folder .* does not exist"
         yield [name, "edges.csv", *start, "--plot", "a.bmp"], "a.bmp: the ending '.bmp' is not"
-        yield [name, "edges.csv", *start, "--device", "gpu"], "device='gpu' was asked for, but this"
+        yield [name, "edges.csv", *start, "--device", "gpu"], "device='gpu' was requested, but this"
 
 
 @pytest.mark.parametrize(("arguments", "message"), list(mistakes()))

@@ -14,13 +14,13 @@ STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
 @pytest.fixture
 def no_gpu(monkeypatch):
     problem = "the driver reports no GPU"
-    monkeypatch.setattr(device, "frame_library_problem", lambda: problem)
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: problem)
     return problem
 
 
 def test_a_gpu_that_is_not_there_is_an_error_that_says_what_is_missing(no_gpu):
     with pytest.raises(
-        rg.GpuUnavailableError, match=f"device='gpu' was asked for, but {no_gpu}.*doctor"
+        rg.GpuUnavailableError, match=f"device='gpu' was requested, but {no_gpu}.*doctor"
     ):
         device.choose("gpu")
     assert issubclass(rg.GpuUnavailableError, rg.GraphError) and issubclass(
@@ -33,7 +33,8 @@ def test_auto_takes_the_cpu_where_there_is_no_gpu(no_gpu):
 
 
 def test_the_gpu_is_chosen_where_one_works(monkeypatch):
-    monkeypatch.setattr(device, "frame_library_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "cudf_problem", lambda: None)
     assert device.choose("auto") == device.choose("gpu") == "gpu"
     assert device.choose("cpu") == "cpu"
 
@@ -48,7 +49,7 @@ def test_other_devices(word):
 
 def fresh(function, monkeypatch):
     """A function that remembers its answer, with nothing remembered, before or after."""
-    monkeypatch.setattr(device, function.__name__, function.__wrapped__)
+    monkeypatch.setattr(device.arrays, function.__name__, function.__wrapped__)
     return function.__wrapped__
 
 
@@ -58,7 +59,6 @@ def test_without_cupy_the_problem_names_what_to_install(monkeypatch):
     assert problem.startswith("CuPy cannot be imported (")
     assert problem.endswith("install rapidsgraph[cu13] or rapidsgraph[cu12]")
     with pytest.raises(rg.GpuUnavailableError, match="CuPy cannot be imported"):
-        fresh(device.frame_library_problem, monkeypatch)
         device.choose("gpu")
 
 
@@ -98,9 +98,10 @@ def test_what_keeps_a_gpu_from_working(monkeypatch, cupy, problem):
 
 
 def test_without_cudf_the_problem_names_it(monkeypatch):
-    monkeypatch.setattr(device, "gpu_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: None)
     monkeypatch.setitem(__import__("sys").modules, "cudf", None)
-    problem = fresh(device.frame_library_problem, monkeypatch)()
+    fresh(device.cudf_problem, monkeypatch)
+    problem = device.frame_library_problem()
     assert problem.startswith("cuDF cannot be imported (")
 
 
@@ -108,7 +109,7 @@ def test_arrays_of_numpy_are_on_the_cpu():
     array = np.arange(3)
     assert not device.is_on_gpu(array)
     assert device.array_module(array) is np
-    assert device.name_of(np) == "cpu"
+    assert device.device_name(np) == "cpu"
 
 
 @pytest.mark.gpu
@@ -118,7 +119,7 @@ def test_arrays_of_cupy_are_on_the_gpu():
     array = cupy.arange(3)
     assert device.is_on_gpu(array)
     assert device.array_module(array) is cupy
-    assert device.name_of(cupy) == "gpu"
+    assert device.device_name(cupy) == "gpu"
     assert device.gpu_problem() is None and device.frame_library_problem() is None
     assert device.choose("auto") == "gpu"
 
@@ -176,7 +177,7 @@ def test_lines_are_those_of_their_files_where_something_is_included_twice(tmp_pa
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(device, "KERNELS", tmp_path)
+    monkeypatch.setattr(device.launcher, "KERNELS", tmp_path)
     line, at, found = 0, "", {}
     for text in device.cuda_source("a").splitlines():
         directive = re.fullmatch(r'#line (\d+) "(.*)"', text)
@@ -200,7 +201,7 @@ def ids(dtype=np.int64):
     [(np.int32, "int"), (np.int64, "long long"), (np.uint64, "unsigned long long")],
 )
 def test_element_types_are_bound_from_arrays(dtype, bound):
-    converted, types = device._bind("build", "translate", (3, *ids(dtype)))
+    converted, types = device.launcher._bind("build", "translate", (3, *ids(dtype)))
     assert types == (("name_t", bound),)
     assert [type(value) for value in converted] == [np.int64, np.ndarray, np.int64] + [
         np.ndarray
@@ -208,7 +209,7 @@ def test_element_types_are_bound_from_arrays(dtype, bound):
 
 
 def test_scalars_are_converted_as_the_kernel_has_them():
-    converted, types = device._bind("pagerank", "settle", (4, 1, np.zeros(8), np.zeros(4)))
+    converted, types = device.launcher._bind("pagerank", "settle", (4, 1, np.zeros(8), np.zeros(4)))
     assert [type(value) for value in converted[:2]] == [np.int64, np.float64]
     assert types == ()
 
@@ -216,16 +217,18 @@ def test_scalars_are_converted_as_the_kernel_has_them():
 def test_arguments_that_the_kernel_does_not_take():
     names, low, table, place = ids()
     with pytest.raises(TypeError, match="build.translate takes 5 arguments, not 4"):
-        device._bind("build", "translate", (3, names, low, table))
+        device.launcher._bind("build", "translate", (3, names, low, table))
     with pytest.raises(TypeError, match="build.translate: table is long long, not contiguous int"):
-        device._bind("build", "translate", (3, names, low, table.astype(np.int64), place))
+        device.launcher._bind("build", "translate", (3, names, low, table.astype(np.int64), place))
     with pytest.raises(TypeError, match="build.translate: ids is int, not contiguous int"):
-        device._bind("build", "translate", (3, names, low, table, np.zeros(6, np.int32)[::2]))
+        device.launcher._bind(
+            "build", "translate", (3, names, low, table, np.zeros(6, np.int32)[::2])
+        )
     floats, doubles = np.zeros(3, np.float32), np.zeros(3)
     with pytest.raises(TypeError, match="new_weights is float, not contiguous double"):
         arguments = [0, 0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
         arguments += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
-        device._bind("pagerank", "arrange", arguments)
+        device.launcher._bind("pagerank", "arrange", arguments)
 
 
 def test_a_launch_on_numpy_runs_the_numba_twin():

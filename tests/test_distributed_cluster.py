@@ -179,13 +179,14 @@ def test_wrong_parameters(options, message):
 
 
 def test_no_gpu(monkeypatch):
-    monkeypatch.setattr(device, "frame_library_problem", lambda: "there is none")
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: "there is none")
     with pytest.raises(GpuUnavailableError, match="there is none"), cluster.cluster("gpu"):
         raise AssertionError("a cluster started")
 
 
 def test_no_dask_cuda(monkeypatch):
-    monkeypatch.setattr(device, "frame_library_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "cudf_problem", lambda: None)
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
     with pytest.raises(
         GpuUnavailableError, match=r"dask_cuda cannot .* install rapidsgraph\[cu13\]"

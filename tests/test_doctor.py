@@ -27,7 +27,7 @@ NO_TRACES = {"card": False, "nodes": [], "closed": [], "hidden": {}}
 @pytest.fixture
 def without_cupy(monkeypatch):
     problem = "CuPy cannot be imported (No module named 'cupy'); install rapidsgraph[cu13]"
-    monkeypatch.setattr(device, "frame_library_problem", lambda: problem)
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: problem)
     monkeypatch.setattr(libraries, "cuda_packages", dict)
     monkeypatch.setattr(libraries, "nvrtc", lambda: None)
     monkeypatch.setattr(doctor, "container", lambda: None)
@@ -62,7 +62,8 @@ def test_without_a_gpu_the_cpu_works(monkeypatch, without_cupy):
 
 def test_nothing_to_advise_where_all_works(monkeypatch):
     monkeypatch.setattr(doctor, "nvidia", lambda: (DRIVER, [GPU]))
-    monkeypatch.setattr(device, "frame_library_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: None)
+    monkeypatch.setattr(device.arrays, "cudf_problem", lambda: None)
     monkeypatch.setattr(libraries, "runtime", lambda: "13.0")
     monkeypatch.setattr(libraries, "nvrtc", lambda: {"version": "13.0", "problem": None})
     found = json.loads(report("--json"))

@@ -278,7 +278,7 @@ def test_ssca2_of_more_vertices_has_the_same_cliques_and_edges():
 
 @pytest.mark.parametrize("call", ["grid", "ssca2"])
 def test_threads_do_not_matter(call):
-    """More than device.FEW work items, so several threads share the work where there are some."""
+    """There are more than device.MIN_PARALLEL_SIZE work items, so several threads run."""
     sizes = {"grid": (300, 300), "ssca2": (90_000,)}[call]
     frame = getattr(generate, call)(*sizes, device="cpu")
     most = numba.get_num_threads()

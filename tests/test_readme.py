@@ -31,7 +31,7 @@ def plain(text):
 
 def test_programs_print_what_the_comments_say(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(device, "frame_library_problem", lambda: "this test is without one")
+    monkeypatch.setattr(device.arrays, "gpu_problem", lambda: "this test is without one")
     monkeypatch.chdir(tmp_path)
     names, compared = {}, 0
     for block in BLOCKS:

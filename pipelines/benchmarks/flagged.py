@@ -96,7 +96,7 @@ def _expand(level, low, high, sources, destinations, distances):
 def search(first, last, layer_starts, sources, destinations, distances, changed, arrived):
     for level in range(first, last):
         start, count = layer_starts[level], layer_starts[level + 1] - layer_starts[level]
-        if count < device.FEW:
+        if count < device.MIN_PARALLEL_SIZE:
             if _expand(level, start, start + count, sources, destinations, distances):
                 changed[level] = 1
         else:

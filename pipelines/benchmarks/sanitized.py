@@ -260,7 +260,7 @@ def work(parts, with_pool=True):
     # some may not start, and the others wait for them at the barrier for ever. One a
     # multiprocessor always fits.
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    device.resident_blocks = lambda *_: multiprocessors
+    device.launcher.resident_blocks = lambda *_: multiprocessors
     if not with_pool:
         cupy.cuda.set_allocator(None)
     for part in parts:

@@ -55,7 +55,7 @@ class Similar:
         share = self.arcs * rows.size // max(self.vertices, 1)
         geometry = None  # a few rows may have most arcs: then a block each
         if self.xp is not np:
-            geometry = max(1, min(rows.size, device.most_blocks())), 256
+            geometry = max(1, min(rows.size, device.max_cooperative_blocks())), 256
         device.launch(
             "scan", entry, rows.size, rows, *arguments, size=rows.size + share, geometry=geometry
         )

@@ -236,7 +236,7 @@ def _iterate(run, report):
     mass = float(ranks[rows.inverse_weights == 0].sum(dtype=np.float64))
     state = xp.asarray([0.0, math.inf, mass, 0.0, float(start[0])])
     idle = rows.idle if restart.size == share.size == start.size == 1 else 0
-    partials = xp.zeros(2 * PARTS if xp is np else 4 * device.most_blocks())
+    partials = xp.zeros(2 * PARTS if xp is np else 4 * device.max_cooperative_blocks())
     chunk_sums = xp.zeros(max(rows.chunks, 1))
     arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
     arrived = xp.zeros(1, xp.uint64)

@@ -1,44 +1,72 @@
-"""What memory a container, a batch job or a service leaves to this process.
+"""Memory limits of the Linux control groups around this process.
 
-Means: the limits of the control groups that the process is in, and of those around them.
-Reference: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+A container, a batch job or a service limits the memory of its processes by a control group, and
+the groups that contain it may be limited too.
+
+References
+----------
+.. [1] Linux kernel documentation, Documentation/admin-guide/cgroup-v2.rst and
+   Documentation/admin-guide/cgroup-v1/memory.rst.
 """
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 MOUNT = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
-NO_LIMIT = 1 << 60  # the first version writes a number near 2^63 where there is none
-SECOND = ("memory.max", "memory.current", "inactive_file")
-FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+NO_LIMIT = 1 << 60  # version 1 reports a number near 2^63 for an unlimited group
 
 
-def memory():
-    """(limit, free) of the tightest group, in bytes; None where nothing is limited.
+class MemoryLimit(NamedTuple):
+    """The limit and the free memory of a control group, in bytes."""
 
-    Copies of files in memory count as used by a group, but those that were not used lately are
-    given back before a limit is felt, so they are free here.
+    limit: int
+    free: int
+
+
+class _Files(NamedTuple):
+    """File names of the memory controller, and the memory.stat field of reclaimable memory."""
+
+    limit: str
+    usage: str
+    inactive_file: str
+
+
+V1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+V2 = _Files("memory.max", "memory.current", "inactive_file")
+
+
+def memory() -> MemoryLimit | None:
+    """Return the tightest limit and the least free memory, or None if no group is limited.
+
+    Cached file pages count as used by a group, but the inactive ones are reclaimed before the
+    limit takes effect, so they count as free here.
     """
-    limits = []
-    for folder, names in _groups():
-        with contextlib.suppress(OSError, ValueError):  # no group, or "max" in it
-            limit, used = (int((folder / name).read_text()) for name in names[:2])
-            if 0 <= limit < NO_LIMIT:  # the first version also knows -1
-                limits.append((limit, max(limit - used + _given_back(folder, names[2]), 0)))
-    if not limits:
+    groups = []
+    for folder, files in _groups():
+        with contextlib.suppress(OSError, ValueError):  # no such group, or its limit is "max"
+            limit = int((folder / files.limit).read_text())
+            usage = int((folder / files.usage).read_text())
+            if 0 <= limit < NO_LIMIT:  # version 1 also reports -1
+                reclaimable = _read_stat(folder, files.inactive_file)
+                groups.append(MemoryLimit(limit, max(limit - usage + reclaimable, 0)))
+    if not groups:
         return None
-    return min(limits)[0], min(min(limit, free) for limit, free in limits)
+    return MemoryLimit(min(group.limit for group in groups), min(min(group) for group in groups))
 
 
-def _groups():
-    """(folder, names of files) of the groups of this process, from the mount point inwards.
+def _groups() -> Iterator[tuple[Path, _Files]]:
+    """Yield the folder and file names of each group of this process, outermost first.
 
-    In a container the mount point is mostly its own group, and the path that the process is told
-    leads nowhere.
+    In a container the mount point usually is the container's own group, and the path in
+    `MEMBERSHIP` does not exist.
     """
-    yield MOUNT, SECOND
-    yield MOUNT / "memory", FIRST
+    yield MOUNT, V2
+    yield MOUNT / "memory", V1
     try:
         lines = MEMBERSHIP.read_text(errors="surrogateescape").splitlines()
     except OSError:
@@ -47,21 +75,21 @@ def _groups():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if not path:
             continue
-        if controllers == "":
-            folder, names = MOUNT, SECOND
+        if not controllers:
+            folder, files = MOUNT, V2
         elif "memory" in controllers.split(","):
-            folder, names = MOUNT / "memory", FIRST
+            folder, files = MOUNT / "memory", V1
         else:
             continue
-        for part in Path(path).parts[1:]:
-            folder = folder / part
-            yield folder, names
+        for component in Path(path).parts[1:]:
+            folder = folder / component
+            yield folder, files
 
 
-def _given_back(folder, name):
-    """Bytes of file copies that the kernel drops first."""
+def _read_stat(folder: Path, field: str) -> int:
+    """Return a field of memory.stat in bytes, 0 if it is missing."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in (folder / "memory.stat").read_text().splitlines():
-            if line.startswith(f"{name} "):
+            if line.startswith(f"{field} "):
                 return int(line.split()[1])
     return 0

@@ -156,7 +156,7 @@ def _chosen(device):
         if device == "auto":
             return "cpu"
         raise GpuUnavailableError(
-            f"device='gpu' was asked for, but {missing}; install rapidsgraph[cu13] or "
+            f"device='gpu' was requested, but {missing}; install rapidsgraph[cu13] or "
             "rapidsgraph[cu12]"
         )
     return chosen

@@ -72,7 +72,7 @@ class Sweep:
         self._ranks = xp.empty(rows.order.size, rows.inverse_weights.dtype)
         self._chunk_sums = xp.zeros(max(rows.chunks, 1))
         self._arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
-        self._partials = xp.zeros(2 * PARTS if xp is np else 4 * device.most_blocks())
+        self._partials = xp.zeros(2 * PARTS if xp is np else 4 * device.max_cooperative_blocks())
         self.iterations = 0
 
     @property
@@ -158,7 +158,7 @@ class RankMember(Near):
     def _begin(self, xp):
         self._sweep = Sweep(self._run, self._bounds, self.room, self.reached)
         piece = self._sweep.begin(start(self._run))
-        device.finish(xp)  # others may read at once
+        device.synchronize(xp)  # others may read at once
         return piece
 
     def _next(self, pieces):

@@ -137,7 +137,7 @@ class SearchMember(Near):
         given = self._rounds.cutoff, self._state.bound
         self._wave = expand(self._part, self.room, expanded, *given)
         word = news(self._wave, self._part)
-        device.finish(self._part.xp)
+        device.synchronize(self._part.xp)
         return word
 
     def made_for(self, other, made):

@@ -43,7 +43,7 @@ def facts():
             "cores": _cores(),
             "memory_free": device.free_memory(np),
             "memory_total": psutil.virtual_memory().total,
-            "memory_limit": limits and limits[0],
+            "memory_limit": limits and limits.limit,
         },
         "numba": numba,
         "driver": driver,

@@ -23,6 +23,7 @@ from .factorize import (
     text_sizes,
 )
 from .from_frame import (
+    Frame,
     check_ends,
     column,
     column_names,
@@ -41,6 +42,7 @@ from .to_frame import make, nullable_column, text_column
 __all__ = [
     "PIECE",
     "TEXT_PIECE",
+    "Frame",
     "check_ends",
     "column",
     "column_names",

@@ -4,11 +4,15 @@ import difflib
 import importlib
 import os
 from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .. import device
 from ..errors import GraphError, MissingColumnError, format_value
+
+# A pandas, cuDF, Polars, Arrow or Dask frame, or a mapping from column names to arrays.
+Frame: TypeAlias = Any
 
 LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")
 ALIASES = {

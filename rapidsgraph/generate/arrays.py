@@ -10,7 +10,7 @@ import math
 import numbers
 import operator
 
-from ..device import launch, name_of
+from ..device import device_name, launch
 from ..errors import GraphError, format_value
 from ..memory import check_fits
 from ..validation import MAX_VERTICES, check_flag
@@ -211,5 +211,5 @@ def check_weights(weights):
 
 
 def _check_memory(what, edges, vertices, weights, xp):
-    each = 32 if weights is not None else 17 if name_of(xp) == "cpu" else 26
+    each = 32 if weights is not None else 17 if device_name(xp) == "cpu" else 26
     check_fits(what, each * edges + 14 * vertices, xp)

@@ -270,7 +270,6 @@ def _offsets_of_sorted(keys, bound, cupy):
 def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     from ..kernels import counting
 
-    device.check_forked()
     major, minor = pairs
     pairs.clear()
     rows = major.size
@@ -285,7 +284,7 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
     # Files are often in order already, and finding out takes a fraction of sorting.
     offsets, disorder = np.empty(bound + 1, np.int64), np.zeros(counting.threads(), bool)
-    with device.one_parallel_kernel:
+    with device.parallel_region():
         counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
         return offsets, minor.copy(), order if with_order else None
@@ -293,7 +292,7 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
         offsets, cursors = _counters(minor, bound, parts, index)
         moved = np.empty_like(major)
         moved_order = np.empty_like(order)
-        with device.one_parallel_kernel:
+        with device.parallel_region():
             counting.move(minor, major, order, cursors, moved, moved_order)
         major, order = moved, moved_order
         del moved, moved_order, cursors
@@ -302,7 +301,7 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     new_offsets, cursors = _counters(major, bound, parts, index)
     new_minor = np.empty(rows, np.int32)
     new_order = np.empty_like(order)
-    with device.one_parallel_kernel:
+    with device.parallel_region():
         if offsets is None:
             counting.move(major, minor, order, cursors, new_minor, new_order)
         else:
@@ -316,7 +315,7 @@ def _counters(keys, bound, parts, index):
 
     cursors = np.zeros((parts, bound), index)
     offsets = np.empty(bound + 1, np.int64)
-    with device.one_parallel_kernel:
+    with device.parallel_region():
         counting.count(keys, cursors)
         counting.accumulate_parts(cursors, offsets)
     return offsets, cursors

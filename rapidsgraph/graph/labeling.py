@@ -37,7 +37,7 @@ class NamedVertices:
 
     @property
     def device(self):
-        return device.name_of(self.xp)
+        return device.device_name(self.xp)
 
     def label(self, columns, ids=None):
         """A frame of the caller's library: vertex names and `columns` ({name: values}).

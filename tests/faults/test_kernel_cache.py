@@ -208,8 +208,8 @@ def test_cuda_kernels_are_cached_in_memory_if_the_disk_is_full(tmp_path, monkeyp
     monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cupy"))
     monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "")
     usage = type("Usage", (), {"free": free})
-    monkeypatch.setattr(device.shutil, "disk_usage", {tmp_path: usage}.__getitem__)
-    check = device.check_cuda_cache.__wrapped__
+    monkeypatch.setattr(device.arrays.shutil, "disk_usage", {tmp_path: usage}.__getitem__)
+    check = device.arrays.check_cuda_cache.__wrapped__
     if free:
         check()
         assert os.environ["CUPY_CACHE_IN_MEMORY"] == ""

@@ -32,8 +32,7 @@ PIECE = 2**27  # keys moved at once, at most: 1 GB, which one system call reads
 def run(entry, *arguments):
     """Run a kernel that has no twin."""
     size = max(each.size for each in arguments if isinstance(each, np.ndarray))
-    device.check_forked()
-    with device.one_parallel_kernel, device._threads_for(size):
+    with device.parallel_region(size):
         return entry(*arguments)
 
 

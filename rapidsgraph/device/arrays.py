@@ -1,0 +1,196 @@
+"""Array modules, GPU availability and free memory.
+
+The package runs on NumPy or CuPy arrays, and the type of an array decides where a computation runs.
+CuPy is never imported to classify an array: an array of it exists only if it has been imported.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+
+from ..errors import GpuUnavailableError, GraphError, format_value
+from . import cgroup
+
+Array: TypeAlias = np.ndarray  # or cupy.ndarray, which has the same interface
+ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called xp
+
+MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
+
+
+def is_on_gpu(array: object) -> bool:
+    """Return whether `array` is a CuPy array, without importing CuPy."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def is_array(values: object) -> TypeGuard[Array]:
+    """Return whether `values` is a NumPy or CuPy array."""
+    return isinstance(values, np.ndarray) or is_on_gpu(values)
+
+
+def array_module(array: object) -> ArrayModule:
+    """Return the module `cupy` for a CuPy array and `numpy` for anything else."""
+    if not is_on_gpu(array):
+        return np
+    check_cuda_cache()
+    return sys.modules["cupy"]
+
+
+def import_cupy() -> ArrayModule:
+    """Import CuPy and return it."""
+    return importlib.import_module("cupy")
+
+
+def synchronize(xp: ArrayModule) -> None:
+    """Wait until all work on the current stream of `xp` has completed; a no-op for NumPy."""
+    if xp is not np:
+        xp.cuda.get_current_stream().synchronize()
+
+
+def device_name(xp: ArrayModule) -> str:
+    """Return "gpu" for CuPy and "cpu" for NumPy."""
+    return "cpu" if xp is np else "gpu"
+
+
+@functools.cache
+def check_cuda_cache() -> None:
+    """Cache CUDA kernels in memory, with a warning, if the disk of CuPy's cache is full.
+
+    CuPy recovers from damaged cache entries, but raises OSError from every kernel launch if it
+    cannot write one.
+    """
+    folder = Path(os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if (
+        os.environ.get("CUPY_CACHE_IN_MEMORY")
+        or shutil.disk_usage(folder).free >= MIN_CUDA_CACHE_BYTES
+    ):
+        return
+    os.environ["CUPY_CACHE_IN_MEMORY"] = "1"  # CuPy reads the variable at each compilation
+    warnings.warn(
+        f"compiled CUDA kernels are not cached, because the disk of {folder} is full; every "
+        "process compiles them again. Free disk space, or set CUPY_CACHE_DIR to a folder on "
+        "another disk",
+        stacklevel=2,
+    )
+
+
+@functools.cache
+def gpu_problem() -> str | None:
+    """Return why CUDA kernels cannot run on this machine, or None if they can.
+
+    Runs a kernel, because an outdated driver or compiler library does not show before.
+    """
+    try:
+        import cupy
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error}); install rapidsgraph[cu13] or rapidsgraph[cu12]"
+    except Exception as error:  # a broken installation can raise anything
+        return f"CuPy fails to import: {error}"
+    try:
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return "the driver reports no GPU"
+        check_cuda_cache()
+        if int((cupy.arange(3) + 1).sum()) != 6:
+            return "a test kernel gave a wrong sum"
+    except Exception as error:  # driver, NVRTC and allocation errors have no common base
+        return f"CuPy {cupy.__version__} cannot use the GPU: {error}"
+    return None
+
+
+@functools.cache
+def cudf_problem() -> str | None:
+    """Return why cuDF cannot be imported, or None if it can."""
+    try:
+        import cudf  # noqa: F401
+    except Exception as error:  # cuDF checks driver and libraries during its import
+        return f"cuDF cannot be imported ({error}); install rapidsgraph[cu13] or rapidsgraph[cu12]"
+    return None
+
+
+def frame_library_problem() -> str | None:
+    """Return why cuDF frames cannot be used on this machine, or None if they can."""
+    return gpu_problem() or cudf_problem()
+
+
+def choose(device: str) -> str:
+    """Resolve `"auto"`, `"cpu"` or `"gpu"` to `"cpu"` or `"gpu"`.
+
+    Raises
+    ------
+    GraphError
+        If `device` is none of the three.
+    GpuUnavailableError
+        If `device` is `"gpu"` and no GPU with cuDF works; the message says what is missing.
+    """
+    if not isinstance(device, str) or device not in ("auto", "cpu", "gpu"):
+        raise GraphError(f"device is {format_value(device)}; it can be 'auto', 'cpu' or 'gpu'")
+    if device == "cpu":
+        return "cpu"
+    problem = frame_library_problem()
+    if device == "gpu" and problem:
+        raise GpuUnavailableError(
+            f"device='gpu' was requested, but {problem}. `rapidsgraph doctor` reports details"
+        )
+    return "cpu" if problem else "gpu"
+
+
+def free_memory(xp: ArrayModule) -> int:
+    """Return how many bytes new arrays of `xp` can take.
+
+    On a CPU this is the least of the available physical memory, the limits of the control groups
+    and the resource limits of the process (RLIMIT_AS, RLIMIT_DATA). On a GPU it is the free device
+    memory plus the unused part of CuPy's and RMM's pools, within the allocation limits of RMM.
+
+    RMM does not report how much of its pool is in use, so the whole pool counts as free, and not
+    its maximum size either.
+    """
+    if xp is np:
+        import psutil
+
+        free, limits = psutil.virtual_memory().available, cgroup.memory()
+        if limits is not None:
+            free = min(free, limits.free)
+        return min([free, *_free_address_space()])
+    free = xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
+    rmm = sys.modules.get("rmm")
+    if rmm is None:
+        return free
+    resource, free_below_limits = rmm.mr.get_current_device_resource(), []
+    # Resources that count, log or limit allocations wrap the pool.
+    while not hasattr(resource, "pool_size") and hasattr(resource, "get_upstream"):
+        if hasattr(resource, "get_allocation_limit"):
+            free_below_limits.append(
+                resource.get_allocation_limit() - resource.get_allocated_bytes()
+            )
+        resource = resource.get_upstream()
+    free += resource.pool_size() if hasattr(resource, "pool_size") else 0
+    return max(0, min([free, *free_below_limits]))
+
+
+def _free_address_space() -> list[int]:
+    """Return the bytes below each finite resource limit of this process; Linux only."""
+    if not sys.platform.startswith("linux"):
+        return []
+    import resource
+
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    if all(limit == resource.RLIM_INFINITY for limit in limits):
+        return []
+    statm = Path("/proc/self/statm").read_text().split()
+    used = [int(statm[field]) * resource.getpagesize() for field in (0, 5)]  # size, data
+    return [
+        max(limit - num_bytes, 0)
+        for limit, num_bytes in zip(limits, used, strict=True)
+        if limit != resource.RLIM_INFINITY
+    ]

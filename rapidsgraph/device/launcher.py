@@ -1,0 +1,247 @@
+"""Binding and launching of kernels.
+
+A kernel is a pair of twins in `kernels/`, `stem.cu` and `stem.py`, with the same entry names and
+the same parameters in the same order. `launch` runs the CUDA twin for CuPy arrays and the Numba
+twin for NumPy arrays.
+
+In a `.cu` file scalars are `long long` or `double`. Element types that vary end in `_t`, such as
+`value_t`; they are bound to the dtypes of the arrays, and each combination is compiled once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphError
+from .arrays import is_on_gpu
+
+KERNELS = Path(__file__).parents[1] / "kernels"
+MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
+C_TYPES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+# CPU threads
+
+# Numba's workqueue layer aborts the process if two threads enter parallel kernels at once.
+_parallel_kernel_lock = threading.Lock()
+_has_run_parallel = _is_forked_after_parallel = False
+
+
+def _reset_after_fork() -> None:
+    """Replace the lock, which a thread that the child does not have may hold."""
+    global _parallel_kernel_lock, _is_forked_after_parallel  # noqa: PLW0603
+    _parallel_kernel_lock = threading.Lock()
+    _is_forked_after_parallel = _has_run_parallel
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+def _check_fork() -> None:
+    """Raise an error where a parallel kernel would end the process."""
+    global _has_run_parallel  # noqa: PLW0603
+    if _is_forked_after_parallel and sys.modules["numba"].threading_layer() == "omp":
+        raise GraphError(
+            "this process was forked from one that had already run parallel kernels, which GNU "
+            "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
+            "NUMBA_THREADING_LAYER=workqueue before the first call"
+        )
+    _has_run_parallel = True
+
+
+@contextlib.contextmanager
+def parallel_region(size: int | None = None) -> Iterator[None]:
+    """Enter the only parallel Numba kernel of this process, with threads for `size` work items.
+
+    Waking further threads takes longer than a small kernel does, so below `MIN_PARALLEL_SIZE`
+    items there is one thread; without `size` the number of threads is left alone.
+
+    Raises
+    ------
+    GraphError
+        If the process is a fork of one that has run parallel kernels on GNU OpenMP.
+    """
+    _check_fork()
+    with _parallel_kernel_lock:
+        if size is None:
+            yield
+            return
+        import numba
+
+        num_threads = numba.get_num_threads()
+        numba.set_num_threads(1 if size < MIN_PARALLEL_SIZE else num_threads)
+        try:
+            yield
+        finally:
+            numba.set_num_threads(num_threads)
+
+
+# CUDA sources
+
+
+@functools.cache
+def signatures(stem: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the (type, name) pairs of the parameters of each entry of `kernels/stem.cu`."""
+    source = re.sub(r"//[^\n]*|/\*.*?\*/", "", (KERNELS / f"{stem}.cu").read_text(), flags=re.S)
+    entry_point = re.compile(
+        r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
+    )
+    return {
+        entry: [_parse_parameter(parameter) for parameter in parameters.split(",")]
+        for entry, parameters in entry_point.findall(source)
+    }
+
+
+def _parse_parameter(text: str) -> tuple[str, str]:
+    *words, name = re.findall(r"\w+", text)
+    c_type = " ".join(word for word in words if word not in ("const", "__restrict__"))
+    return c_type + ("*" if "*" in text else ""), name
+
+
+def cuda_source(stem: str) -> str:
+    """Return the text of `kernels/stem.cu` with its includes expanded once each.
+
+    Line directives make compilers report the real file and line.
+    """
+    return _expand_includes(KERNELS / f"{stem}.cu", set())
+
+
+def _expand_includes(path: Path, included: set[Path]) -> str:
+    text = path.read_text()
+    included.add(path)
+
+    def include(match: re.Match[str]) -> str:
+        other, line = path.with_name(match[1]), text.count("\n", 0, match.end()) + 2
+        expanded = "" if other in included else _expand_includes(other, included)
+        return f'{expanded}\n#line {line} "{path.as_posix()}"'
+
+    body = re.sub(r'^#include "(\w+\.cuh)"$', include, text, flags=re.M)
+    return f'#line 1 "{path.as_posix()}"\n{body}'
+
+
+# Launches
+
+
+@functools.cache
+def _cuda_module(stem: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
+    import cupy
+
+    options = ("-std=c++17", *(f"-D{name}={c_type}" for name, c_type in types))
+    return cupy.RawModule(
+        code=cuda_source(stem), options=options, enable_cooperative_groups=cooperative
+    )
+
+
+@functools.cache
+def _cuda_function(
+    stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, _device_id: int
+) -> Any:
+    return _cuda_module(stem, types, cooperative).get_function(entry)
+
+
+def _bind(stem, entry, arguments):
+    """Check arguments against the CUDA signature; return them converted, and the bound types."""
+    parameters = signatures(stem)[entry]
+    if len(parameters) != len(arguments):
+        raise TypeError(f"{stem}.{entry} takes {len(parameters)} arguments, not {len(arguments)}")
+    types, converted = {}, []
+    for (kind, name), argument in zip(parameters, arguments, strict=True):
+        if not kind.endswith("*"):
+            converted.append(np.int64(argument) if kind == "long long" else np.float64(argument))
+            continue
+        kind, given = kind[:-1], C_TYPES[argument.dtype.name]
+        expected = types.setdefault(kind, given) if kind.endswith("_t") else kind
+        if given != expected or not argument.flags.c_contiguous:
+            raise TypeError(f"{stem}.{entry}: {name} is {given}, not contiguous {expected}")
+        converted.append(argument)
+    return converted, tuple(sorted(types.items()))
+
+
+def resident_blocks(function: Any, threads: int, shared_bytes: int) -> int:
+    """Return how many blocks of `threads` the GPU holds at once, the limit of a grid barrier."""
+    import cupy
+
+    blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        function.kernel.ptr, threads, shared_bytes
+    )
+    return blocks * cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+
+def max_cooperative_blocks() -> int:
+    """Return an upper bound on the blocks of a cooperative launch on the current GPU."""
+    import cupy
+
+    return 32 * cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+
+def launch(
+    stem,
+    entry,
+    *arguments,
+    size,
+    geometry=None,
+    threads=256,
+    cooperative=False,
+    shared_bytes=0,
+):
+    """Run the twin of `kernels/stem`'s `entry` that fits the arrays among `arguments`.
+
+    Parameters
+    ----------
+    size : int
+        Work items; on the GPU there are enough threads for one each, up to 64 blocks a
+        multiprocessor (kernels stride over the rest). On a CPU little work is for one thread.
+    geometry : (blocks, threads), optional
+        Overrides both.
+    cooperative : bool
+        The kernel synchronises its whole grid: no more blocks than fit at once.
+    shared_bytes : int
+        Dynamic shared memory of a block.
+    """
+    if not any(is_on_gpu(argument) for argument in arguments):
+        twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
+        # Numba compiles anew for every type; a tolerance of 0 is no reason to.
+        scalars = {"long long": int, "double": float}
+        arguments = [
+            scalars.get(kind, lambda array: array)(argument)
+            for (kind, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
+        ]
+        with parallel_region(size):
+            twin(*arguments)
+        return
+    import cupy
+
+    converted, types = _bind(stem, entry, arguments)
+    device = cupy.cuda.Device()
+    function = _cuda_function(stem, entry, types, cooperative, device.id)
+    if shared_bytes + function.shared_size_bytes > 48 * 1024:  # more has to be asked for
+        function.max_dynamic_shared_size_bytes = shared_bytes
+    if geometry is None:
+        most = (
+            resident_blocks(function, threads, shared_bytes)
+            if cooperative
+            else 64 * device.attributes["MultiProcessorCount"]
+        )
+        geometry = (max(1, min(most, -(-size // threads))), threads)
+    function((int(geometry[0]),), (int(geometry[1]),), tuple(converted), shared_mem=shared_bytes)
