@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it for true
 if TYPE_CHECKING:
-    from . import datasets, generate, plot, verify
+    from . import datasets, doctor, generate, plot, verify  # noqa: F401  doctor is not public
     from .algorithms.components import connected_components
     from .algorithms.pagerank import pagerank
     from .algorithms.scan import scan
@@ -90,7 +90,7 @@ _MODULES = {  # that define the public names; those that are missing here are mo
 
 
 def __getattr__(name):
-    if name not in __all__:
+    if name not in __all__ and name != "doctor":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
     value = getattr(module, name) if name in _MODULES else module

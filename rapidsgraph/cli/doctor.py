@@ -1,55 +1,52 @@
-"""`rapidsgraph doctor` and `rapidsgraph demo`: what there is on this machine, and a first try."""
+"""Commands ``rapidsgraph doctor`` and ``rapidsgraph demo``."""
 
+import json
 import time
 from typing import Annotated
 
 import typer
+
+import rapidsgraph as rg
 
 from .app import Device, DeviceOption, app, command, print_highest
 
 
 @command(app)
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
-):
-    """Tell what this machine has, what works, and what to install for the rest."""
-    from .. import doctor as examination
-
-    found = examination.facts()
-    if json:
-        from json import dumps
-
-        typer.echo(dumps(found, indent=2))
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what this machine offers, what works, and what to install for the rest."""
+    facts = rg.doctor.collect()
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
         return
-    for what, how in examination.lines(found):
-        typer.echo(f"{what:<14}{how}")
-    for sentence in found["advice"]:
+    for label, text in rg.doctor.format_report(facts):
+        typer.echo(f"{label:<14}{text}")
+    for sentence in facts["advice"]:
         typer.echo(f"\n{sentence}")
 
 
 @command(app)
-def demo(device: DeviceOption = Device.auto):
-    """Rank the packages of Debian 12 by what depends on them."""
-    from .. import Graph, datasets, read_edges
-    from .. import pagerank as rank
-
-    typer.echo("What Debian 12's packages need from one another: an edge leads from a package to")
-    typer.echo("one that it needs. PageRank is high where much is needed, directly or not.\n")
-    began = time.perf_counter()
-    graph = Graph(read_edges(datasets.debian_path(), device=device))
-    built = time.perf_counter()
-    ranks = rank(graph)
-    seconds = built - began, time.perf_counter() - built
-    print_highest(ranks, "pagerank", 10)
+def demo(device: DeviceOption = Device.auto) -> None:
+    """Rank the packages of Debian 12 by how much depends on them."""
+    typer.echo("Dependencies of Debian 12: an edge leads from a package to one that it depends on.")
+    typer.echo("PageRank is high for packages that many others need, directly or indirectly.\n")
+    start = time.perf_counter()
+    graph = rg.Graph(rg.read_edges(rg.datasets.debian_path(), device=device))
+    seconds_build = time.perf_counter() - start
+    start = time.perf_counter()
+    result = rg.pagerank(graph)
+    seconds_pagerank = time.perf_counter() - start
+    print_highest(result, "pagerank", 10)
     typer.echo(
         f"\n{graph.num_vertices:,} packages and {graph.num_edges:,} edges on the "
-        f"{graph.device.upper()}: "
-        f"read and built in {seconds[0]:.2f} s, ranked in {seconds[1]:.2f} s"
+        f"{graph.device.upper()}: read and built in {seconds_build:.2f} s, "
+        f"PageRank in {seconds_pagerank:.2f} s"
     )
     if graph.device == "cpu":
-        typer.echo("(the first run on a machine compiles and takes longer)")
+        typer.echo("(The first run on a machine takes longer, because it compiles the kernels.)")
     typer.echo("\nThe same in Python:\n")
     typer.echo("    import rapidsgraph as rg")
-    where = "" if device == Device.auto else f', device="{device}"'
-    typer.echo(f"    edges = rg.read_edges(rg.datasets.debian_path(){where})")
+    argument = "" if device == Device.auto else f', device="{device}"'
+    typer.echo(f"    edges = rg.read_edges(rg.datasets.debian_path(){argument})")
     typer.echo('    rg.pagerank(edges).nlargest(10, "pagerank")')

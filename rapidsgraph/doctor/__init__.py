@@ -1,46 +1,59 @@
-"""What this machine has, what works, and the next step for what does not."""
+"""Report what this machine offers to rapidsgraph and what prevents the use of a GPU.
 
+`collect` gathers the facts, `format_report` shows them to people, and `advice.advise` derives the
+next steps. GPUs are queried through NVML (`pynvml`), which allocates no GPU memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
 import os
 import platform
+import re
 import warnings
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import __version__, device, generate
 from ..device import cgroup
-from . import libraries
-from .advice import EXTRA_OF, GIB, advice
-from .containers import container
-from .driver import nvidia, traces
+from ..kernels import cache
+from .advice import EXTRAS, GIB, Facts, advise
+
+__all__ = ["collect", "format_report"]
+
+CPU_LIBRARIES = ("pandas", "pyarrow", "numba", "dask", "distributed", "matplotlib")
+LIBRARIES = (*CPU_LIBRARIES, "cupy", "cudf", "rmm", "dask_cudf", "dask_cuda")
+CUDA_SUFFIX = re.compile(r"-cu(?:da)?(\d\d)x?$")  # cudf-cu13, cupy-cuda13x
+REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)(?:;.*extra == \W(\w+))?")
+CONTAINER_FILES = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
+VISIBILITY = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+DRIVER_FILE = "/proc/driver/nvidia/version"
 
 
-def facts():
-    """Everything the doctor knows, as plain values.
+def collect() -> Facts:
+    """Collect the facts about this machine, as JSON-compatible values, and the advice on them.
 
-    Returns
-    -------
-    dict
-        ``python``, ``system``, ``rapidsgraph``, ``container`` (its kind), ``cpu`` (cores, memory in
-        bytes, and the limit that a container sets to it), ``numba``, ``driver``, ``gpus``,
-        ``traces`` (of GPUs that the driver does not show), ``cuda_runtime``, ``nvrtc``,
-        ``libraries`` (versions, or why there is none), ``cuda_packages`` (of pip, and the CUDA each
-        is for), ``misfits`` (versions that were not asked for), ``problem`` (why no GPU is used),
-        ``works`` (cpu, gpu) and ``advice``, a list of sentences. None stands for what is not there.
+    None stands for what is absent or unknown; sizes of memory are in bytes.
     """
     import psutil
 
-    from .. import __version__
-
-    driver, gpus = nvidia()
-    numba, problem = _numba(), device.frame_library_problem()
-    limits, versions = cgroup.memory(), libraries.versions()
-    found = {
+    hardware, numba, gpu_problem = _hardware(), _numba(), device.frame_library_problem()
+    driver, gpus = _driver(hardware)
+    libraries = {name: _library(name) for name in LIBRARIES}
+    limits = cgroup.memory()
+    has_affinity = hasattr(os, "sched_getaffinity")
+    facts = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "rapidsgraph": __version__,
-        "container": container(),
+        "container": _container(),
         "cpu": {
-            "cores": _cores(),
+            "cores": len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count(),
             "memory_free": device.free_memory(np),
             "memory_total": psutil.virtual_memory().total,
             "memory_limit": limits and limits.limit,
@@ -48,104 +61,217 @@ def facts():
         "numba": numba,
         "driver": driver,
         "gpus": gpus,
-        "traces": traces(),
-        "cuda_runtime": libraries.runtime() if gpus else None,
-        "nvrtc": libraries.nvrtc() if gpus else None,
-        "libraries": versions,
-        "cuda_packages": libraries.cuda_packages(),
-        "misfits": list(libraries.misfits(versions)),
-        "problem": problem,
-        "works": {"cpu": numba["problem"] is None, "gpu": problem is None},
+        "hardware": hardware,
+        "cuda": _cuda() if gpus and libraries["cupy"]["version"] else None,
+        "libraries": libraries,
+        "cuda_packages": _cuda_packages(),
+        "version_conflicts": list(_version_conflicts(libraries)),
+        "gpu_problem": gpu_problem,
+        "works": {"cpu": numba["problem"] is None, "gpu": gpu_problem is None},
     }
-    return found | {"advice": list(advice(found))}
+    return facts | {"advice": list(advise(facts))}
 
 
-def _cores():
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+def _hardware() -> Facts:
+    """Look in the file system for an NVIDIA GPU, and in the environment for what may hide it."""
+    present = Path(DRIVER_FILE).exists()
+    for folder in Path("/sys/bus/pci/devices").glob("*"):
+        with contextlib.suppress(OSError):
+            vendor, kind = ((folder / name).read_text() for name in ("vendor", "class"))
+            present |= vendor.strip() == "0x10de" and kind.startswith("0x03")  # NVIDIA, display
+    files = sorted(map(str, [*Path("/dev").glob("nvidia[0-9]*"), *Path("/dev").glob("dxg")]))
+    return {
+        "present": present,
+        "device_files": files,
+        "inaccessible": [file for file in files if not os.access(file, os.R_OK | os.W_OK)],
+        "visibility": {name: os.environ[name] for name in VISIBILITY if name in os.environ},
+    }
 
 
-def _numba():
-    """Runs a parallel kernel, because Numba chooses its threading layer only then."""
-    found = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
-    found |= {"damaged": [], "unsafe": {}}
+def _driver(hardware: Facts) -> tuple[Facts | None, list[Facts]]:
+    """Query NVML for the driver and for the GPUs that CUDA shows to this process."""
+    driver: Facts = {"version": None, "cuda": None, "problem": None}
+    try:
+        import pynvml as nvml
+    except ImportError:  # part of the GPU extras; the kernel knows the version of its driver
+        with contextlib.suppress(OSError):
+            version = re.search(r"\s(\d{3,}\.[\d.]+)\s", Path(DRIVER_FILE).read_text())
+            if version and hardware["device_files"]:
+                return driver | {"version": version[1]}, []
+        return None, []
+    try:
+        nvml.nvmlInit()
+        driver["version"] = nvml.nvmlSystemGetDriverVersion()
+        driver["cuda"] = _cuda_version(nvml.nvmlSystemGetCudaDriverVersion_v2())
+        return driver, [_gpu(nvml, handle) for handle in _visible_handles(nvml)]
+    except nvml.NVMLError_LibraryNotFound:
+        return None, []
+    except nvml.NVMLError as error:
+        return driver | {"problem": f"the NVIDIA driver does not answer ({error})"}, []
+
+
+def _visible_handles(nvml) -> Iterator[Any]:
+    """Yield NVML handles of GPUs and MIG instances as CUDA_VISIBLE_DEVICES selects them."""
+    selected = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if selected is None:
+        yield from map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
+        return
+    for entry in map(str.strip, selected.split(",")):
+        is_index = entry.isdigit()
+        get = nvml.nvmlDeviceGetHandleByIndex if is_index else nvml.nvmlDeviceGetHandleByUUID
+        try:
+            handle = get(int(entry) if is_index else entry)
+        except nvml.NVMLError:
+            return  # CUDA ignores what follows an invalid entry
+        yield handle
+
+
+def _gpu(nvml, handle) -> Facts:
+    def query(name):
+        with contextlib.suppress(nvml.NVMLError):  # an integrated GPU has no memory of its own
+            return getattr(nvml, f"nvmlDeviceGet{name}")(handle)
+
+    memory, capability = query("MemoryInfo"), query("CudaComputeCapability")
+    return {
+        "name": query("Name"),
+        "memory_total": memory and memory.total,
+        "memory_free": memory and memory.free,
+        "compute_capability": capability and "{}.{}".format(*capability),
+    }
+
+
+def _cuda_version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _cuda() -> Facts:
+    """Ask CuPy for the CUDA runtime, and compile an empty kernel with NVRTC."""
+    import cupy
+
+    facts = dict.fromkeys(("runtime", "nvrtc", "nvrtc_problem"))
+    with contextlib.suppress(Exception):  # `gpu_problem` has the reason
+        facts["runtime"] = _cuda_version(cupy.cuda.runtime.runtimeGetVersion())
+    try:
+        facts["nvrtc"] = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
+        source = 'extern "C" __global__ void empty() {}'
+        cupy.RawModule(code=source, options=("-std=c++17",)).compile()
+    except Exception as error:  # the library is missing, cannot be loaded, or lacks headers
+        facts["nvrtc_problem"] = " ".join(str(error).split())
+    return facts
+
+
+def _container() -> str | None:
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        return "Kubernetes"
+    if "APPTAINER_CONTAINER" in os.environ or "SINGULARITY_CONTAINER" in os.environ:
+        return "Apptainer"
+    kinds = (kind for file, kind in CONTAINER_FILES.items() if Path(file).exists())
+    return next(kinds, os.environ.get("container"))  # noqa: SIM112  as systemd-nspawn and LXC set it
+
+
+def _numba() -> Facts:
+    """Run a parallel kernel, since Numba selects its threading layer only then."""
+    facts: Facts = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
+    facts |= {"damaged": [], "unsafe": {}}
     try:
         import numba
 
-        from .. import generate
-        from ..kernels import cache
-
-        with warnings.catch_warnings():  # the advice says the same
+        with warnings.catch_warnings():  # the advice has the same content
             warnings.simplefilter("ignore", cache.KernelCacheWarning)
-            found["unsafe"] = {str(path): reason for path, reason in cache.unsafe_folders().items()}
-            found["damaged"] = list(map(str, cache.damaged_entries()))
+            facts["unsafe"] = {str(path): reason for path, reason in cache.unsafe_folders().items()}
+            facts["damaged"] = list(map(str, cache.damaged_entries()))
             generate.uniform(8, 8, device="cpu")
             folder = cache.write_folder()
-        found["threads"] = numba.get_num_threads()
-        found["threading_layer"] = numba.threading_layer()
-        found["cache"] = folder and str(folder)
-    except Exception as error:
-        found["problem"] = str(error)
-    return found
+        facts["cache"] = folder and str(folder)
+        facts["threads"], facts["threading_layer"] = (
+            numba.get_num_threads(),
+            numba.threading_layer(),
+        )
+    except Exception as error:  # a broken installation may raise anything
+        facts["problem"] = str(error)
+    return facts
 
 
-def lines(found):
-    """The facts as (what, how it is) pairs for people."""
-    yield "rapidsgraph", f"{found['rapidsgraph']}, Python {found['python']}, {found['system']}"
-    if found["container"]:
-        yield "container", found["container"]
-    yield "CPU", _cpu(found["cpu"])
-    yield "Numba", _threads(found["numba"])
-    if found["works"]["cpu"]:
-        folder = found["numba"]["cache"]
-        yield "kernels", f"kept in {folder}" if folder else "compiled in each run, and not kept"
-    driver = found["driver"]
+def _library(name: str) -> Facts:
+    try:
+        return {"version": str(importlib.import_module(name).__version__), "problem": None}
+    except ModuleNotFoundError as error:
+        return {"version": None, "problem": "not installed" if error.name == name else str(error)}
+    except Exception as error:  # a broken library may raise anything
+        return {"version": None, "problem": f"{type(error).__name__}: {error}"}
+
+
+def _cuda_packages() -> dict[str, int]:
+    """Return {package: CUDA major version} of CuPy and RAPIDS as pip installed them."""
+    names = sorted((each.name or "").lower() for each in metadata.distributions())
+    suffixes = {name: CUDA_SUFFIX.search(name) for name in names}
+    return {
+        name: int(suffix[1])
+        for name, suffix in suffixes.items()
+        if suffix and name[: suffix.start()].replace("-", "_") in LIBRARIES
+    }
+
+
+def _version_conflicts(libraries: dict[str, Facts]) -> Iterator[tuple]:
+    """Yield (library, version, specifier, extra) where the metadata of rapidsgraph differ."""
+    for library, (specifier, extra) in _requirements().items():
+        version = libraries.get(library, {}).get("version")
+        # pyproject.toml has `>=2.2.2` and `==26.10.*` only.
+        bound, numbers = (re.findall(r"\d+", text or "") for text in (specifier, version))
+        bound, numbers = list(map(int, bound)), list(map(int, numbers))
+        is_exact = specifier.startswith("==")
+        if version and (numbers[: len(bound)] != bound if is_exact else numbers < bound):
+            yield library, version, specifier, extra
+
+
+def _requirements() -> dict[str, tuple[str, str | None]]:
+    """Return {library: (version specifier, extra)}; empty in a source tree not installed."""
+    requirements: dict[str, tuple[str, str | None]] = {}
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        for match in filter(None, map(REQUIREMENT.match, metadata.requires("rapidsgraph") or [])):
+            name, specifier, extra = match.groups()
+            name = CUDA_SUFFIX.sub("", name.lower()).replace("-", "_")
+            if name in LIBRARIES:
+                requirements.setdefault(name, (specifier.strip(), extra))
+    return requirements
+
+
+def format_report(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield the facts as (label, text) pairs."""
+    cpu, numba, driver, cuda = (facts[name] for name in ("cpu", "numba", "driver", "cuda"))
+    yield "rapidsgraph", f"{facts['rapidsgraph']}, Python {facts['python']}, {facts['system']}"
+    if facts["container"]:
+        yield "container", facts["container"]
+    is_limited = cpu["memory_limit"] is not None and cpu["memory_limit"] < cpu["memory_total"]
+    limit = f", limited to {cpu['memory_limit'] / GIB:.1f} GiB" if is_limited else ""
+    yield "CPU", f"{cpu['cores']} cores, {_format_memory(cpu)}{limit}"
+    text = f"{numba['threads']} threads, threading layer {numba['threading_layer']}"
+    if numba["threading_layer"] == "workqueue":  # aborts if two threads enter parallel kernels
+        text += " (one calling thread at a time; install libgomp1 for OpenMP)"
+    yield "Numba", numba["problem"] or text
+    folder = numba["cache"]
+    yield "kernels", f"cached in {folder}" if folder else "not cached, compiled by every process"
     if driver is None:
-        yield "driver", "none found"
+        yield "driver", "not found"
     else:
-        version = driver["version"] or "of unknown version"
-        yield "driver", driver["problem"] or f"{version}, for CUDA up to {driver['cuda']}"
-    for gpu in found["gpus"]:
-        size, capability = _memory(gpu), gpu["compute_capability"]
-        yield "GPU", f"{gpu['name']}, {size}, compute capability {capability}"
-    if found["cuda_runtime"]:
-        yield "CUDA runtime", found["cuda_runtime"]
-    if found["nvrtc"]:
-        nvrtc = found["nvrtc"]
-        yield "NVRTC", nvrtc["problem"] or f"{nvrtc['version']}, compiles"
-    for name, library in found["libraries"].items():
-        yield name, library["version"] or _missing(name, library["problem"])
-    works = found["works"]
-    yield "runs on CPU", "yes" if works["cpu"] else "no"
-    yield "runs on GPU", "yes" if works["gpu"] else "no"
+        maximum = f"CUDA up to {driver['cuda']}" if driver["cuda"] else "pynvml is not installed"
+        yield "driver", driver["problem"] or f"{driver['version']}, {maximum}"
+    for gpu in facts["gpus"]:
+        capability = f"compute capability {gpu['compute_capability'] or 'unknown'}"
+        yield "GPU", f"{gpu['name']}, {_format_memory(gpu)}, {capability}"
+    if cuda:
+        yield "CUDA runtime", cuda["runtime"] or "unknown"
+        yield "NVRTC", cuda["nvrtc_problem"] or f"{cuda['nvrtc']}, compiles"
+    for name, library in facts["libraries"].items():
+        text = library["version"] or library["problem"]
+        is_extra = text == "not installed" and name in EXTRAS
+        yield name, text + (f"; pip install 'rapidsgraph[{EXTRAS[name]}]'" if is_extra else "")
+    yield "runs on CPU", "yes" if facts["works"]["cpu"] else "no"
+    yield "runs on GPU", "yes" if facts["works"]["gpu"] else "no"
 
 
-def _cpu(cpu):
-    free, total = cpu["memory_free"] / GIB, cpu["memory_total"] / GIB
-    text = f"{cpu['cores']} cores, {free:.1f} of {total:.1f} GiB memory free"
-    if cpu["memory_limit"] is not None and cpu["memory_limit"] < cpu["memory_total"]:
-        text += f", limited to {cpu['memory_limit'] / GIB:.1f} GiB"
-    return text
-
-
-def _threads(numba):
-    if numba["problem"]:
-        return numba["problem"]
-    text = f"works, {numba['threads']} threads by {numba['threading_layer']}"
-    if numba["threading_layer"] == "workqueue":
-        # Its threads abort the process where other code runs a parallel kernel at the same time.
-        text += " (for one thread at a time; with libgomp1 installed, OpenMP is for several)"
-    return text
-
-
-def _memory(gpu):
-    if gpu["memory_free"] is None:
-        return f"{gpu['memory_total'] / GIB:.1f} GiB"
-    return f"{gpu['memory_free'] / GIB:.1f} of {gpu['memory_total'] / GIB:.1f} GiB free"
-
-
-def _missing(name, problem):
-    extra = EXTRA_OF.get(name)
-    if extra and problem == "not installed":
-        return f"{problem}; pip install 'rapidsgraph[{extra}]' brings it"
-    return problem
+def _format_memory(memory: Facts) -> str:
+    if memory["memory_free"] is None:
+        return "memory unknown"
+    free, total = memory["memory_free"] / GIB, memory["memory_total"] / GIB
+    return f"{free:.1f} of {total:.1f} GiB memory free"

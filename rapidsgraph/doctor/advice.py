@@ -1,204 +1,188 @@
-"""From the facts to the next step: one sentence or two for each thing that is wrong."""
+"""Derive the next step for each problem from the facts of `doctor.collect`."""
 
-from .containers import how_to_start
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Facts = dict[str, Any]
 
 GIB = 1 << 30
-DRIVERS = {12: 535, 13: 580}  # CUDA: the driver that RAPIDS needs for it
+# CUDA major version: the driver and the compute capability that RAPIDS requires for it.
+DRIVERS = {12: 535, 13: 580}
 CAPABILITIES = {12: 7.0, 13: 7.5}
-LEAST = 0.5 * GIB  # what CUDA itself takes of a GPU, and then some
-EXTRA_OF = {"dask": "dask", "distributed": "dask", "matplotlib": "plot"}
+MIN_FREE = 0.5 * GIB  # bytes of a GPU; the CUDA context alone takes most of them
+EXTRAS = {"dask": "dask", "distributed": "dask", "matplotlib": "plot"}
+CONTAINER_GPU = {
+    "Docker": "docker run --gpus all (in Compose: deploy.resources.reservations.devices)",
+    "Podman": "podman run --device nvidia.com/gpu=all",
+    "Kubernetes": "nvidia.com/gpu: 1 under resources.limits of the container",
+    "Apptainer": "apptainer run --nv",
+}
+CACHE_FOLDER = "Set NUMBA_CACHE_DIR to a folder that only you can write to (mkdir -m 700)"
 
 
-def advice(found):
-    """Sentences, for the facts of `doctor.facts`."""
-    yield from _numba(found["numba"])
-    for name, version, bound, extra in found["misfits"]:
-        of_gpu = (extra or "").startswith("cu") and found["driver"]
-        wanted = _extra(found) if of_gpu else f"rapidsgraph[{extra}]" if extra else "rapidsgraph"
-        yield f"{name} {version} is installed, and {bound} is needed: pip install '{wanted}'"
-    if found["problem"]:
-        yield _gpu(found)
-    else:
-        yield from _room(found)
-        yield from _several(found)
+def advise(facts: Facts) -> Iterator[str]:
+    """Yield one or two sentences for each problem."""
+    yield from _numba(facts["numba"])
+    package, gpus = f"rapidsgraph[cu{_best_cuda(facts)}]", facts["gpus"]
+    for name, version, specifier, extra in facts["version_conflicts"]:
+        wanted = f"rapidsgraph[{extra}]" if extra else "rapidsgraph"
+        wanted = package if extra in ("cu12", "cu13") and facts["driver"] else wanted
+        yield (
+            f"{name} {version} is installed, but rapidsgraph requires {name}{specifier}: "
+            f"pip install '{wanted}'"
+        )
+    if facts["gpu_problem"]:
+        # From the hardware up: the first cause explains the ones after it.
+        causes = (_no_driver, _no_gpu, _too_old, _wrong_packages, _memory_full, _broken_nvrtc)
+        default = f"{facts['gpu_problem']}. For this driver: pip install '{package}'"
+        yield next(filter(None, (cause(facts, package) for cause in causes)), default)
+        return
+    for text in _gpus_below(gpus, lambda total: total / 2):
+        yield (
+            f"{text}, which graphs and memory pools must fit into. To free more, end the processes "
+            "that nvidia-smi lists, or select another GPU with CUDA_VISIBLE_DEVICES"
+        )
+    problem = facts["libraries"]["dask_cuda"]["problem"]
+    if len(gpus) > 1 and problem:
+        yield (
+            f"{len(gpus)} GPUs are available, and a call uses one. rg.cluster() uses all of them, "
+            f"with Dask-CUDA ({problem}): pip install '{package}'"
+        )
 
 
-def _numba(numba):
+def _numba(numba: Facts) -> Iterator[str]:
     if numba["problem"]:
-        yield f"Numba cannot run ({numba['problem']}): pip install --force-reinstall numba"
+        yield f"Numba does not work ({numba['problem']}): pip install --force-reinstall numba"
     elif numba["cache"] is None:
         yield (
-            "Compiled kernels are not cached, because there is no folder for them that only you "
-            "can write to: each run compiles them again, which takes seconds. Set NUMBA_CACHE_DIR "
-            "to a folder that only you can write to (mkdir -m 700)"
+            "Compiled kernels are not cached, because no cache folder is private to you; every "
+            f"process compiles them again, which takes seconds. {CACHE_FOLDER}"
         )
     for path in numba["damaged"]:
         yield f"The cached kernel {path} is damaged; the next call that needs it replaces it"
-    for folder, why in numba["unsafe"].items():
+    for folder, reason in numba["unsafe"].items():
         yield (
-            f"Kernels cached in {folder} are not used, because {why}: code in it would run as you. "
-            "Set NUMBA_CACHE_DIR to a folder that only you can write to (mkdir -m 700)"
+            f"Kernels cached in {folder} are ignored, because {reason}: code in it would run with "
+            f"your permissions. {CACHE_FOLDER}"
         )
 
 
-def _gpu(found):
-    """Why no GPU is used, from the hardware up: the first that is wrong hides the others."""
-    for cause in (_without_driver, _without_gpu, _too_old, _packages, _full, _compiler):
-        sentence = cause(found)
-        if sentence:
-            return sentence
-    return f"{found['problem']}. With this driver: {_install(found)}"
-
-
-def _without_driver(found):
-    if found["driver"] is not None:
+def _no_driver(facts: Facts, package: str) -> str | None:
+    if facts["driver"] is not None:
         return None
-    kind, card = found["container"], found["traces"]["card"]
-    start = "There is no NVIDIA driver (libcuda.so.1), so everything runs on the CPU"
-    if kind and card:
+    container, is_present = facts["container"], facts["hardware"]["present"]
+    text = "No NVIDIA driver was found, so everything runs on the CPU"
+    if container:
+        host = "The host has an NVIDIA GPU" if is_present else "If the host has an NVIDIA GPU"
+        return f"{text}. {host}: {_start_with_gpu(container)}"
+    if is_present:
         return (
-            f"This container ({kind}) was not given the GPU that the machine has, so everything "
-            f"runs on the CPU; to use it, {how_to_start(kind)}"
+            f"{text}, although an NVIDIA GPU is present. Install its driver, version {DRIVERS[13]} "
+            "or newer for CUDA 13 (Debian: apt install nvidia-driver, Ubuntu: ubuntu-drivers "
+            "install)"
         )
-    if kind:
-        return f"{start}. Where there is an NVIDIA GPU outside this container, {how_to_start(kind)}"
-    if card:
-        return (
-            f"{start}, though an NVIDIA card is there. Install its driver, {DRIVERS[13]} or newer "
-            "for CUDA 13: apt install nvidia-driver on Debian, ubuntu-drivers install on Ubuntu"
-        )
-    return f"{start}. Where there is an NVIDIA GPU, install its driver"
+    return f"{text}. If the machine has an NVIDIA GPU, install its driver"
 
 
-def _without_gpu(found):
-    driver, traces = found["driver"], found["traces"]
-    if found["gpus"] and not driver["problem"]:
+def _no_gpu(facts: Facts, package: str) -> str | None:
+    driver, hardware = facts["driver"], facts["hardware"]
+    if facts["gpus"] or not (driver["cuda"] or driver["problem"]):  # or NVML was not asked
         return None
-    problem = driver["problem"] or "the driver sees no GPU"
-    for name, value in traces["hidden"].items():
+    problem = driver["problem"] or "The driver reports no GPU"
+    for name, value in hardware["visibility"].items():
         if value.strip() in ("", "-1", "void", "none", "NoDevFiles"):
-            how = "unset it" if name.startswith("CUDA") else "start the container with all"
-            return f"{problem}; {name} is {value!r}, which hides every GPU: {how}"
-    if traces["closed"]:
-        nodes = ", ".join(traces["closed"])
-        return f"{problem}; you may not open {nodes}: the group of that file is the one to join"
-    if found["container"] and not traces["nodes"]:
-        kind = found["container"]
-        return f"{problem}; this container was given no GPU: {how_to_start(kind)}"
-    chosen = [f"{name} is {value!r}" for name, value in traces["hidden"].items() if value != "all"]
+            fix = "unset it" if name.startswith("CUDA") else "start the container with 'all'"
+            return f"{problem}; {name} is {value!r}, which hides every GPU: {fix}"
+    if hardware["inaccessible"]:
+        files = ", ".join(hardware["inaccessible"])
+        return f"{problem}; you have no access to {files}: join the group of that file"
+    if facts["container"] and not hardware["device_files"]:
+        return f"{problem}; this container has no GPU: {_start_with_gpu(facts['container'])}"
+    chosen = [f"{name} is {text!r}" for name, text in hardware["visibility"].items()]
+    chosen = [text for text in chosen if not text.endswith("'all'")]
     if chosen and not driver["problem"]:
-        return f"{problem}; {' and '.join(chosen)}: nvidia-smi -L lists the names that there are"
-    return f"{problem}; nvidia-smi may tell why"
+        return f"{problem}; {' and '.join(chosen)}: nvidia-smi -L lists the valid names"
+    return f"{problem}; run nvidia-smi for details"
 
 
-def _too_old(found):
-    cuda, gpus = found["driver"]["cuda"], found["gpus"]
-    if _major(cuda) < min(DRIVERS):
+def _too_old(facts: Facts, package: str) -> str | None:
+    driver = facts["driver"]
+    if _driver_cuda(driver) < min(DRIVERS):
+        supported = f"supports CUDA {driver['cuda']}" if driver["cuda"] else "is too old"
         return (
-            f"The driver is for CUDA {cuda}; update it to one for CUDA 12 or 13 (version "
-            f"{DRIVERS[12]} or {DRIVERS[13]}, or newer)"
+            f"The driver {supported}; update it to version {DRIVERS[12]} or newer for CUDA 12, or "
+            f"to {DRIVERS[13]} or newer for CUDA 13"
         )
-    newest = max(gpus, key=lambda gpu: float(gpu["compute_capability"]))
-    capability = float(newest["compute_capability"])
-    if capability < min(CAPABILITIES.values()):
+    if _capability(facts["gpus"]) < min(CAPABILITIES.values()):
         return (
-            f"{newest['name']} has compute capability {capability}, and RAPIDS needs "
-            f"{CAPABILITIES[12]} or more: everything runs on the CPU"
+            f"No GPU of this machine has compute capability {CAPABILITIES[12]} or higher, which "
+            "RAPIDS requires, so everything runs on the CPU"
         )
     return None
 
 
-def _packages(found):
-    """Packages for two CUDAs side by side, or for one that driver or GPU is too old for."""
-    packages = found["cuda_packages"]
-    if not packages:
+def _wrong_packages(facts: Facts, package: str) -> str | None:
+    packages, driver, best = facts["cuda_packages"], facts["driver"], _best_cuda(facts)
+    majors = sorted(set(packages.values()))
+    if not majors or (len(majors) == 1 and majors[0] <= best):
         return None
-    names, majors = " ".join(packages), set(packages.values())
-    fresh = f"pip uninstall {names}, then {_install(found)}"
-    if len(majors) > 1:
-        return f"Packages for CUDA {_and(majors)} are installed, of which one must go: {fresh}"
-    (major,) = majors
-    driver = found["driver"]
-    if major > _major(driver["cuda"]):
-        version = f" {driver['version']}" if driver["version"] else ""
-        return (
-            f"The driver{version} runs CUDA up to {driver['cuda']}, and what is installed is for "
-            f"CUDA {major}. Update the driver to {DRIVERS[major]} or newer, or: {fresh}"
-        )
-    if major > _fitting(found):
-        return f"No GPU here is new enough for CUDA {major}, which is installed: {fresh}"
-    return None
+    update = ""
+    if majors[-1] > _driver_cuda(driver):
+        update = f"update the driver to {DRIVERS[majors[-1]]} or newer, or "
+    return (
+        f"Packages for CUDA {' and '.join(map(str, majors))} are installed, but driver "
+        f"{driver['version'] or driver['cuda']} and GPU need those for one CUDA version up to "
+        f"{best}: {update}pip uninstall {' '.join(packages)}, then pip install '{package}'"
+    )
 
 
-def _compiler(found):
-    if not (found["nvrtc"] and found["nvrtc"]["problem"]):
+def _memory_full(facts: Facts, package: str) -> str | None:
+    texts = list(_gpus_below(facts["gpus"], lambda total: MIN_FREE))
+    text = f"{facts['gpu_problem']}. {'; '.join(texts)}: end the processes that nvidia-smi lists"
+    return text if texts else None
+
+
+def _broken_nvrtc(facts: Facts, package: str) -> str | None:
+    problem = facts["cuda"] and facts["cuda"]["nvrtc_problem"]
+    if not problem:
         return None
-    problem, packages = found["nvrtc"]["problem"], found["cuda_packages"]
-    cuda = next((cuda for name, cuda in packages.items() if name.startswith("cupy")), None)
-    if found["nvrtc"]["version"] or cuda is None:
-        how = "conda install cuda-nvrtc cuda-cudart-dev"
-        if packages:
-            how = _install(found, "--force-reinstall ")
-        return f"NVRTC, CUDA's compiler, does not compile ({problem}). Install it anew: {how}"
-    name = "'nvidia-cuda-nvrtc==13.*'" if cuda == 13 else f"nvidia-cuda-nvrtc-cu{cuda}"
-    return f"NVRTC, CUDA's compiler, is missing ({problem}): pip install {name}"
+    command = "conda install cuda-nvrtc cuda-cudart-dev"
+    if facts["cuda_packages"]:
+        command = f"pip install --force-reinstall '{package}'"
+    return f"NVRTC, the CUDA compiler, does not work ({problem}): {command}"
 
 
-def _full(found):
-    tight = [_used(place, gpu) for place, gpu in _with_less(found, lambda total: LEAST)]
-    if not tight:
-        return None
-    return f"{found['problem']}. {'; '.join(tight)}: end the processes that nvidia-smi lists"
+def _start_with_gpu(container: str) -> str:
+    how = CONTAINER_GPU.get(container, "/dev/nvidia* and libcuda.so.1 of the host")
+    toolkit = " (the host needs the NVIDIA Container Toolkit)" if container != "Apptainer" else ""
+    return f"start the container with it{toolkit}: {how}"
 
 
-def _room(found):
-    """GPUs of which other processes hold more than half."""
-    for place, gpu in _with_less(found, lambda total: total / 2):
-        yield (
-            f"{_used(place, gpu)}, which graphs and pools must fit into. For more end the "
-            "processes that nvidia-smi lists, or choose another GPU by CUDA_VISIBLE_DEVICES"
-        )
+def _gpus_below(gpus: list[Facts], minimum: Any) -> Iterator[str]:
+    for index, gpu in enumerate(gpus):
+        free, total = gpu["memory_free"], gpu["memory_total"]
+        if free is not None and free < minimum(total):
+            yield f"GPU {index} has {free / GIB:.1f} of {total / GIB:.1f} GiB free"
 
 
-def _several(found):
-    problem = found["libraries"]["dask_cuda"]["problem"]
-    if len(found["gpus"]) > 1 and problem:
-        yield (
-            f"{len(found['gpus'])} GPUs work, and calls take one. rg.cluster() takes all with "
-            f"Dask-CUDA ({problem}): {_install(found)}"
-        )
+def _driver_cuda(driver: Facts) -> int:
+    """Return the newest CUDA major version that the driver supports."""
+    if driver["cuda"]:
+        return int(driver["cuda"].split(".")[0])
+    version = int((driver["version"] or "0").split(".")[0])
+    return max((cuda for cuda, minimum in DRIVERS.items() if version >= minimum), default=0)
 
 
-def _with_less(found, least):
-    for place, gpu in enumerate(found["gpus"]):
-        if gpu["memory_free"] is not None and gpu["memory_free"] < least(gpu["memory_total"]):
-            yield place, gpu
+def _capability(gpus: list[Facts]) -> float:
+    known = (gpu["compute_capability"] for gpu in gpus)
+    return max(map(float, filter(None, known)), default=float("inf"))
 
 
-def _used(place, gpu):
-    free, total = gpu["memory_free"] / GIB, gpu["memory_total"] / GIB
-    return f"GPU {place} has {free:.1f} of {total:.1f} GiB free"
-
-
-def _install(found, how=""):
-    return f"pip install {how}'{_extra(found)}'"
-
-
-def _extra(found):
-    return f"rapidsgraph[cu{_fitting(found)}]"
-
-
-def _fitting(found):
-    """The newest CUDA of an extra that driver and GPUs allow."""
-    newest = max((float(gpu["compute_capability"]) for gpu in found["gpus"]), default=99)
-    driver = _major(found["driver"]["cuda"])
-    fits = [cuda for cuda, least in CAPABILITIES.items() if cuda <= driver and newest >= least]
-    return max(fits, default=min(CAPABILITIES))
-
-
-def _major(version):
-    return int(version.split(".")[0])
-
-
-def _and(numbers):
-    return " and ".join(map(str, sorted(numbers)))
+def _best_cuda(facts: Facts) -> int:
+    """Return the newest CUDA major version that has an extra and that driver and GPU support."""
+    driver = _driver_cuda(facts["driver"]) if facts["driver"] else max(DRIVERS)
+    capability = _capability(facts["gpus"])
+    fitting = [cuda for cuda in DRIVERS if cuda <= driver and CAPABILITIES[cuda] <= capability]
+    return max(fitting, default=min(DRIVERS))
