@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Set, ValuesView
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
-from . import frames
-from .errors import GraphError, format_value
+from . import device, frames
+from .errors import GraphError, InsufficientMemoryError, format_value
 
 MAX_VERTICES = 2**31 - 1
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -33,6 +34,23 @@ def check_count(name, value):
         raise GraphError(
             f"{name} is {format_value(value)}; it must be an integer above 0, below 2^63"
         )
+
+
+def check_free_memory(operation: str, num_bytes: int, xp: ModuleType) -> None:
+    """Raise InsufficientMemoryError unless `num_bytes` are free in the memory that `xp` uses.
+
+    Parameters
+    ----------
+    operation : str
+        The operation that needs the memory, as a noun phrase for the message.
+    num_bytes : int
+    xp : module
+        NumPy or CuPy.
+    """
+    free = device.free_memory(xp)
+    if num_bytes > free:
+        where = "on the GPU" if device.device_name(xp) == "gpu" else "in memory"
+        raise InsufficientMemoryError(operation, num_bytes, free, where)
 
 
 def check_vertex_count(count, where=""):

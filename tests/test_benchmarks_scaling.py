@@ -12,8 +12,9 @@ from pipelines.benchmarks import growth, records, scaling, scaling_plot, scaling
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import load
-from rapidsgraph import device, memory
+from rapidsgraph import device
 from rapidsgraph.errors import InsufficientMemoryError
+from rapidsgraph.graph import build_memory
 
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, allocator=None, notes=[])
 
@@ -126,9 +127,9 @@ def test_what_does_not_fit_stops(clock, monkeypatch):
     assert needed["scan"] == rg.estimate_memory(arrays, "scan").needed
     weighted = rg.estimate_memory(arrays | {"weight": arrays["source"]}, "sssp", weight="weight")
     assert needed["sssp"] == weighted.needed > needed["bfs"]
-    assert needed["build"] == memory.build_bytes(workload.rows, workload.vertices)
+    assert needed["build"] == build_memory.build_bytes(workload.rows, workload.vertices)
     gpu = SimpleNamespace()  # not NumPy
-    on_gpu = memory.build_bytes(workload.rows, workload.vertices, xp=gpu)
+    on_gpu = build_memory.build_bytes(workload.rows, workload.vertices, xp=gpu)
     assert growth.TASKS["build"].estimate(replace(workload, xp=gpu)) == on_gpu
     found = plan(clock, *growth.TASKS)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed["sssp"] - 1)

@@ -24,7 +24,7 @@ from rapidsgraph.distributed import store_shard
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.edge_list import Run
 from rapidsgraph.layered.packing import COLUMN
-from rapidsgraph.memory import ALGORITHMS
+from rapidsgraph.memory import ALGORITHM_BYTES
 
 distributed = pytest.importorskip("distributed")
 
@@ -362,7 +362,7 @@ def test_the_least_limit(client, saved, algorithm):
     """It is for a worker: two partitions of its own, beside arrays by vertex."""
     layers, whole = opened(saved, client)
     on_cluster, _, more = RUNS[algorithm]
-    reserved = whole.num_vertices * ALGORITHMS[algorithm][0]
+    reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     with pytest.raises(rg.InsufficientMemoryError) as caught:
         on_cluster(layers, memory_limit=reserved + 10, **more)
     least = caught.value.needed
@@ -548,7 +548,8 @@ def test_a_run_that_failed_leaves_nothing_on_the_workers(client, copied, algorit
         run(layers, progress=progress, **more)
     assert_tasks(client, [])
     with pytest.raises(rg.InsufficientMemoryError):
-        run(layers, memory_limit=whole.num_vertices * ALGORITHMS[algorithm][0] + 1, **more)
+        reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
+        run(layers, memory_limit=reserved + 1, **more)
     assert_tasks(client, [])
     damaged(copied, whole, 0, 0, 0)
     with pytest.raises(rg.GraphError, match="partition 0 of its edges is damaged"):
@@ -603,7 +604,7 @@ def test_on_gpus(gpu_client, saved, algorithm, limited):
     whole = LayeredEdgeList.open(saved, device="cpu")
     assert layers.device == "gpu"
     on_cluster, in_memory, more = RUNS[algorithm]
-    reserved = whole.num_vertices * ALGORITHMS[algorithm][0]
+    reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     limit = reserved + 2 * whole.largest_partition if limited else None
     for _ in range(2):
         found = gpu_client.compute(on_cluster(layers, memory_limit=limit, **more)).result()

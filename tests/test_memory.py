@@ -16,7 +16,13 @@ from conftest import FrameMaker, columns_of, random_edges
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.device import cgroup
-from rapidsgraph.memory import BASE, RUN_MARGIN, TEXT_BASE, build_bytes, name_columns
+from rapidsgraph.graph.build_memory import (
+    ARROW_POOL_BYTES,
+    BASE_BYTES,
+    RUN_MARGIN,
+    build_bytes,
+    name_column_stats,
+)
 
 ROWS = 1_000_000
 SLACK = 200_000  # for Python's own objects, in bytes
@@ -103,11 +109,11 @@ def test_building_and_ranking_keep_to_their_bounds(kind, policy):
     policies = {"weighted": graph.weighted, "directed": graph.directed}
     policies |= {name: options[name] for name in ("multi_edges", "self_loops") if name in options}
     frame = frame_with_weights(kind)
-    columns = name_columns([frame["source"].to_numpy()], [frame["destination"].to_numpy()])
+    columns = name_column_stats([frame["source"].to_numpy()], [frame["destination"].to_numpy()])
     bound = build_bytes(ROWS, graph.num_vertices, columns=columns, **policies)
     if kind.startswith("from 0") and policy == "directed":
         arrays = 16 * ROWS + 32 * graph.num_vertices
-        assert bound <= RUN_MARGIN * arrays + BASE
+        assert bound <= RUN_MARGIN * arrays + BASE_BYTES
     assert peak <= bound + SLACK, f"{peak / ROWS:.1f} bytes a row, bound {bound / ROWS:.1f}"
     needed = rg.estimate_memory(graph, "pagerank").needed
     _, peak = peak_of(lambda: rg.pagerank(graph, **FEW))
@@ -148,13 +154,14 @@ def test_naming_by_text_keeps_to_its_estimate(columns, count, dtype):
         }
     )
     ends = [[f"{end} {i}" for i in range(columns)] for end in ("source", "destination")]
-    facts = name_columns(*([frame[name] for name in names] for names in ends))
+    facts = name_column_stats(*([frame[name] for name in names] for names in ends))
     assert {column.kind for column in facts} == {"arrow" if dtype == "str" else "object"}
     rg.Graph(frame.head(100), *ends)
     measure = peak_with_arrow if dtype == "str" else peak_of
     graph, peak = measure(lambda: rg.Graph(frame, *ends))
     bound = build_bytes(rows, graph.num_vertices, columns=facts)
-    arrays = bound - (columns * TEXT_BASE if dtype == "str" else 0)  # what Arrow keeps is not used
+    # The memory that Arrow's allocator retains is not in use.
+    arrays = bound - (columns * ARROW_POOL_BYTES if dtype == "str" else 0)
     assert 0.1 * arrays < peak <= bound, f"{peak:,} bytes, bound {bound:,}"
 
 
@@ -331,7 +338,7 @@ def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
     frame = make_arrays({"source": np.arange(100_000), "destination": np.arange(100_000)})
     xp = np if not make_arrays.on_gpu else device.import_cupy()
     ids = [xp.arange(100_000)]
-    needed = build_bytes(100_000, 0, columns=name_columns(ids, ids), xp=xp)
+    needed = build_bytes(100_000, 0, columns=name_column_stats(ids, ids), xp=xp)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     monkeypatch.setattr("rapidsgraph.graph.graph.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"

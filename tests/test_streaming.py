@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, sections
-from rapidsgraph.memory import ALGORITHMS
+from rapidsgraph.memory import ALGORITHM_BYTES
 from rapidsgraph.validation import parse_bytes
 
 gpu = pytest.mark.gpu
@@ -147,7 +147,7 @@ def test_too_small_a_limit_says_what_is_needed(tmp_path, make_arrays, edges, alg
         RUNS[algorithm](layered, memory_limit=1000)
     vertices = graph.num_vertices
     assert (caught.value.free, type(caught.value.needed)) == (1000, int)
-    reserved = vertices * ALGORITHMS[algorithm][0]
+    reserved = vertices * ALGORITHM_BYTES[algorithm].per_vertex
     streams = is_opened or make_arrays.on_gpu
     assert caught.value.needed == reserved + (2 * largest if streams else layered.nbytes)
     assert f"{vertices:,} vertices" in str(caught.value)
@@ -185,7 +185,7 @@ def test_a_mapped_file_within_the_least_limit(saved, monkeypatch, algorithm):
         streaming._Mapped, "_advise", lambda *given: (advised.append(given[1:]), advise(*given))
     )
     least = least_of(algorithm, layered)
-    assert least < layered.nbytes + graph.num_vertices * ALGORITHMS[algorithm][0]
+    assert least < layered.nbytes + graph.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     check_run(algorithm, layered, graph, memory_limit=least)
     run = layered.last_run
     behind = [partition for partition, advice in advised if advice == streaming.mmap.MADV_DONTNEED]

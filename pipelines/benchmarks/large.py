@@ -17,7 +17,7 @@ from pipelines.benchmarks.workloads import SEED, Missing
 from rapidsgraph import generate
 from rapidsgraph.layered.outofcore.build import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import COLUMN
-from rapidsgraph.memory import ALGORITHMS
+from rapidsgraph.memory import ALGORITHM_BYTES
 
 CHUNK = 2**25  # rows that are drawn at once
 GROUP = 2**20  # rows of a row group
@@ -155,7 +155,7 @@ class Truth:
 def limit_of(layered, algorithm, csr_bytes):
     """A limit that edges exceed 20 times, if the vertices and three partitions fit into it."""
     largest = int(layered.table[:, COLUMN["words"]].max(initial=1)) * 4
-    least = ALGORITHMS[algorithm][0] * layered.num_vertices + 3 * largest
+    least = ALGORITHM_BYTES[algorithm].per_vertex * layered.num_vertices + 3 * largest
     return max(least, min(csr_bytes, layered.nbytes) // TIMES)
 
 

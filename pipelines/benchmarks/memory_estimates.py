@@ -24,6 +24,7 @@ import pandas
 import rapidsgraph as rg
 from pipelines.benchmarks import peak, records
 from rapidsgraph import memory
+from rapidsgraph.graph import build_memory
 from rapidsgraph.graph.edge_frame import read_columns
 from rapidsgraph.io.edge_files import write_frame
 
@@ -62,7 +63,7 @@ def cases():
                 weighted = turn % 2 == 0 and what in ("pagerank", "sssp", "connected_components")
                 yield case("graph", what, names, shape, directed=directed, weighted=weighted)
     for place, what in enumerate(RUNS):
-        clusters = what in memory.WITHOUT_DIRECTION
+        clusters = what in memory.UNDIRECTED_ALGORITHMS
         for names in ("ids", "text"):
             yield case("frame", what, names, shapes[place % 4], directed=not clusters)
     for what in ("connected_components", "sssp", "pagerank"):
@@ -127,9 +128,9 @@ def prepared(case, rows, folder):
     what, build = case["run"], {"directed": case["directed"]} | options | ends
     if what == "build":
         edges = read_columns(frame, *ends.values(), None, "first")
-        columns = memory.name_columns(edges.sources, edges.destinations)
+        columns = build_memory.name_column_stats(edges.sources, edges.destinations)
         estimates = (
-            memory.build_bytes(
+            build_memory.build_bytes(
                 len(frame), vertices, columns=columns, directed=case["directed"],
                 weighted=case["weighted"],
             )
@@ -141,7 +142,7 @@ def prepared(case, rows, folder):
         graph = rg.Graph(frame, **build)
         estimate = rg.estimate_memory(graph, what).needed
         return (lambda: run(graph)), estimate, estimate
-    build |= {"self_loops": "drop"} if what in memory.WITHOUT_DIRECTION else {}
+    build |= {"self_loops": "drop"} if what in memory.UNDIRECTED_ALGORITHMS else {}
     given = frame
     if case["from"] != "frame":
         given = Path(folder) / f"edges.{case['from']}"

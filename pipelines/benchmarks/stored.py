@@ -13,7 +13,7 @@ import rapidsgraph as rg
 from pipelines.benchmarks import shares, timing
 from pipelines.benchmarks.streams import ITERATIONS, partition_bytes
 from rapidsgraph.layered.packing import COLUMN
-from rapidsgraph.memory import ALGORITHMS
+from rapidsgraph.memory import ALGORITHM_BYTES
 
 BUFFERS = 5  # partitions beside the vertices that a limit has room for
 
@@ -60,7 +60,7 @@ def measure(run, rows, workers):
             device = "gpu" if run.on_gpu else "cpu"
             layered = rg.LayeredEdgeList.open(run.folder / "store", client=client, device=device)
             for name in ("bfs", "sssp", "pagerank"):
-                limit = ALGORITHMS[name][0] * facts["vertices"] + BUFFERS * largest
+                limit = ALGORITHM_BYTES[name].per_vertex * facts["vertices"] + BUFFERS * largest
                 about = {
                     "table": "cluster streamed", "graph": rows.name, "algorithm": name,
                     "workers": count, "vertices": facts["vertices"], "edges": facts["edges"],

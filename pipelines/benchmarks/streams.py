@@ -18,7 +18,7 @@ from pipelines.benchmarks.workloads import with_weights
 from rapidsgraph import device
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
-from rapidsgraph.memory import ALGORITHMS
+from rapidsgraph.memory import ALGORITHM_BYTES
 
 ITERATIONS = 10  # of PageRank
 PIECES = 32  # partitions that there are at least, so that a tenth of them is some
@@ -43,7 +43,7 @@ def opened(folder, xp):
 def limit_of(layered, algorithm, share=10):
     """Bytes for the vertices and a tenth of the edges, or the few partitions that it takes."""
     largest = int(layered.table[:, COLUMN["words"]].max(initial=1)) * 4
-    reserved = ALGORITHMS[algorithm][0] * layered.num_vertices
+    reserved = ALGORITHM_BYTES[algorithm].per_vertex * layered.num_vertices
     return reserved + max(layered.nbytes // share, 3 * largest)
 
 

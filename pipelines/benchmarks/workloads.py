@@ -16,7 +16,8 @@ import numpy as np
 import rapidsgraph as rg
 from pipelines.benchmarks import downloads
 from pipelines.benchmarks.downloads import Missing
-from rapidsgraph import device, generate, memory
+from rapidsgraph import device, generate
+from rapidsgraph.graph import build_memory
 
 SEED = 1
 KEEP = 0.72  # of a lattice's edges, which makes it look like a road network
@@ -143,12 +144,14 @@ class Workload:
 
     def estimate_build(self):
         """Return the estimate of the bytes that `build` takes above the frame."""
-        return memory.build_bytes(
+        return build_memory.build_bytes(
             int(self.rows),
             self.vertices,
             weighted=self.weight is not None,
             directed=self.directed,
-            columns=memory.name_columns([self.source], [self.destination], self.declared),
+            columns=build_memory.name_column_stats(
+                [self.source], [self.destination], self.declared
+            ),
             multi_edges=self.multi_edges,
             xp=self.xp,
         )

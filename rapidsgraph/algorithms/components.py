@@ -12,7 +12,8 @@ import numpy as np
 from .. import device
 from ..graph.csr import row_indices
 from ..graph.graph import as_graph
-from ..memory import check_fits, estimate_memory
+from ..memory import estimate_graph_memory
+from ..validation import check_free_memory
 from .spreading import spreads
 
 FIRST = 2  # neighbors of every vertex that are linked before the largest tree is guessed
@@ -58,8 +59,8 @@ def connected_components(graph):
     """
     graph = as_graph(graph)
     graph.check_room("component")
-    needed = estimate_memory(graph, "connected_components").needed
-    check_fits(f"components of {graph.num_vertices:,} vertices", needed, graph.xp)
+    needed = estimate_graph_memory(graph, "connected_components").needed
+    check_free_memory(f"components of {graph.num_vertices:,} vertices", needed, graph.xp)
     return graph.label({"component": numbered(roots(graph), graph.xp)})
 
 

@@ -24,9 +24,9 @@ from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..graph.weight_sums import check_out_weights
 from ..layered import LayeredEdgeList, algorithms
-from ..memory import check_fits, estimate_memory
+from ..memory import estimate_graph_memory
 from ..progress import reporter
-from ..validation import check_choice, check_number, resolve_vertex_values
+from ..validation import check_choice, check_free_memory, check_number, resolve_vertex_values
 from . import pagerank_layout
 from .spreading import spreads
 
@@ -128,8 +128,10 @@ def pagerank(
     if not vertices:
         return graph.label({"pagerank": xp.empty(0, value_type)})
     if not is_layered:
-        needed = estimate_memory(graph, "pagerank").needed
-        check_fits(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
+        needed = estimate_graph_memory(graph, "pagerank").needed
+        check_free_memory(
+            f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp
+        )
     if graph.weighted:
         check_out_weights(graph.out_weights, graph, graph.order if is_layered else None)
     teleport = vertex_shares(graph, personalization, "personalization")

@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import GraphError, format_value
-from ..memory import check_fits, estimate_memory
-from ..validation import check_choice, check_flag
+from ..memory import estimate_graph_memory
+from ..validation import check_choice, check_flag, check_free_memory
 from .clustering import (
     ROLES,
     Similar,
@@ -94,8 +94,8 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     graph = undirected_graph(graph)
     graph.check_room("cluster", "role")
     extended = memberships or method == "gpuscan"
-    needed = estimate_memory(graph, "scan", memberships=bool(extended)).needed
-    check_fits(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
+    needed = estimate_graph_memory(graph, "scan", memberships=bool(extended)).needed
+    check_free_memory(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
     lists, common = neighborhoods(graph), common_neighbors(graph, method)
     similar = Similar(lists, common, closed_sizes(lists), epsilon)
     if method == "gpuscan":

@@ -18,8 +18,8 @@ from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.labeling import NamedVertices
 from ..io import index_files
-from ..memory import check_fits, estimate_memory
-from ..validation import check_choice, check_flag
+from ..memory import estimate_graph_memory
+from ..validation import check_choice, check_flag, check_free_memory
 from .clustering import CORE, HUB, LEVELS, OUTLIER, Similar, closed_sizes, cluster
 from .scan import checked_epsilon, checked_mu, clustering_frame
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
@@ -83,8 +83,8 @@ class ScanIndex(NamedVertices):
         check_choice("method", method, METHODS)
         graph = undirected_graph(graph)
         graph.check_room("cluster", "role")
-        needed = estimate_memory(graph, "scan_index").needed
-        check_fits(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
+        needed = estimate_graph_memory(graph, "scan_index").needed
+        check_free_memory(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
         self._take_names(graph)
         lists, common = neighborhoods(graph), common_neighbors(graph, method)
         self._sizes = closed_sizes(lists)

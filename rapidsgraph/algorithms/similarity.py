@@ -9,8 +9,8 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 from .. import device, frames
 from ..graph.csr import count_later, row_indices, simplified, to_undirected
 from ..graph.graph import Graph
-from ..memory import check_fits, estimate_memory
-from ..validation import check_choice
+from ..memory import estimate_graph_memory
+from ..validation import check_choice, check_free_memory
 from .spreading import spreads
 
 METHODS = ("auto", "gpuscan")
@@ -64,8 +64,8 @@ def structural_similarity(graph, *, method="auto"):
     graph = undirected_graph(graph)
     ends = [name for end in ("source", "destination") for name in graph.end_columns(end).values()]
     graph.check_room("similarity", *ends)
-    needed = estimate_memory(graph, "structural_similarity").needed
-    check_fits(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
+    needed = estimate_graph_memory(graph, "structural_similarity").needed
+    check_free_memory(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
     count, edges = graph.num_vertices, common.size // 2
     starts = offsets_of(count_later(lists))

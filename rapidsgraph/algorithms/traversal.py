@@ -22,8 +22,8 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph, as_graph
 from ..graph.weight_sums import can_overflow, check_distances
 from ..layered import LayeredEdgeList, algorithms
-from ..memory import check_fits, estimate_memory
-from ..validation import check_flag, resolve_vertices
+from ..memory import estimate_graph_memory
+from ..validation import check_flag, check_free_memory, resolve_vertices
 from .spreading import spreads
 from .traversal_result import NO_VERTEX, TraversalResult
 
@@ -347,9 +347,9 @@ def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
     check_columns(graph, predecessors)
     ids = resolve_vertices(graph, source)
-    needed = estimate_memory(graph, algorithm).needed
+    needed = estimate_graph_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
-    check_fits(what, needed, graph.xp)
+    check_free_memory(what, needed, graph.xp)
     return ids
 
 

@@ -8,9 +8,10 @@ A part looks like a Graph to sweeps: its lists have a row for every vertex, empt
 import numpy as np
 
 from .. import device
+from ..graph.build_memory import build_bytes
 from ..graph.csr import Adjacency, from_coo, row_indices, simplified, to_undirected
 from ..graph.weight_sums import check_merged_weights
-from ..memory import build_bytes, check_fits
+from ..validation import check_free_memory
 
 BINS = 2**14  # of vertices, by which ranges are cut
 
@@ -221,7 +222,7 @@ def build(number, bounds, multi_edges, sum_type, named, *pieces):
         weights = xp.ones(rows) if weights is None else weights.astype(sum_type)
     weighted = weights is not None
     needed = build_bytes(rows, bounds[-1], weighted=weighted)
-    check_fits(f"building a part of {rows:,} rows", needed, xp)
+    check_free_memory(f"building a part of {rows:,} rows", needed, xp)
     pairs = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
     del keys, neighbors, weights
     lists = from_coo(pairs, bounds[-1], multi_edges)

@@ -16,7 +16,8 @@ from .. import device
 from ..algorithms.clustering import closed_sizes
 from ..algorithms.similarity import offsets_of
 from ..graph.csr import Adjacency, row_indices
-from ..memory import ALGORITHMS, check_fits
+from ..memory import ALGORITHM_BYTES
+from ..validation import check_free_memory
 
 
 def counted(graph):
@@ -86,10 +87,10 @@ def _given(part, token):
 
 def _inside(part):
     """Counts of the arcs within a part's range."""
-    per_vertex, per_arc, _ = ALGORITHMS["scan"]
+    per_vertex, per_arc, _ = ALGORITHM_BYTES["scan"]
     arcs = part.lists.neighbors.size
     needed = part.vertices * per_vertex + arcs * per_arc
-    check_fits(f"common neighbors of {arcs:,} arcs in a part", needed, part.xp)
+    check_free_memory(f"common neighbors of {arcs:,} arcs in a part", needed, part.xp)
     side = _side(part.first, part.lists.offsets, part.lists.neighbors, part.first, part.count)
     _count(side, side, part.vertices)
     return side[-1]

@@ -22,7 +22,8 @@ from .. import device
 from ..algorithms.traversal import Ties, extend, search, ties
 from ..algorithms.traversal_result import NO_VERTEX
 from ..graph.csr import from_coo, row_indices
-from ..memory import ALGORITHMS, check_fits
+from ..memory import ALGORITHM_BYTES
+from ..validation import check_free_memory
 from . import communicator
 from .communicator import Near
 from .executor import map_partitions, tree
@@ -152,9 +153,9 @@ class SearchMember(Near):
 
 def fits(part, algorithm="sssp"):
     """Raise InsufficientMemoryError where a search of a part would not fit."""
-    a_vertex, _, an_arc = ALGORITHMS[algorithm]
+    a_vertex, _, an_arc = ALGORITHM_BYTES[algorithm]
     needed = part.vertices * a_vertex + part.num_arcs * an_arc
-    check_fits(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
+    check_free_memory(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
 
 
 def begin(part, ids, cutoff, bound):

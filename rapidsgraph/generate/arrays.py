@@ -12,8 +12,7 @@ import operator
 
 from ..device import device_name, launch
 from ..errors import GraphError, format_value
-from ..memory import check_fits
-from ..validation import MAX_VERTICES, check_flag
+from ..validation import MAX_VERTICES, check_flag, check_free_memory
 
 QUARTERS = (0.57, 0.19, 0.19)  # what `rmat` has, too
 ONE = 2**53  # probability 1 as a threshold on 53 random bits
@@ -212,4 +211,4 @@ def check_weights(weights):
 
 def _check_memory(what, edges, vertices, weights, xp):
     each = 32 if weights is not None else 17 if device_name(xp) == "cpu" else 26
-    check_fits(what, each * edges + 14 * vertices, xp)
+    check_free_memory(what, each * edges + 14 * vertices, xp)

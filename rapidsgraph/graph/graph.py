@@ -11,9 +11,9 @@ from functools import cached_property
 
 from .. import device
 from ..frames import is_dask
-from ..memory import build_bytes, check_fits, merge_bytes, name_columns, rest_bytes
-from ..validation import MAX_VERTICES, check_vertices
+from ..validation import MAX_VERTICES, check_free_memory, check_vertices
 from . import weight_sums
+from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
 from .csr import from_coo, row_indices, symmetrize, transpose
 from .edge_frame import check_policies, read_columns
 from .labeling import NamedVertices
@@ -155,32 +155,32 @@ class Graph(NamedVertices):
             isinstance(vertices, range)
             and 0 < vertices.start < vertices.stop <= vertices.start + MAX_VERTICES
         ):
-            names = name_columns(columns.sources, columns.destinations)
+            names = name_column_stats(columns.sources, columns.destinations)
             self._check_memory(names, len(vertices))
         extra = check_vertices(vertices, len(columns.sources), self._labels, self.xp)
         # The number of vertices is known once they are named; until then, what is sure.
-        names = name_columns(columns.sources, columns.destinations, extra)
+        names = name_column_stats(columns.sources, columns.destinations, extra)
         self._check_memory(names, len(extra) if isinstance(extra, range) else 0)
         self.names, *self._ends = name_vertices(
             columns.sources, columns.destinations, extra, self._labels, self.xp, self._check_table
         )
-        policies = self.directed, multi_edges, self_loops
-        rest = rest_bytes(
-            self._rows, self.num_vertices, self._weights is not None, *policies, self.xp
-        )
-        check_fits(self._building, rest, self.xp)
+        needed = csr_build_bytes(
+            self._rows, self.num_vertices, weighted=self._weights is not None, directed=directed,
+            multi_edges=multi_edges, self_loops=self_loops, xp=self.xp,
+        )  # fmt: skip
+        check_free_memory(self._building, needed, self.xp)
 
     def _check_memory(self, names, vertices):
         needed = build_bytes(
             self._rows, vertices, weighted=self._weights is not None, directed=self.directed,
             columns=names, multi_edges=self._multi_edges, self_loops=self._self_loops, xp=self.xp,
         )  # fmt: skip
-        check_fits(self._building, needed, self.xp)
+        check_free_memory(self._building, needed, self.xp)
 
     def _check_table(self, count, nbytes):
         """Raise InsufficientMemoryError where a table of names would not fit."""
         needed = merge_bytes("arrow" if nbytes else "hash", count, nbytes)
-        check_fits(self._building, needed, self.xp)
+        check_free_memory(self._building, needed, self.xp)
 
     @property
     def _building(self):

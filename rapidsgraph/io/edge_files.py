@@ -15,7 +15,7 @@ import os
 
 from ..atomic import ByteCounter, check_regular_file, replacing, resolve_destination, write_error
 from ..errors import GraphError
-from ..validation import check_path
+from ..validation import check_free_memory, check_path
 from . import formats
 from .text_files import Matrix, Text
 
@@ -181,9 +181,7 @@ def read_vertices_as(path, names, device, text_columns=()):
 def _vertex_frame(name, vertices, device):
     import numpy as np
 
-    from ..memory import check_fits
-
-    check_fits(f"a frame of {len(vertices):,} vertices", 16 * len(vertices), np)
+    check_free_memory(f"a frame of {len(vertices):,} vertices", 16 * len(vertices), np)
     if device == "gpu":
         import cudf as library
     else:

@@ -19,7 +19,7 @@ from .. import device
 from ..algorithms.traversal_result import NO_VERTEX, TraversalResult
 from ..errors import GraphError, InsufficientMemoryError, format_value
 from ..graph.weight_sums import check_reached
-from ..memory import ALGORITHMS
+from ..memory import ALGORITHM_BYTES
 from ..progress import reporter
 from ..validation import parse_bytes, resolve_vertices
 from .edge_list import LayeredEdgeList, Run
@@ -222,7 +222,7 @@ def needs(layered, algorithm, title, memory_limit):
     vertices = layered.num_vertices
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     what = f"{title} of a layered edge list of {vertices:,} vertices"
-    return what, vertices * ALGORITHMS[algorithm][0], limit
+    return what, vertices * ALGORITHM_BYTES[algorithm].per_vertex, limit
 
 
 def check_vertices_fit(layered, algorithm, title, memory_limit):

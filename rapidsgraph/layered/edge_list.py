@@ -17,9 +17,8 @@ from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.graph import as_graph
 from ..graph.vertex_names import name_of
-from ..memory import check_fits
 from ..progress import reporter
-from ..validation import check_count, parse_bytes, resolve_vertices
+from ..validation import check_count, check_free_memory, parse_bytes, resolve_vertices
 from . import build as building
 from . import cache
 from .held import HeldEdges
@@ -138,7 +137,7 @@ class LayeredEdgeList(HeldEdges):
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
         needed = build_bytes(graph)
-        check_fits(f"a layered edge list of {graph.num_arcs:,} edges", needed, graph.xp)
+        check_free_memory(f"a layered edge list of {graph.num_arcs:,} edges", needed, graph.xp)
         layered = object.__new__(cls)
         layered._take_names(graph)
         layered._fill(graph, ids, partition_bytes)

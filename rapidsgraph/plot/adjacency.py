@@ -14,7 +14,7 @@ from ..errors import GraphError
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import as_graph
 from ..graph.labeling import NamedVertices
-from ..memory import check_fits
+from ..validation import check_free_memory
 from ..verify.clusters import LOW
 from .clustering import ordered
 from .savefig import check, write
@@ -88,7 +88,7 @@ def adjacency(graph, clusters, path=None):
     transposes = graph.directed and len(graph.built) < 2
     needed = 96 * vertices + 64 * min(graph.num_arcs, PORTION)
     needed += 24 * graph.num_arcs if transposes else 0
-    check_fits(f"a picture of {vertices:,} vertices", needed, graph.xp)
+    check_free_memory(f"a picture of {vertices:,} vertices", needed, graph.xp)
     order = ordered(graph, clusters)
     width = -(-vertices // CELLS)
     cells = -(-vertices // width)
