@@ -128,9 +128,9 @@ SAYS_WHEN_IT_RANKS = """
 from rapidsgraph import device
 original = device.launch
 
-def launch(stem, *arguments, **options):
-    original(stem, *arguments, **options)
-    if (stem, arguments[0]) == ("rank", "iterate"):  # loaded: while it is, llvmlite eats Ctrl-C
+def launch(stem, entry, **arguments):
+    original(stem, entry, **arguments)
+    if (stem, entry) == ("pagerank", "iterate"):  # loaded: while it is, llvmlite eats Ctrl-C
         print("ranking", flush=True)
 
 device.launch = launch

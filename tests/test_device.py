@@ -216,8 +216,13 @@ def test_scalars_are_converted_as_the_kernel_has_them():
 
 def test_arguments_that_the_kernel_does_not_take():
     names, low, table, place = ids()
-    with pytest.raises(TypeError, match="build.translate takes 5 arguments, not 4"):
-        device.launcher._bind("build", "translate", (3, names, low, table))
+    arguments = {"count": 3, "names": names, "low": low, "table": table, "ids": place}
+    del arguments["low"]
+    with pytest.raises(TypeError, match="^build.translate: missing low$"):
+        device.launch("build", "translate", size=3, **arguments)
+    arguments["lows"] = low
+    with pytest.raises(TypeError, match="^build.translate: missing low; unexpected lows$"):
+        device.launch("build", "translate", size=3, **arguments)
     with pytest.raises(TypeError, match="build.translate: table is long long, not contiguous int"):
         device.launcher._bind("build", "translate", (3, names, low, table.astype(np.int64), place))
     with pytest.raises(TypeError, match="build.translate: ids is int, not contiguous int"):
@@ -233,7 +238,9 @@ def test_arguments_that_the_kernel_does_not_take():
 
 def test_a_launch_on_numpy_runs_the_numba_twin():
     present = np.zeros(5, bool)
-    device.launch("build", "mark", 3, np.array([7, 9, 7]), 6, present, size=3)
+    device.launch(
+        "build", "mark", size=3, count=3, names=np.array([7, 9, 7]), low=6, present=present
+    )
     assert present.tolist() == [False, True, False, True, False]
 
 
@@ -245,6 +252,7 @@ def test_a_launch_on_cupy_runs_the_cuda_twin(geometry):
     names = np.random.default_rng(0).integers(6, 5006, 20_000)
     present = cupy.zeros(5000, bool)
     device.launch(
-        "build", "mark", names.size, cupy.asarray(names), 6, present, size=1, geometry=geometry
-    )
+        "build", "mark", size=1, geometry=geometry,
+        count=names.size, names=cupy.asarray(names), low=6, present=present,
+    )  # fmt: skip
     assert np.array_equal(np.flatnonzero(present.get()) + 6, np.unique(names))

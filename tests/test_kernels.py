@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import inspect
 import itertools
 import re
 
@@ -100,6 +101,13 @@ def test_twins_have_the_same_entries_and_parameters(stem):
         for entry, node in twins(stem).items()
     }
     assert numba == cuda
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_parameters_have_other_names_than_launch_options(stem):
+    options = set(inspect.signature(device.launch).parameters) - {"stem", "entry"}
+    for entry, parameters in device.signatures(stem).items():
+        assert options.isdisjoint(name for _, name in parameters), entry
 
 
 @pytest.mark.parametrize("stem", STEMS)

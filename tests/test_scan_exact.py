@@ -84,7 +84,10 @@ def mark(make_arrays, rows, neighbors, common, sizes, numerator, denominator):
             "is_similar": np.zeros(arcs, bool),
         }
     )
-    device.launch("scan", "mark_similar", arcs, numerator, denominator, *arrays.values(), size=arcs)
+    device.launch(
+        "scan", "mark_similar", size=arcs,
+        arcs=arcs, numerator=numerator, denominator=denominator, **arrays,
+    )  # fmt: skip
     return on_host(arrays["is_similar"]).tolist()
 
 
@@ -159,7 +162,8 @@ def test_ties_of_huge_similarities_and_not_quite(make_arrays):
         )
         lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
         similar = Similar(lists, arrays["common"], arrays["sizes"], Fraction(1, 10**9))
-        similar.launch("attach", *(arrays[name] for name in list(arrays)[4:]))
+        borders = arrays.pop("borders")
+        similar.launch("attach", borders, **{name: arrays[name] for name in list(arrays)[4:]})
         assert on_host(arrays["nearest"]).tolist() == [nearest] + [-7] * 5
         assert on_host(arrays["touching"]).tolist() == [2, 0, 0, 0, 0, 0]
 
@@ -192,7 +196,8 @@ def test_lists_do_not_end_within_a_level(make_arrays, level):
     assert levels[0] == levels[1]
     lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
     similar = Similar(lists, arrays["common"], arrays["sizes"], epsilon, is_ordered=True)
-    similar.launch("attach", *(arrays[name] for name in list(arrays)[4:]))
+    borders = arrays.pop("borders")
+    similar.launch("attach", borders, **{name: arrays[name] for name in list(arrays)[4:]})
     assert on_host(arrays["nearest"]).tolist() == [2, -1, -1]
     assert on_host(arrays["touching"]).tolist() == [1, 0, 0]
 

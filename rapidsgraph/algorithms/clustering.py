@@ -29,36 +29,42 @@ class Similar:
     Attributes
     ----------
     adjacency : Adjacency
-    lists : tuple of arrays
-        Its offsets and neighbors, common neighbors of every arc, sizes of closed neighborhoods: as
-        kernels take them.
-    limits : (int, int, int)
-        The least level of what is similar where lists fall by level, or 0; numerator and
-        denominator of the least squared similarity.
+    lists : dict of str to array
+        Kernel arguments: its offsets and neighbors, the common-neighbor count of every arc and the
+        sizes of closed neighborhoods.
+    threshold : dict of str to int
+        Kernel arguments: numerator and denominator of the least squared similarity.
+    floor : int
+        The least level of a similar neighbor if lists are in descending order of level, else 0.
     """
 
     def __init__(self, adjacency, common, sizes, epsilon, is_ordered=False):
         self.adjacency = adjacency
-        self.lists = adjacency.offsets, adjacency.neighbors, common, sizes
+        self.lists = {
+            "offsets": adjacency.offsets, "neighbors": adjacency.neighbors, "common": common,
+            "sizes": sizes,
+        }  # fmt: skip
         self.xp = device.array_module(sizes)
         self.vertices, self.arcs = sizes.size, common.size
         largest = int(sizes.max()) if sizes.size else 1
-        floor = int(float(epsilon) * LEVELS * (1 - 1e-9)) if is_ordered else 0
-        self.limits = (floor, *least_above(epsilon**2, largest**2))
+        self.floor = int(float(epsilon) * LEVELS * (1 - 1e-9)) if is_ordered else 0
+        numerator, denominator = least_above(epsilon**2, largest**2)
+        self.threshold = {"numerator": numerator, "denominator": denominator}
 
-    def launch(self, entry, rows, *arguments):
-        """A pass over the lists of some rows, by what is similar."""
-        self.run(entry, rows, *self.limits, *self.lists, *arguments)
+    def launch(self, entry, rows, **arguments):
+        """Run a kernel over the similar neighbors of some rows."""
+        self.run(entry, rows, floor=self.floor, **self.threshold, **self.lists, **arguments)
 
-    def run(self, entry, rows, *arguments):
-        """A pass over the lists of some rows."""
+    def run(self, entry, rows, **arguments):
+        """Run a kernel over the neighbors of some rows."""
         share = self.arcs * rows.size // max(self.vertices, 1)
         geometry = None  # a few rows may have most arcs: then a block each
         if self.xp is not np:
             geometry = max(1, min(rows.size, device.max_cooperative_blocks())), 256
         device.launch(
-            "scan", entry, rows.size, rows, *arguments, size=rows.size + share, geometry=geometry
-        )
+            "scan", entry, size=rows.size + share, geometry=geometry,
+            num_rows=rows.size, rows=rows, **arguments,
+        )  # fmt: skip
 
 
 def least_above(value, largest):
@@ -94,8 +100,8 @@ def cores_of(similar, mu):
     is_core = similar.xp.empty(similar.vertices, bool)
     mu = min(mu, similar.vertices + 1)  # no neighborhood has more
     device.launch(
-        "scan", "mark_cores", similar.vertices, mu, *similar.limits[1:], *similar.lists, is_core,
-        size=similar.vertices + similar.arcs,
+        "scan", "mark_cores", size=similar.vertices + similar.arcs,
+        vertices=similar.vertices, mu=mu, **similar.threshold, **similar.lists, is_core=is_core,
     )  # fmt: skip
     return is_core
 
@@ -127,8 +133,8 @@ def cluster(similar, is_core):
     xp, vertices = similar.xp, similar.vertices
     cores = _ids(is_core, xp)
     parents, is_touched = xp.arange(vertices, dtype=xp.int32), xp.zeros(vertices, bool)
-    similar.launch("join_cores", cores, is_core, parents, is_touched)
-    device.launch("union_find", "compress", vertices, parents, size=vertices)
+    similar.launch("join_cores", cores, is_core=is_core, parents=parents, is_touched=is_touched)
+    device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
     return _finished(similar, is_core, cores, parents, _ids(is_touched, xp))
 
 
@@ -138,8 +144,8 @@ def cluster_by_turns(similar, mu):
     tails, heads = row_indices(similar.adjacency), similar.adjacency.neighbors
     is_similar, is_core = xp.empty(similar.arcs, bool), cores_of(similar, mu)
     device.launch(
-        "scan", "mark_similar", similar.arcs, *similar.limits[1:], tails, *similar.lists,
-        is_similar, size=similar.arcs,
+        "scan", "mark_similar", size=similar.arcs,
+        arcs=similar.arcs, **similar.threshold, rows=tails, **similar.lists, is_similar=is_similar,
     )  # fmt: skip
     is_similar &= is_core[tails]
     is_touched = xp.zeros(vertices, bool)
@@ -194,13 +200,17 @@ def _finished(similar, is_core, cores, parents, borders):
     labels = xp.full(vertices, -1, xp.int32)
     labels[cores] = parents[cores]
     nearest, touching = xp.empty(vertices, xp.int32), xp.empty(vertices, xp.int32)
-    similar.launch("attach", borders, is_core, nearest, touching)
+    similar.launch("attach", borders, is_core=is_core, nearest=nearest, touching=touching)
     labels[borders] = parents[nearest[borders]]
     members = xp.flatnonzero(labels >= 0).astype(xp.int32)
     clusters, count = number_clusters(labels, members, xp)
     seen, is_hub = nearest, xp.zeros(vertices, bool)  # its place is free now
     seen.fill(-1)
-    similar.run("find_hubs", members, *similar.lists[:2], clusters, seen, is_hub)
+    adjacency = similar.adjacency
+    similar.run(
+        "find_hubs", members, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        labels=clusters, seen=seen, is_hub=is_hub,
+    )  # fmt: skip
     roles = xp.full(vertices, OUTLIER, xp.int8)
     roles[is_hub] = HUB
     roles[cores], roles[borders] = CORE, BORDER
@@ -211,7 +221,10 @@ def number_clusters(labels, members, xp):
     """Clusters by descending size, ties by the first member: (int32 a vertex, how many)."""
     vertices = labels.size
     sizes, first = xp.zeros(vertices, xp.int32), xp.full(vertices, vertices, xp.int32)
-    device.launch("scan", "measure", members.size, members, labels, sizes, first, size=members.size)
+    device.launch(
+        "scan", "measure", size=members.size,
+        count=members.size, members=members, labels=labels, members_of=sizes, first_of=first,
+    )  # fmt: skip
     found = xp.flatnonzero(sizes)
     found = found[xp.argsort((-sizes[found].astype(xp.int64) << 32) + first[found])]
     first[found] = xp.arange(found.size, dtype=xp.int32)
@@ -227,10 +240,13 @@ def memberships_of(found):
     is_core = found.roles == CORE
     vertices = similar.vertices
     touching, nearest = xp.zeros(vertices, xp.int32), xp.empty(vertices, xp.int32)
-    similar.launch("attach", borders, is_core, nearest, touching)
+    similar.launch("attach", borders, is_core=is_core, nearest=nearest, touching=touching)
     starts = offsets_of(touching)
     clusters = xp.empty(int(starts[-1]), xp.int32)
-    similar.launch("list_touching", borders, is_core, found.clusters, starts, clusters)
+    similar.launch(
+        "list_touching", borders, is_core=is_core, labels=found.clusters, starts=starts,
+        clusters=clusters,
+    )  # fmt: skip
     places = xp.searchsorted(starts[borders], xp.arange(clusters.size), side="right") - 1
     rows = borders[places]
     other = clusters != found.clusters[rows]

@@ -74,25 +74,28 @@ def roots(graph):
     lists = built[0]
     for place in range(FIRST):
         device.launch(
-            "union_find", "link_one", vertices, place, lists.offsets, lists.neighbors, parents,
-            size=vertices,
+            "union_find", "link_one", size=vertices,
+            vertices=vertices, place=place, offsets=lists.offsets, neighbors=lists.neighbors,
+            parents=parents,
         )  # fmt: skip
-    device.launch("union_find", "compress", vertices, parents, size=vertices)
+    device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
     if not graph.directed or len(built) > 1:
         # An arc out of the largest tree into another is also in the list of its other end.
         largest = _most_common(parents, xp)
         for position, lists in enumerate(built):
             device.launch(
-                "union_find", "link_rest", vertices, 0 if position else FIRST, largest,
-                lists.offsets, lists.neighbors, parents, size=32 * vertices,
+                "union_find", "link_rest", size=32 * vertices,
+                vertices=vertices, place=0 if position else FIRST, largest=largest,
+                offsets=lists.offsets, neighbors=lists.neighbors, parents=parents,
             )  # fmt: skip
     else:
         rows = row_indices(lists) if xp is not np else xp.empty(0, xp.int32)
         device.launch(
-            "union_find", "link_arcs", vertices, lists.neighbors.size, FIRST, rows, lists.offsets,
-            lists.neighbors, parents, size=lists.neighbors.size,
+            "union_find", "link_arcs", size=lists.neighbors.size,
+            vertices=vertices, arcs=lists.neighbors.size, place=FIRST, rows=rows,
+            offsets=lists.offsets, neighbors=lists.neighbors, parents=parents,
         )  # fmt: skip
-    device.launch("union_find", "compress", vertices, parents, size=vertices)
+    device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
     return parents
 
 
@@ -100,7 +103,10 @@ def numbered(parents, xp):
     """Numbers of trees from 0, the largest first, ties by their roots: int32, one a vertex."""
     vertices = parents.size
     sizes = xp.zeros(vertices, xp.int32)
-    device.launch("union_find", "count_members", vertices, parents, sizes, size=vertices)
+    device.launch(
+        "union_find", "count_members", size=vertices,
+        vertices=vertices, parents=parents, sizes=sizes,
+    )  # fmt: skip
     # Most trees may be a single vertex: those keep their order behind all others.
     several, single = xp.flatnonzero(sizes > 1), xp.flatnonzero(sizes == 1)
     several = several[xp.argsort((-sizes[several].astype(xp.int64) << 32) + several)]

@@ -248,14 +248,18 @@ def _iterate(run, report):
         count = min(run.batch, run.max_iterations - iterations)
         arrived.fill(0)
         device.launch(
-            "pagerank", "iterate", count, run.tolerance, run.damping, vertices, vertices, idle,
-            rows.long_rows, rows.whole_rows, rows.narrow_slices, rows.chunks, rows.hot,
-            rows.chunk_rows, rows.chunk_offsets, rows.row_offsets, rows.slice_offsets,
-            rows.neighbors, rows.weights, rows.weights.size > 0, rows.slots,
-            rows.slots.size > 0, rows.inverse_weights, restart, restart.size, share,
-            share.size, contributions, ranks, chunk_sums, arrivals, partials, arrived, state,
-            size=units * pagerank_layout.WARP, threads=1024, cooperative=True,
-            shared_bytes=rows.hot * ranks.itemsize,
+            "pagerank", "iterate", size=units * pagerank_layout.WARP,
+            threads=1024, cooperative=True, shared_bytes=rows.hot * ranks.itemsize,
+            iterations=count, tolerance=run.tolerance, damping=run.damping, vertices=vertices,
+            places=vertices, idle=idle, long_rows=rows.long_rows, whole_rows=rows.whole_rows,
+            narrow_slices=rows.narrow_slices, chunks=rows.chunks, hot=rows.hot,
+            chunk_rows=rows.chunk_rows, chunk_offsets=rows.chunk_offsets,
+            row_offsets=rows.row_offsets, slice_offsets=rows.slice_offsets,
+            neighbors=rows.neighbors, weights=rows.weights, weighted=rows.weights.size > 0,
+            slots=rows.slots, slotted=rows.slots.size > 0, inverse_weights=rows.inverse_weights,
+            restart=restart, restarts=restart.size, share=share, shares=share.size,
+            contributions=contributions, ranks=ranks, chunk_sums=chunk_sums, arrivals=arrivals,
+            partials=partials, arrived=arrived, state=state,
         )  # fmt: skip
         iterations, residual, converged = _read(state)
         report(iterations, f"change {residual:.1e}")
@@ -304,12 +308,13 @@ def _sweep(run, method, report):
                 continue
             old_ranks = ranks[0 if is_in_place else iteration % 2]
             device.launch(
-                "pagerank", "measure", vertices, is_in_place, new_ranks, sinks, state, old_ranks,
-                partials, size=vertices, geometry=(blocks, 256),
+                "pagerank", "measure", size=vertices, geometry=(blocks, 256),
+                vertices=vertices, keep=is_in_place, new_ranks=new_ranks, sinks=sinks, state=state,
+                ranks=old_ranks, partials=partials,
             )  # fmt: skip
             device.launch(
-                "pagerank", "settle", blocks, run.tolerance, partials, state,
-                size=blocks, geometry=(1, 256),
+                "pagerank", "settle", size=blocks, geometry=(1, 256),
+                parts=blocks, tolerance=run.tolerance, partials=partials, state=state,
             )  # fmt: skip
         if measured:
             iterations, residual, converged = _read(state)
@@ -334,9 +339,10 @@ def _edge_sweep(run, method, out_weights, ranks, state):
     def sweep(parity):
         _start(run, state, sums)
         device.launch(
-            "pagerank", "scatter_edges", sources.size, symmetrize, run.damping, sources,
-            destinations, run.weights, graph.weighted, out_weights, ranks[0], state, sums,
-            size=sources.size, geometry=run.launch,
+            "pagerank", "scatter_edges", size=sources.size, geometry=run.launch,
+            edges=sources.size, both_ways=symmetrize, damping=run.damping, sources=sources,
+            destinations=destinations, weights=run.weights, weighted=graph.weighted,
+            out_weights=out_weights, ranks=ranks[0], state=state, sums=sums,
         )  # fmt: skip
         return sums
 
@@ -360,8 +366,9 @@ def _layered_sweep(run, method, out_weights, ranks, state):
 def _start(run, state, sums):
     """What every rank has without an edge."""
     device.launch(
-        "pagerank", "start_ranks", sums.size, run.restart, run.restart.size, run.share,
-        run.share.size, state, sums, size=sums.size, geometry=run.launch,
+        "pagerank", "start_ranks", size=sums.size, geometry=run.launch,
+        vertices=sums.size, restart=run.restart, restarts=run.restart.size, share=run.share,
+        shares=run.share.size, state=state, sums=sums,
     )  # fmt: skip
 
 
@@ -370,10 +377,11 @@ def _node_sweep(run, method, out_weights, ranks, state):
 
     def sweep(parity):
         device.launch(
-            "pagerank", "gather_nodes", graph.num_vertices, lists.offsets, lists.neighbors, weights,
-            graph.weighted, out_weights, run.damping, run.restart, run.restart.size, run.share,
-            run.share.size, state, ranks[parity], ranks[1 - parity],
-            size=graph.num_vertices, geometry=run.launch,
+            "pagerank", "gather_nodes", size=graph.num_vertices, geometry=run.launch,
+            vertices=graph.num_vertices, offsets=lists.offsets, neighbors=lists.neighbors,
+            weights=weights, weighted=graph.weighted, out_weights=out_weights, damping=run.damping,
+            restart=run.restart, restarts=run.restart.size, share=run.share, shares=run.share.size,
+            state=state, ranks=ranks[parity], new_ranks=ranks[1 - parity],
         )  # fmt: skip
         return ranks[1 - parity]
 
@@ -386,10 +394,12 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
     contributions = xp.empty((2, vertices), run.value_type)
     contributions[0] = ranks[0] / out_weights
     weights = run.weights
-    shared = (
-        lists.offsets, lists.neighbors, weights, graph.weighted, out_weights, run.damping,
-        run.restart, run.restart.size, run.share, run.share.size, state,
-    )  # fmt: skip
+    constant = {
+        "offsets": lists.offsets, "neighbors": lists.neighbors, "weights": weights,
+        "weighted": graph.weighted, "out_weights": out_weights, "damping": run.damping,
+        "restart": run.restart, "restarts": run.restart.size, "share": run.share,
+        "shares": run.share.size, "state": state,
+    }  # fmt: skip
     degrees = xp.diff(lists.offsets)
     bins = [
         (1, xp.flatnonzero(degrees <= SHORT)),
@@ -399,17 +409,21 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
     bins = [(group, rows.astype(xp.int32)) for group, rows in bins if rows.size]
 
     def sweep(parity):
-        buffers = contributions[parity], contributions[1 - parity], ranks[1 - parity]
+        buffers = {
+            "contributions": contributions[parity], "new_contributions": contributions[1 - parity],
+            "new_ranks": ranks[1 - parity],
+        }  # fmt: skip
         if method == "contribution":
             device.launch(
-                "pagerank", "gather_contributions", vertices, *shared, *buffers,
-                size=vertices, geometry=run.launch,
+                "pagerank", "gather_contributions", size=vertices, geometry=run.launch,
+                vertices=vertices, **constant, **buffers,
             )  # fmt: skip
             return ranks[1 - parity]
         for group, rows in bins:
             device.launch(
-                "pagerank", "gather_groups", rows.size, rows, group, *shared, *buffers,
+                "pagerank", "gather_groups",
                 size=rows.size * (group or 256), geometry=run.launch,
+                count=rows.size, rows=rows, group=group, **constant, **buffers,
             )  # fmt: skip
         return ranks[1 - parity]
 

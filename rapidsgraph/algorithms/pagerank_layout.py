@@ -107,9 +107,11 @@ def laid_out(lists, weights, out_weights, value_type, order, idle, slots, slot_o
     neighbors = xp.empty(int(slice_offsets[-1]), xp.int32)
     new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
     device.launch(
-        "pagerank", "arrange", vertices, slot_of.size, whole_rows, order, slot_of, lists.offsets,
-        lists.neighbors, weights, weighted, row_offsets, slice_offsets, neighbors, new_weights,
-        size=32 * vertices,
+        "pagerank", "arrange", size=32 * vertices,
+        vertices=vertices, places=slot_of.size, whole_rows=whole_rows, order=order, slots=slot_of,
+        offsets=lists.offsets, neighbors=lists.neighbors, weights=weights, weighted=weighted,
+        row_offsets=row_offsets, slice_offsets=slice_offsets, new_neighbors=neighbors,
+        new_weights=new_weights,
     )  # fmt: skip
     out = out_weights[order]
     inverse = xp.where(out > 0, 1.0 / xp.where(out > 0, out, 1.0), 0.0).astype(value_type)
@@ -136,8 +138,9 @@ def _near_together(order, idle, degrees, lists, xp):
     labels, spread = xp.arange(vertices, dtype=xp.int32), xp.empty(vertices, xp.int32)
     for _ in range(ROUNDS):
         device.launch(
-            "pagerank", "spread", vertices, lists.offsets, lists.neighbors, labels, spread,
-            size=vertices,
+            "pagerank", "spread", size=vertices,
+            vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors, labels=labels,
+            new_labels=spread,
         )  # fmt: skip
         labels, spread = spread, labels
     narrow = narrow[xp.argsort(labels[narrow], kind="stable")]

@@ -95,8 +95,9 @@ class ScanIndex(NamedVertices):
         pairs = [row_indices(lists), xp.empty(arcs, xp.int32)]
         descent = pairs[1]
         device.launch(
-            "scan", "list_levels", arcs, pairs[0], lists.neighbors, common, self._sizes, descent,
-            size=arcs,
+            "scan", "list_levels", size=arcs,
+            arcs=arcs, rows=pairs[0], neighbors=lists.neighbors, common=common, sizes=self._sizes,
+            descent=descent,
         )  # fmt: skip
         bound = max(self.num_vertices, LEVELS)
         order = sort_pairs(pairs, bound, with_order=True)[2]
@@ -230,8 +231,9 @@ class ScanIndex(NamedVertices):
                 else self._cores.size
             )
             device.launch(
-                "scan", "mark_first_cores", end - begin, mu, *similar.limits,
-                self._cores[begin:end], *similar.lists, is_core, size=end - begin,
+                "scan", "mark_first_cores", size=end - begin,
+                count=end - begin, mu=mu, floor=similar.floor, **similar.threshold,
+                candidates=self._cores[begin:end], **similar.lists, is_core=is_core,
             )  # fmt: skip
         return cluster(similar, is_core)
 
@@ -246,16 +248,18 @@ class ScanIndex(NamedVertices):
         xp, arcs = self.xp, self._common.size
         if not arcs:
             return 0.0
-        inside = xp.zeros(1, xp.int64)
+        inside, adjacency = xp.zeros(1, xp.int64), found.similar.adjacency
         found.similar.run(
-            "count_inside", found.members, *found.similar.lists[:2], found.clusters, inside
-        )
+            "count_inside", found.members, offsets=adjacency.offsets,
+            neighbors=adjacency.neighbors, labels=found.clusters, inside=inside,
+        )  # fmt: skip
         degrees = (self._sizes - 1).astype(xp.float64)
         of_clusters = xp.zeros(found.count)
         own = degrees[found.members]
         device.launch(
-            "build", "accumulate", own.size, found.clusters[found.members], own, True, of_clusters,
-            size=own.size,
+            "build", "accumulate", size=own.size,
+            count=own.size, keys=found.clusters[found.members], weights=own, weighted=True,
+            sums=of_clusters,
         )  # fmt: skip
         alone = degrees[found.clusters < 0]
         expected = sum(float(((share / arcs) ** 2).sum()) for share in (of_clusters, alone))
@@ -268,7 +272,10 @@ class ScanIndex(NamedVertices):
 
 def _permuted(values, order):
     moved = device.array_module(values).empty_like(values)
-    device.launch("build", "permute", order.size, order, values, moved, size=order.size)
+    device.launch(
+        "build", "permute", size=order.size,
+        count=order.size, order=order, values=values, moved=moved,
+    )  # fmt: skip
     return moved
 
 

@@ -72,8 +72,9 @@ def structural_similarity(graph, *, method="auto"):
     ends = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
     similarities = xp.empty(edges)
     device.launch(
-        "similarity", "list_edges", count, lists.offsets, lists.neighbors, common, starts, *ends,
-        similarities, size=count + common.size,
+        "similarity", "list_edges", size=count + common.size,
+        vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
+        starts=starts, sources=ends[0], destinations=ends[1], similarities=similarities,
     )  # fmt: skip
     return graph.label_edges(*ends, {"similarity": similarities})
 
@@ -120,23 +121,30 @@ def _by_triangles(lists):
     degrees = xp.diff(offsets).astype(xp.int32)
     common = xp.empty(arcs, xp.int32)
     if not arcs or int(degrees.max()) <= MERGED:
-        device.launch("similarity", "merge_few", vertices, offsets, neighbors, common, size=size)
+        device.launch(
+            "similarity", "merge_few", size=size,
+            vertices=vertices, offsets=offsets, neighbors=neighbors, common=common,
+        )  # fmt: skip
         return common
     upper_offsets = xp.empty(vertices, xp.int64)
     device.launch(
-        "similarity", "count_upper", vertices, offsets, neighbors, degrees, upper_offsets, size=size
-    )
+        "similarity", "count_upper", size=size,
+        vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
+        sizes=upper_offsets,
+    )  # fmt: skip
     longest = int(upper_offsets.max())
     upper_offsets = offsets_of(upper_offsets)
     upper, triangles = xp.empty(arcs // 2, xp.int32), xp.zeros(arcs // 2, xp.int32)
     device.launch(
-        "similarity", "gather_upper", vertices, offsets, neighbors, degrees, upper_offsets, upper,
-        size=size,
+        "similarity", "gather_upper", size=size,
+        vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
+        upper_offsets=upper_offsets, upper=upper,
     )  # fmt: skip
     if longest > 1:  # else there is no triangle
         device.launch(
-            "similarity", "count_few", vertices, FEW, offsets, neighbors, upper_offsets, upper,
-            triangles, size=size,
+            "similarity", "count_few", size=size,
+            vertices=vertices, most=FEW, offsets=offsets, neighbors=neighbors,
+            upper_offsets=upper_offsets, upper=upper, triangles=triangles,
         )  # fmt: skip
         some = xp.flatnonzero((degrees > FEW) & (degrees <= SOME)).astype(xp.int32)
         many = xp.flatnonzero(degrees > SOME).astype(xp.int32)
@@ -147,13 +155,16 @@ def _by_triangles(lists):
         ):
             if chosen.size:
                 device.launch(
-                    "similarity", entry, chosen.size, chosen, xp.zeros(1, xp.int64), slots,
-                    offsets, neighbors, upper_offsets, upper, triangles,
-                    size=size, threads=threads, shared_bytes=8 * slots * tables,
+                    "similarity", entry, size=size, threads=threads,
+                    shared_bytes=8 * slots * tables,
+                    count=chosen.size, chosen=chosen, next=xp.zeros(1, xp.int64), slots=slots,
+                    offsets=offsets, neighbors=neighbors, upper_offsets=upper_offsets, upper=upper,
+                    triangles=triangles,
                 )  # fmt: skip
     device.launch(
-        "similarity", "spread", vertices, offsets, neighbors, degrees, upper_offsets, upper,
-        triangles, common, size=size,
+        "similarity", "spread", size=size,
+        vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
+        upper_offsets=upper_offsets, upper=upper, triangles=triangles, common=common,
     )  # fmt: skip
     return common
 
@@ -164,6 +175,7 @@ def _by_comparison(lists):
     common = xp.empty(arcs, xp.int32)
     for entry in ("compare_lists", "mirror"):
         device.launch(
-            "similarity", entry, arcs, rows, lists.offsets, lists.neighbors, common, size=32 * arcs
-        )
+            "similarity", entry, size=32 * arcs,
+            arcs=arcs, rows=rows, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
+        )  # fmt: skip
     return common

@@ -220,12 +220,13 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     words = (vertices + 31) // 32
     room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
-        "bfs", "levels", vertices, graph.num_arcs, depth_limit, pulls, predecessors, ids.size,
-        ids, lists.offsets, lists.neighbors, towards.offsets, towards.neighbors, distances, before,
-        xp.empty(room, xp.int32), _pieces(graph), xp.empty(2 * words, xp.uint32),
-        counts, arrived, state,
-        size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
-        shared_bytes=LOCAL * 24,
+        "bfs", "levels", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True, shared_bytes=LOCAL * 24,
+        vertices=vertices, arcs=graph.num_arcs, depth_limit=depth_limit, pulls=pulls,
+        traced=predecessors, source_count=ids.size, sources=ids, offsets=lists.offsets,
+        neighbors=lists.neighbors, in_offsets=towards.offsets, in_neighbors=towards.neighbors,
+        distances=distances, predecessors=before, queues=xp.empty(room, xp.int32),
+        pieces=_pieces(graph), bits=xp.empty(2 * words, xp.uint32), counts=counts, arrived=arrived,
+        state=state,
     )  # fmt: skip
     return TraversalResult(distances, before, _rounds(state))
 
@@ -248,11 +249,12 @@ def extend(graph, ids, distances, cutoff=math.inf):
     counts, arrived, state = _meeting(xp)
     step = graph.kept("step", lambda: _first_step(lists, xp))
     device.launch(
-        "sssp", "paths", vertices, graph.num_arcs, cutoff, step,
-        ids.size, ids, lists.offsets, lists.neighbors, lists.weights, distances,
-        xp.zeros(4 * vertices + 2, xp.int32), xp.zeros(2 * vertices, xp.int32), _pieces(graph),
-        counts, arrived, xp.full(3, math.inf), state,
-        size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
+        "sssp", "paths", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
+        vertices=vertices, arcs=graph.num_arcs, cutoff=cutoff, step=step, source_count=ids.size,
+        sources=ids, offsets=lists.offsets, neighbors=lists.neighbors, weights=lists.weights,
+        distances=distances, queues=xp.zeros(4 * vertices + 2, xp.int32),
+        stamps=xp.zeros(2 * vertices, xp.int32), pieces=_pieces(graph), counts=counts,
+        arrived=arrived, lowest=xp.full(3, math.inf), state=state,
     )  # fmt: skip
     return _rounds(state)
 
@@ -263,8 +265,9 @@ def _predecessors(graph, ids, distances, pulls):
     found = xp.full(vertices, NO_VERTEX, xp.int32)
     lists = graph.incoming if pulls else graph.outgoing
     device.launch(
-        "sssp", "pull_predecessors" if pulls else "push_predecessors", vertices, lists.offsets,
-        lists.neighbors, lists.weights, distances, found, size=32 * vertices,
+        "sssp", "pull_predecessors" if pulls else "push_predecessors", size=32 * vertices,
+        vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
+        weights=lists.weights, distances=distances, predecessors=found,
     )  # fmt: skip
     rooted = found < NO_VERTEX
     rooted[ids] = True

@@ -28,6 +28,7 @@ from .arrays import is_on_gpu
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
+DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
 C_TYPES = {
     "bool": "bool",
     "uint8": "unsigned char",
@@ -160,20 +161,34 @@ def _cuda_function(
     return _cuda_module(stem, types, cooperative).get_function(entry)
 
 
-def _bind(stem, entry, arguments):
-    """Check arguments against the CUDA signature; return them converted, and the bound types."""
-    parameters = signatures(stem)[entry]
-    if len(parameters) != len(arguments):
-        raise TypeError(f"{stem}.{entry} takes {len(parameters)} arguments, not {len(arguments)}")
-    types, converted = {}, []
-    for (kind, name), argument in zip(parameters, arguments, strict=True):
-        if not kind.endswith("*"):
-            converted.append(np.int64(argument) if kind == "long long" else np.float64(argument))
+def _order_arguments(stem: str, entry: str, arguments: dict[str, Any]) -> list[Any]:
+    """Return the arguments in the order of the parameters of a kernel."""
+    names = [name for _, name in signatures(stem)[entry]]
+    missing = [name for name in names if name not in arguments]
+    unexpected = [name for name in arguments if name not in names]
+    if missing or unexpected:
+        problems = [f"missing {', '.join(missing)}"] if missing else []
+        problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
+        raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
+    return [arguments[name] for name in names]
+
+
+def _bind(
+    stem: str, entry: str, arguments: list[Any]
+) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
+    """Convert arguments to the types of the CUDA signature, and bind its element types."""
+    types: dict[str, str] = {}
+    converted = []
+    for (c_type, name), argument in zip(signatures(stem)[entry], arguments, strict=True):
+        if not c_type.endswith("*"):
+            scalar_type = np.int64 if c_type == "long long" else np.float64
+            converted.append(scalar_type(argument))
             continue
-        kind, given = kind[:-1], C_TYPES[argument.dtype.name]
-        expected = types.setdefault(kind, given) if kind.endswith("_t") else kind
-        if given != expected or not argument.flags.c_contiguous:
-            raise TypeError(f"{stem}.{entry}: {name} is {given}, not contiguous {expected}")
+        parameter_type, actual = c_type[:-1], C_TYPES[argument.dtype.name]
+        is_generic = parameter_type.endswith("_t")
+        expected = types.setdefault(parameter_type, actual) if is_generic else parameter_type
+        if actual != expected or not argument.flags.c_contiguous:
+            raise TypeError(f"{stem}.{entry}: {name} is {actual}, not contiguous {expected}")
         converted.append(argument)
     return converted, tuple(sorted(types.items()))
 
@@ -196,52 +211,71 @@ def max_cooperative_blocks() -> int:
 
 
 def launch(
-    stem,
-    entry,
-    *arguments,
-    size,
-    geometry=None,
-    threads=256,
-    cooperative=False,
-    shared_bytes=0,
-):
-    """Run the twin of `kernels/stem`'s `entry` that fits the arrays among `arguments`.
+    stem: str,
+    entry: str,
+    /,
+    *,
+    size: int,
+    geometry: tuple[int, int] | None = None,
+    threads: int = 256,
+    cooperative: bool = False,
+    shared_bytes: int = 0,
+    **arguments: Any,
+) -> None:
+    """Run an entry of the kernel `stem` on the device of its arrays.
 
     Parameters
     ----------
+    stem, entry : str
+        File name in `kernels/` without its suffix, and the function in it.
     size : int
-        Work items; on the GPU there are enough threads for one each, up to 64 blocks a
-        multiprocessor (kernels stride over the rest). On a CPU little work is for one thread.
+        Number of work items. On a GPU each gets a thread, within 64 blocks per multiprocessor;
+        kernels stride over the rest. On a CPU it decides between one thread and all.
     geometry : (blocks, threads), optional
-        Overrides both.
-    cooperative : bool
-        The kernel synchronises its whole grid: no more blocks than fit at once.
-    shared_bytes : int
-        Dynamic shared memory of a block.
+        Grid of a CUDA launch, instead of one that follows from `size` and `threads`.
+    threads : int, default 256
+        Threads per block.
+    cooperative : bool, default False
+        Whether the kernel synchronizes the whole grid, which is limited to resident blocks then.
+    shared_bytes : int, default 0
+        Dynamic shared memory of a block, in bytes.
+    **arguments
+        All parameters of the kernel by name: NumPy or CuPy arrays and scalars.
+
+    Raises
+    ------
+    TypeError
+        If an argument is missing or unexpected, or on a GPU has another element type.
     """
-    if not any(is_on_gpu(argument) for argument in arguments):
-        twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
-        # Numba compiles anew for every type; a tolerance of 0 is no reason to.
-        scalars = {"long long": int, "double": float}
-        arguments = [
-            scalars.get(kind, lambda array: array)(argument)
-            for (kind, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
-        ]
-        with parallel_region(size):
-            twin(*arguments)
+    ordered = _order_arguments(stem, entry, arguments)
+    if not any(is_on_gpu(argument) for argument in ordered):
+        _run_numba_twin(stem, entry, size, ordered)
         return
     import cupy
 
-    converted, types = _bind(stem, entry, arguments)
+    converted, types = _bind(stem, entry, ordered)
     device = cupy.cuda.Device()
     function = _cuda_function(stem, entry, types, cooperative, device.id)
-    if shared_bytes + function.shared_size_bytes > 48 * 1024:  # more has to be asked for
+    if shared_bytes + function.shared_size_bytes > DEFAULT_SHARED_BYTES:
         function.max_dynamic_shared_size_bytes = shared_bytes
     if geometry is None:
-        most = (
+        max_blocks = (
             resident_blocks(function, threads, shared_bytes)
             if cooperative
             else 64 * device.attributes["MultiProcessorCount"]
         )
-        geometry = (max(1, min(most, -(-size // threads))), threads)
-    function((int(geometry[0]),), (int(geometry[1]),), tuple(converted), shared_mem=shared_bytes)
+        geometry = (max(1, min(max_blocks, -(-size // threads))), threads)
+    blocks, threads = geometry
+    function((int(blocks),), (int(threads),), tuple(converted), shared_mem=shared_bytes)
+
+
+def _run_numba_twin(stem: str, entry: str, size: int, arguments: list[Any]) -> None:
+    twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
+    # Numba compiles a kernel for each combination of types, so scalars are always int or float.
+    scalars = {"long long": int, "double": float}
+    converted = [
+        scalars[c_type](argument) if c_type in scalars else argument
+        for (c_type, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
+    ]
+    with parallel_region(size):
+        twin(*converted)

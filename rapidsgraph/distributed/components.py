@@ -43,9 +43,10 @@ def join_forests(*forests):
     offsets = xp.arange(vertices + 1, dtype=xp.int64)
     for other in forests[1:]:
         device.launch(
-            "union_find", "link_one", vertices, 0, offsets, other, parents, size=vertices,
+            "union_find", "link_one", size=vertices,
+            vertices=vertices, place=0, offsets=offsets, neighbors=other, parents=parents,
         )  # fmt: skip
-        device.launch("union_find", "compress", vertices, parents, size=vertices)
+        device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
     return parents
 
 

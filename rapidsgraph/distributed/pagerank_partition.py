@@ -110,14 +110,17 @@ class Sweep:
         state = xp.asarray([float(self.iterations), math.inf, mass, 0.0, 0.0])
         units = rows.chunks + rows.whole_rows + vertices // pagerank_layout.WARP + 1
         device.launch(
-            "pagerank", "iterate", count, tolerance, run.damping, vertices, places, 0,
-            rows.long_rows, rows.whole_rows, rows.narrow_slices, rows.chunks, 0,
-            rows.chunk_rows, rows.chunk_offsets, rows.row_offsets, rows.slice_offsets,
-            rows.neighbors, rows.weights, rows.weights.size > 0, rows.slots, True,
-            rows.inverse_weights, run.restart, run.restart.size, run.share, run.share.size,
-            self._contributions.reshape(-1), self._ranks, self._chunk_sums, self._arrivals,
-            self._partials, xp.zeros(1, xp.uint64), state,
-            size=units * pagerank_layout.WARP, threads=1024, cooperative=True,
+            "pagerank", "iterate", size=units * pagerank_layout.WARP, threads=1024, cooperative=True,
+            iterations=count, tolerance=tolerance, damping=run.damping, vertices=vertices,
+            places=places, idle=0, long_rows=rows.long_rows, whole_rows=rows.whole_rows,
+            narrow_slices=rows.narrow_slices, chunks=rows.chunks, hot=0, chunk_rows=rows.chunk_rows,
+            chunk_offsets=rows.chunk_offsets, row_offsets=rows.row_offsets,
+            slice_offsets=rows.slice_offsets, neighbors=rows.neighbors, weights=rows.weights,
+            weighted=rows.weights.size > 0, slots=rows.slots, slotted=True,
+            inverse_weights=rows.inverse_weights, restart=run.restart, restarts=run.restart.size,
+            share=run.share, shares=run.share.size, contributions=self._contributions.reshape(-1),
+            ranks=self._ranks, chunk_sums=self._chunk_sums, arrivals=self._arrivals,
+            partials=self._partials, arrived=xp.zeros(1, xp.uint64), state=state,
         )  # fmt: skip
         done, change, mass, *_ = (state.get() if xp is not np else state).tolist()
         self.iterations = int(done)
@@ -180,8 +183,9 @@ def leaving_part(part):
     xp, lists, weighted = part.xp, part.padded, part.weighted
     sums = xp.zeros(part.vertices)
     device.launch(
-        "build", "accumulate", part.num_arcs, lists.neighbors, lists.weights, weighted, sums,
-        size=part.num_arcs,
+        "build", "accumulate", size=part.num_arcs,
+        count=part.num_arcs, keys=lists.neighbors, weights=lists.weights, weighted=weighted,
+        sums=sums,
     )  # fmt: skip
     return sums
 

@@ -127,10 +127,14 @@ def _count(own, other, vertices):
     if xp is not np:  # there a pair is for a warp, and here a row for a thread
         tails = row_indices(Adjacency(starts, heads, None))
     rows, pairs = offsets.size - 1, heads.size
+    other_first, other_offsets, other_neighbors, other_starts, other_heads, other_common = other
     device.launch(
-        "similarity", "count_between", rows, pairs, vertices, first, other[0],
-        xp.zeros(1, xp.int64), tails, offsets, neighbors, starts, heads, common, *other[1:],
-        size=rows + neighbors.size,
+        "similarity", "count_between", size=rows + neighbors.size,
+        rows=rows, pairs=pairs, vertices=vertices, first=first, other_first=other_first,
+        next=xp.zeros(1, xp.int64), tails=tails, offsets=offsets, neighbors=neighbors,
+        starts=starts, heads=heads, common=common, other_offsets=other_offsets,
+        other_neighbors=other_neighbors, other_starts=other_starts, other_heads=other_heads,
+        other_common=other_common,
     )  # fmt: skip
 
 

@@ -387,19 +387,22 @@ def settled(terms, ranks, added, tolerance):
     xp, vertices = device.array_module(ranks.values), ranks.values.size
     values, state = xp.empty(vertices), ranks.state.copy()
     device.launch(
-        "pagerank", "start_ranks", vertices, terms.restart, terms.restart.size, terms.share,
-        terms.share.size, state, values, size=vertices,
+        "pagerank", "start_ranks", size=vertices,
+        vertices=vertices, restart=terms.restart, restarts=terms.restart.size, share=terms.share,
+        shares=terms.share.size, state=state, sums=values,
     )  # fmt: skip
     values += added.values
     blocks = PARTS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
     partials = xp.zeros(2 * blocks)
     device.launch(
-        "pagerank", "measure", vertices, False, values, terms.sinks, state, ranks.values, partials,
-        size=vertices, geometry=(blocks, 256),
+        "pagerank", "measure", size=vertices, geometry=(blocks, 256),
+        vertices=vertices, keep=False, new_ranks=values, sinks=terms.sinks, state=state,
+        ranks=ranks.values, partials=partials,
     )  # fmt: skip
     device.launch(
-        "pagerank", "settle", blocks, tolerance, partials, state, size=blocks, geometry=(1, 256)
-    )
+        "pagerank", "settle", size=blocks, geometry=(1, 256),
+        parts=blocks, tolerance=tolerance, partials=partials, state=state,
+    )  # fmt: skip
     return Ranks(values, state, Run(*(a + b for a, b in zip(ranks.run, added.run))))
 
 

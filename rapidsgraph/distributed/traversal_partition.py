@@ -289,8 +289,9 @@ def _nearer(part, distances, entry):
     lists, xp = part.padded, part.xp
     before = xp.full(part.vertices, NO_VERTEX, xp.int32)
     device.launch(
-        "sssp", entry, part.vertices, lists.offsets, lists.neighbors, lists.weights, distances,
-        before, size=32 * part.vertices,
+        "sssp", entry, size=32 * part.vertices,
+        vertices=part.vertices, offsets=lists.offsets, neighbors=lists.neighbors,
+        weights=lists.weights, distances=distances, predecessors=before,
     )  # fmt: skip
     return before
 

@@ -189,7 +189,10 @@ def _mark(columns, low, span):
     for values in (*columns.sources, *columns.destinations):
         if len(values):
             values = _wide(values, xp)
-            device.launch("build", "mark", values.size, values, low, marks, size=values.size)
+            device.launch(
+                "build", "mark", size=values.size,
+                count=values.size, names=values, low=low, present=marks,
+            )  # fmt: skip
     return marks
 
 
@@ -229,8 +232,9 @@ def _translate(columns, low, table):
         else:
             values, places = _wide(values, xp), xp.empty(values.size, xp.int32)
             device.launch(
-                "build", "translate", values.size, values, low, table, places, size=values.size
-            )
+                "build", "translate", size=values.size,
+                count=values.size, names=values, low=low, table=table, ids=places,
+            )  # fmt: skip
             ids.append(places)
     return tuple(ids)
 

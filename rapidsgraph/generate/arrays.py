@@ -38,12 +38,16 @@ def rmat_arrays(
 
     names = _names(xp, 1 << scale, seed, permute)
     keys = xp.empty(edges, xp.int64)
-    _run("draw_rmat", edges, scale, key, *thresholds, names, keys)
+    a, ab, abc = thresholds
+    launch(
+        "generate", "draw_rmat", size=edges,
+        edges=edges, scale=scale, key=key, a=a, ab=ab, abc=abc, names=names, keys=keys,
+    )  # fmt: skip
     del names
     if clean:
         keys.sort()
         kept = xp.empty(edges, bool)
-        _run("mark_clean", edges, keys, kept)
+        launch("generate", "mark_clean", size=edges, edges=edges, keys=keys, kept=kept)
         keys = keys[kept]
         del kept
     return _unpack(xp, keys, seed, weighing, symmetrize=False)
@@ -64,12 +68,18 @@ def grid_arrays(xp, width, height=None, keep=1.0, seed=0, weights=None, permute=
     _check_memory("grid", math.ceil(4 * vertices * keep), vertices, weights, xp)
 
     kept = xp.empty(2 * vertices, bool)
-    _run("draw_grid", vertices, width, key, int(keep * ONE), kept)
+    launch(
+        "generate", "draw_grid", size=vertices,
+        vertices=vertices, width=width, key=key, threshold=int(keep * ONE), kept=kept,
+    )  # fmt: skip
     chosen = xp.flatnonzero(kept)
     del kept
     names = _names(xp, vertices, seed, permute)
     keys = xp.empty(2 * chosen.size, xp.int64)
-    _run("pack_grid", chosen.size, width, chosen, names, keys)
+    launch(
+        "generate", "pack_grid", size=chosen.size,
+        edges=chosen.size, width=width, chosen=chosen, names=names, keys=keys,
+    )  # fmt: skip
     del chosen, names
     keys.sort()
     return _unpack(xp, keys, seed, weighing, symmetrize=True)
@@ -94,14 +104,24 @@ def ssca2_arrays(xp, vertices, max_clique=7, inter_clique=0.5, seed=0, weights=N
     clique_of[begins[1:-1]] = 1
     clique_of = xp.cumsum(clique_of, dtype=xp.int32)
     ends = xp.empty(2 * vertices, xp.int32)
-    drawn = (sizes.size, key, int(inter_clique * ONE), clique_of, begins, ends)
-    _run("draw_bridges", vertices, *drawn)
+    launch(
+        "generate", "draw_bridges", size=vertices,
+        vertices=vertices, cliques=sizes.size, key=key, threshold=int(inter_clique * ONE),
+        clique_of=clique_of, begins=begins, ends=ends,
+    )  # fmt: skip
     chosen = xp.flatnonzero(ends >= 0)
     names = _names(xp, vertices, seed, permute)
     keys = xp.empty(within + 2 * chosen.size, xp.int64)
-    _run("pack_cliques", vertices, clique_of, begins, places, names, keys)
-    _run("pack_bridges", chosen.size, chosen, ends, names, keys[within:])
-    del begins, sizes, places, clique_of, ends, drawn, chosen, names
+    launch(
+        "generate", "pack_cliques", size=vertices,
+        vertices=vertices, clique_of=clique_of, begins=begins, places=places, names=names,
+        keys=keys,
+    )  # fmt: skip
+    launch(
+        "generate", "pack_bridges", size=chosen.size,
+        edges=chosen.size, chosen=chosen, ends=ends, names=names, keys=keys[within:],
+    )  # fmt: skip
+    del begins, sizes, places, clique_of, ends, chosen, names
     keys.sort()
     return _unpack(xp, keys, seed, weighing, symmetrize=True)
 
@@ -116,7 +136,10 @@ def _cut_cliques(xp, vertices, max_clique, seed):
     while ends[-1] < vertices:
         count += 4 * math.isqrt(count) + 4  # seven standard deviations, so once will do
         sizes = xp.empty(count, xp.int64)
-        _run("draw_cliques", count, max_clique, _key(seed, CLIQUES), sizes)
+        launch(
+            "generate", "draw_cliques", size=count,
+            cliques=count, max_clique=max_clique, key=_key(seed, CLIQUES), sizes=sizes,
+        )  # fmt: skip
         ends = xp.cumsum(sizes)
     begins = xp.zeros(2 + int((ends < vertices).sum()), xp.int64)
     begins[1:] = ends[: begins.size - 1]
@@ -130,7 +153,10 @@ def uniform_arrays(xp, vertices, edges, seed=0, weights=None):
     key, weighing = _key(seed, EDGES), check_weights(weights)
     _check_memory("uniform", edges, 0, weights, xp)
     sources, destinations = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
-    _run("draw_uniform", edges, vertices, key, sources, destinations)
+    launch(
+        "generate", "draw_uniform", size=edges,
+        edges=edges, vertices=vertices, key=key, sources=sources, destinations=destinations,
+    )  # fmt: skip
     return sources, destinations, weigh(xp, seed, weighing, False, sources, destinations)
 
 
@@ -140,7 +166,10 @@ def _names(xp, vertices, seed, permute):
         return xp.arange(vertices, dtype=xp.int32)
     bits = (vertices - 1).bit_length()
     order = xp.empty(vertices, xp.int64)
-    _run("draw_order", vertices, _key(seed, NAMES), bits, order)
+    launch(
+        "generate", "draw_order", size=vertices,
+        vertices=vertices, key=_key(seed, NAMES), bits=bits, order=order,
+    )  # fmt: skip
     order.sort()
     order &= (1 << bits) - 1
     return order.astype(xp.int32)
@@ -148,7 +177,10 @@ def _names(xp, vertices, seed, permute):
 
 def _unpack(xp, keys, seed, weighing, symmetrize):
     sources, destinations = xp.empty(keys.size, xp.int32), xp.empty(keys.size, xp.int32)
-    _run("unpack", keys.size, keys, sources, destinations)
+    launch(
+        "generate", "unpack", size=keys.size,
+        edges=keys.size, keys=keys, sources=sources, destinations=destinations,
+    )  # fmt: skip
     return sources, destinations, weigh(xp, seed, weighing, symmetrize, sources, destinations)
 
 
@@ -157,13 +189,13 @@ def weigh(xp, seed, weighing, symmetrize, sources, destinations):
     if weighing is None:
         return None
     weights = xp.empty(sources.size, xp.float64)
-    how = (_key(seed, WEIGHTS), int(symmetrize), *weighing)
-    _run("weigh", sources.size, *how, sources, destinations, weights)
+    low, width, highest = weighing
+    launch(
+        "generate", "weigh", size=sources.size,
+        edges=sources.size, key=_key(seed, WEIGHTS), both_ways=int(symmetrize), low=low,
+        width=width, highest=highest, sources=sources, destinations=destinations, weights=weights,
+    )  # fmt: skip
     return weights
-
-
-def _run(entry, count, *arguments):
-    launch("generate", entry, count, *arguments, size=count)
 
 
 def _key(seed, purpose):

@@ -68,8 +68,11 @@ def symmetrize(upper):
     joined = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
     joined_weights = xp.empty(joined.size if weighted else 0, upper.weights.dtype)
     device.launch(
-        "build", "join_rows", count, lower.offsets, lower.neighbors, lower.weights, upper.offsets,
-        upper.neighbors, upper.weights, weighted, joined, joined_weights, size=32 * count,
+        "build", "join_rows", size=32 * count,
+        count=count, first_offsets=lower.offsets, first=lower.neighbors,
+        first_weights=lower.weights, second_offsets=upper.offsets, second=upper.neighbors,
+        second_weights=upper.weights, weighted=weighted, joined=joined,
+        joined_weights=joined_weights,
     )  # fmt: skip
     return Adjacency(lower.offsets + upper.offsets, joined, joined_weights)
 
@@ -112,7 +115,10 @@ def count_later(lists):
     """How many neighbors of each row are not before it: int64."""
     xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
     later = xp.empty(count, xp.int64)
-    device.launch("build", "count_later", count, lists.offsets, lists.neighbors, later, size=count)
+    device.launch(
+        "build", "count_later", size=count,
+        count=count, offsets=lists.offsets, neighbors=lists.neighbors, later=later,
+    )  # fmt: skip
     return later
 
 
@@ -120,7 +126,9 @@ def row_indices(lists):
     """The row of every arc, int32."""
     xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
     rows = xp.empty(lists.neighbors.size, xp.int32)
-    device.launch("build", "expand_rows", count, lists.offsets, rows, size=32 * count)
+    device.launch(
+        "build", "expand_rows", size=32 * count, count=count, offsets=lists.offsets, rows=rows
+    )
     return rows
 
 
@@ -141,7 +149,10 @@ def _sorted(pairs, count, minor_sorted=False):
     moved = xp.empty(0)
     if weights is not None:
         moved = xp.empty_like(weights)
-        device.launch("build", "permute", order.size, order, weights, moved, size=order.size)
+        device.launch(
+            "build", "permute", size=order.size,
+            count=order.size, order=order, values=weights, moved=moved,
+        )  # fmt: skip
     return Adjacency(offsets, neighbors, moved)
 
 
@@ -174,8 +185,9 @@ def _reduced_runs(first, weights, how):
         end = min(end, weights.size)
         starts = xp.flatnonzero(first[begin:end])
         device.launch(
-            "build", "reduce_runs", starts.size, end - begin, starts, weights[begin:end], how,
-            reduced[done : done + starts.size], size=starts.size,
+            "build", "reduce_runs", size=starts.size,
+            runs=starts.size, count=end - begin, starts=starts, weights=weights[begin:end], how=how,
+            reduced=reduced[done : done + starts.size],
         )  # fmt: skip
         begin, done = end, done + starts.size
     return reduced

@@ -250,8 +250,9 @@ class Graph(NamedVertices):
     def _sum_by_source(self, weights, weighted):
         sums, sources = self.xp.zeros(self.num_vertices), self.incoming.neighbors
         device.launch(
-            "build", "accumulate", sources.size, sources, weights, weighted, sums, size=sources.size
-        )
+            "build", "accumulate", size=sources.size,
+            count=sources.size, keys=sources, weights=weights, weighted=weighted, sums=sums,
+        )  # fmt: skip
         return sums
 
     def kept(self, key, make):

@@ -217,7 +217,10 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
         return names, dtype, check_vertex_count(names.size), ids
     present = xp.zeros(span, bool)
     for values in arrays:
-        device.launch("build", "mark", values.size, values, low, present, size=values.size)
+        device.launch(
+            "build", "mark", size=values.size,
+            count=values.size, names=values, low=low, present=present,
+        )  # fmt: skip
     count = check_vertex_count(int(present.sum()))
     if count == span and low == 0:
         return None, dtype, count, [_narrow(values, xp) for values in arrays]
@@ -227,8 +230,9 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
     for values in arrays:
         place = xp.empty(values.size, xp.int32)
         device.launch(
-            "build", "translate", values.size, values, low, table, place, size=values.size
-        )
+            "build", "translate", size=values.size,
+            count=values.size, names=values, low=low, table=table, ids=place,
+        )  # fmt: skip
         ids.append(place)
     del table
     names = xp.flatnonzero(present)

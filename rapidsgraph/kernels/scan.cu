@@ -65,14 +65,14 @@ extern "C" __global__ void mark_first_cores(long long count, long long mu, long 
 }
 
 // Make the trees of similar cores one; is_touched[v] where v is similar to a core and none itself.
-extern "C" __global__ void join_cores(long long count, const int *cores, long long floor,
+extern "C" __global__ void join_cores(long long num_rows, const int *rows, long long floor,
                                       long long numerator, long long denominator,
                                       const long long *offsets, const int *neighbors,
                                       const int *common, const int *sizes, const bool *is_core,
                                       int *parents, bool *is_touched) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
-  each_row(count, cores, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     for (long long at = begin; at < end; at += lanes.count) {
       const long long arc = at + lanes.lane;
       bool ends = false;
@@ -94,7 +94,7 @@ extern "C" __global__ void join_cores(long long count, const int *cores, long lo
 
 // nearest[v] = the core that the border v is most similar to, of several the first; touching[v] =
 // how many it is similar to.
-extern "C" __global__ void attach(long long count, const int *borders, long long floor,
+extern "C" __global__ void attach(long long num_rows, const int *rows, long long floor,
                                   long long numerator, long long denominator,
                                   const long long *offsets, const int *neighbors, const int *common,
                                   const int *sizes, const bool *is_core, int *nearest,
@@ -110,7 +110,7 @@ extern "C" __global__ void attach(long long count, const int *borders, long long
     const u64 low = square * most_size, other_low = other * size;
     return low > other_low || (low == other_low && core < best);
   };
-  each_row(count, borders, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     if (lanes.lane >= WARP) return;  // a warp suffices: such lists are rare
     const int members = min(lanes.count, WARP);
     int best = NOBODY, most = 0, most_size = 1, found = 0;
@@ -141,7 +141,7 @@ extern "C" __global__ void attach(long long count, const int *borders, long long
 }
 
 // clusters[starts[v] ...] = the cluster of every core that the border v is similar to.
-extern "C" __global__ void list_touching(long long count, const int *borders, long long floor,
+extern "C" __global__ void list_touching(long long num_rows, const int *rows, long long floor,
                                          long long numerator, long long denominator,
                                          const long long *offsets, const int *neighbors,
                                          const int *common, const int *sizes, const bool *is_core,
@@ -149,7 +149,7 @@ extern "C" __global__ void list_touching(long long count, const int *borders, lo
                                          int *clusters) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
-  each_row(count, borders, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     long long place = starts[row];
     for (long long at = begin; at < end; at += lanes.count) {
       const long long arc = at + lanes.lane;
@@ -182,10 +182,10 @@ extern "C" __global__ void measure(long long count, const int *members, const in
 }
 
 // is_hub[v] where v is in no cluster and has neighbors in several; seen is NOBODY before.
-extern "C" __global__ void find_hubs(long long count, const int *members, const long long *offsets,
+extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const long long *offsets,
                                      const int *neighbors, const int *labels, int *seen,
                                      bool *is_hub) {
-  each_row(count, members, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     const int label = labels[row];
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count) {
       const int neighbor = neighbors[arc];
@@ -198,11 +198,11 @@ extern "C" __global__ void find_hubs(long long count, const int *members, const 
 }
 
 // inside[0] += arcs between members of one cluster.
-extern "C" __global__ void count_inside(long long count, const int *members,
+extern "C" __global__ void count_inside(long long num_rows, const int *rows,
                                         const long long *offsets, const int *neighbors,
                                         const int *labels, long long *inside) {
   long long own = 0;
-  each_row(count, members, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count)
       own += labels[neighbors[arc]] == labels[row];
   });

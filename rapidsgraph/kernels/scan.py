@@ -98,8 +98,8 @@ def mark_first_cores(
 
 @parallel
 def join_cores(
-    count,
-    cores,
+    num_rows,
+    rows,
     floor,
     numerator,
     denominator,
@@ -113,8 +113,8 @@ def join_cores(
 ):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
-            row = np.uint64(cores[np.uint64(i)])
+        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+            row = np.uint64(rows[np.uint64(i)])
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
                     neighbor = np.uint64(neighbors[np.uint64(arc)])
@@ -128,8 +128,8 @@ def join_cores(
 
 @parallel
 def attach(
-    count,
-    borders,
+    num_rows,
+    rows,
     floor,
     numerator,
     denominator,
@@ -143,8 +143,8 @@ def attach(
 ):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
-            row = np.uint64(borders[np.uint64(i)])
+        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+            row = np.uint64(rows[np.uint64(i)])
             best, most, size = np.int64(-1), np.uint64(0), np.uint64(1)
             found = 0
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
@@ -169,8 +169,8 @@ def attach(
 
 @parallel
 def list_touching(
-    count,
-    borders,
+    num_rows,
+    rows,
     floor,
     numerator,
     denominator,
@@ -185,8 +185,8 @@ def list_touching(
 ):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
-            row = np.uint64(borders[np.uint64(i)])
+        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+            row = np.uint64(rows[np.uint64(i)])
             place = starts[row]
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
@@ -208,11 +208,11 @@ def measure(count, members, labels, members_of, first_of):
 
 
 @parallel
-def find_hubs(count, members, offsets, neighbors, labels, seen, is_hub):
+def find_hubs(num_rows, rows, offsets, neighbors, labels, seen, is_hub):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
-            row = np.uint64(members[np.uint64(i)])
+        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+            row = np.uint64(rows[np.uint64(i)])
             label = labels[row]
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
@@ -226,12 +226,12 @@ def find_hubs(count, members, offsets, neighbors, labels, seen, is_hub):
 
 
 @parallel
-def count_inside(count, members, offsets, neighbors, labels, inside):
+def count_inside(num_rows, rows, offsets, neighbors, labels, inside):
     for part_ in prange(PARTS):
         part = np.int64(part_)
         own = 0
-        for i in range(count * part // PARTS, count * (part + 1) // PARTS):
-            row = np.uint64(members[np.uint64(i)])
+        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+            row = np.uint64(rows[np.uint64(i)])
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 own += labels[np.uint64(neighbors[np.uint64(arc)])] == labels[row]
         add_at(inside, np.uint64(0), np.int64(own))

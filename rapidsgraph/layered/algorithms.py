@@ -56,8 +56,10 @@ def find_parents(layered, partitions, last, parents, report):
     end = int(starts[last])  # what leaves the last layer leads nowhere new
     for start, stop, origin, words in partitions.sweep(wanted.tolist(), forward_only=True):
         _launch(
-            layered, "layered_sweep", "find_parents", start, stop, origin, partitions.table, words,
-            partitions.sums, starts.size - 1, layered.starts_on_device, end, parents,
+            layered, "layered_sweep", "find_parents", start, stop,
+            origin=origin, table=partitions.table, words=words, sums=partitions.sums,
+            layers=starts.size - 1, layer_starts=layered.starts_on_device, end=end,
+            parents=parents,
         )  # fmt: skip
         report(partitions.partitions, "partitions")
 
@@ -68,9 +70,10 @@ def levels(layered, last, parents):
     distances = xp.empty(vertices, xp.int32)
     before = xp.empty_like(parents)
     device.launch(
-        "pack", "name_levels", vertices, int(starts[last + 1]), last + 1,
-        layered.starts_on_device, layered.order, parents.size > 0, parents, distances, before,
-        size=vertices,
+        "pack", "name_levels", size=vertices,
+        vertices=vertices, reached=int(starts[last + 1]), layers=last + 1,
+        starts=layered.starts_on_device, order=layered.order, traced=parents.size > 0,
+        parents=parents, distances=distances, predecessors=before,
     )  # fmt: skip
     return TraversalResult(distances, before, last + 1)
 
@@ -85,7 +88,7 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
     before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     with feeding(layered, "sssp", "SSSP", memory_limit) as partitions:
         sweeps = Sweeps(layered, partitions, progress)
-        rounds = sweeps.run("relax", stamps, cutoff, distances)
+        rounds = sweeps.run("relax", stamps, cutoff=cutoff, distances=distances)
         if cutoff == math.inf:
             reached = distances[: int(layered.layer_starts[-1])]
             check_reached(reached, layered.order, layered)
@@ -95,7 +98,7 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
             if bool(open_ends.any()):
                 steps = xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0))
                 stamps[...] = xp.where(open_ends, np.int32(-1), np.int32(0))
-                sweeps.run("relax_ties", stamps, distances, steps)
+                sweeps.run("relax_ties", stamps, distances=distances, steps=steps)
                 sweeps.look_back(distances, steps, True, before)
         finish(layered, partitions, sweeps.passes)
     del stamps
@@ -121,7 +124,7 @@ class Sweeps:
         self.reached = layered.partitions_before(int(layered.layer_starts[-1]))
         self.passes = 0
 
-    def run(self, entry, stamps, *values, everywhere=True):
+    def run(self, entry, stamps, *, everywhere=True, **values):
         """Rounds of `relax` or `relax_ties`; how many there were.
 
         At first over all partitions, which saves a look at them, or where a row waits.
@@ -137,9 +140,9 @@ class Sweeps:
                 arrived.fill(0)
                 device.launch(
                     "layered_sssp", entry,
-                    start, stop, *given, step, *values, stamps, relaxed, done,
-                    arrived, state, size=layered.work(start, stop), threads=1024,
-                    cooperative=True,
+                    size=layered.work(start, stop), threads=1024, cooperative=True,
+                    start=start, stop=stop, **given, step=step, **values, stamps=stamps,
+                    relaxed=relaxed, done=done, arrived=arrived, state=state,
                 )  # fmt: skip
             self.partitions.finish()  # rows of what is damaged would wait for ever
             wanted = _where_rows_wait(*waiting)
@@ -149,8 +152,9 @@ class Sweeps:
         """The smallest vertex before each, by a pass over all edges."""
         for start, stop, given in self._sweep(self.reached):
             _launch(
-                self.layered, "layered_sssp", "find_predecessors", start, stop, *given, tied,
-                self.layered.order, distances, steps, before,
+                self.layered, "layered_sssp", "find_predecessors", start, stop, **given,
+                tied=tied, names=self.layered.order, distances=distances, steps=steps,
+                predecessors=before,
             )  # fmt: skip
 
     def _sweep(self, wanted):
@@ -160,7 +164,10 @@ class Sweeps:
         already = partitions.partitions
         with reporter(self.progress, f"SSSP, pass {self.passes}", wanted.size) as report:
             for start, stop, origin, words in partitions.sweep(wanted.tolist()):
-                yield start, stop, (origin, partitions.table, words, partitions.sums, sample)
+                yield start, stop, {
+                    "origin": origin, "table": partitions.table, "words": words,
+                    "sums": partitions.sums, "sample": sample,
+                }  # fmt: skip
                 report(partitions.partitions - already, "partitions")
 
 
@@ -168,9 +175,9 @@ def _where_rows_wait(layered, partitions, reached, stamps, relaxed, done):
     """Those partitions of `reached` with a row that was lowered since it was relaxed."""
     changed = layered.xp.zeros(done.size, layered.xp.int32)
     device.launch(
-        "layered_sssp", "find_changed",
-        0, done.size, partitions.table, stamps, relaxed, done, changed,
-        size=layered.num_vertices,
+        "layered_sssp", "find_changed", size=layered.num_vertices,
+        start=0, stop=done.size, table=partitions.table, stamps=stamps, relaxed=relaxed, done=done,
+        wanted=changed,
     )  # fmt: skip
     changed = changed.get() if device.is_on_gpu(changed) else changed
     return reached[changed[reached] != 0]
@@ -188,9 +195,10 @@ def scattering(layered, partitions, damping, out_weights, ranks, state):
         totals = kept if copies else sums
         for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
             _launch(
-                layered, "layered_sweep", "scatter", start, stop, origin, partitions.table, words,
-                partitions.sums, sample, layered.weighted, damping, out_weights, ranks, state,
-                totals,
+                layered, "layered_sweep", "scatter", start, stop,
+                origin=origin, table=partitions.table, words=words, sums=partitions.sums,
+                sample=sample, weighted=layered.weighted, damping=damping,
+                out_weights=out_weights, ranks=ranks, state=state, totals=totals,
             )  # fmt: skip
         for part in range(copies):
             sums += kept[part * sums.size : (part + 1) * sums.size]
@@ -207,14 +215,14 @@ def _copies():
     return max(threads, 2) if threads <= MOST_COPIES else 0
 
 
-def _launch(layered, stem, entry, start, stop, *arguments):
+def _launch(layered, stem, entry, start, stop, **arguments):
     """One sweep over partitions; on a GPU no more blocks than are there at once."""
     work = layered.work(start, stop)
     geometry = None
     if layered.xp is not np:
         most = BLOCKS * layered.xp.cuda.Device().attributes["MultiProcessorCount"]
         geometry = max(1, min(most, work // THREADS)), THREADS
-    device.launch(stem, entry, start, stop, *arguments, size=work, geometry=geometry)
+    device.launch(stem, entry, size=work, geometry=geometry, start=start, stop=stop, **arguments)
 
 
 def needs(layered, algorithm, title, memory_limit):

@@ -74,8 +74,9 @@ def split(lists, layers, weight_dtype):
     xp, vertices = device.array_module(lists.neighbors), layers.order.size
     ahead = xp.empty(vertices, xp.int32)
     device.launch(
-        "pack", "count_forward", vertices, layers.order, layers.depths, lists.offsets,
-        lists.neighbors, ahead, size=32 * vertices,
+        "pack", "count_forward", size=32 * vertices,
+        vertices=vertices, order=layers.order, depths=layers.depths, offsets=lists.offsets,
+        neighbors=lists.neighbors, counts=ahead,
     )  # fmt: skip
     back = (xp.diff(lists.offsets) - ahead).astype(xp.int32)
     counts, offsets = (ahead, back), [xp.zeros(vertices + 1, xp.int64) for _ in range(2)]
@@ -87,9 +88,13 @@ def split(lists, layers, weight_dtype):
     weights = [xp.empty(n.size if weight_dtype is not None else 0, stored) for n in neighbors]
     given = lists.weights if weight_dtype is not None else xp.empty(0)
     device.launch(
-        "pack", "move_arcs", vertices, layers.order, layers.place_of, layers.depths,
-        lists.offsets, lists.neighbors, given, weight_dtype is not None, *by_vertex, *neighbors,
-        *weights, size=32 * vertices,
+        "pack", "move_arcs", size=32 * vertices,
+        vertices=vertices, order=layers.order, place_of=layers.place_of, depths=layers.depths,
+        offsets=lists.offsets, neighbors=lists.neighbors, weights=given,
+        weighted=weight_dtype is not None,
+        forward_offsets=by_vertex[0], backward_offsets=by_vertex[1],
+        forward=neighbors[0], backward=neighbors[1],
+        forward_weights=weights[0], backward_weights=weights[1],
     )  # fmt: skip
     return list(zip(offsets, neighbors, weights, strict=True))
 

@@ -187,8 +187,9 @@ def _fill(words, layout, offsets, degrees, neighbors, weights, weight_bytes):
         (neighbors, layout.base, layout.bits, layout.neighbors, layout.weights),
     ):
         device.launch(
-            "pack", "pack", values.size, base, bits, values, words[begin:end], size=end - begin
-        )
+            "pack", "pack", size=end - begin,
+            count=values.size, base=base, bits=bits, values=values, words=words[begin:end],
+        )  # fmt: skip
     if weight_bytes:
         size = layout.edges * weight_bytes // 4
         words[layout.weights : layout.weights + size].view(weights.dtype)[:] = weights
@@ -198,7 +199,9 @@ def checksum(words):
     """Of the words of a section: an int64 in which each word counts by its place."""
     xp = device.array_module(words)
     total = xp.zeros(1, xp.uint64)
-    device.launch("pack", "add_checksum", words.size, words, total, size=words.size)
+    device.launch(
+        "pack", "add_checksum", size=words.size, count=words.size, words=words, total=total
+    )
     return int(total[0].astype(xp.int64))
 
 
@@ -226,11 +229,14 @@ def verify_partitions(start, stop, origin, parts, vertices, table, words, weight
     """
     xp = device.array_module(words)
     device.launch(
-        "layered_sweep", "add_checksums", start, stop, origin, parts, table, words, sums, size=size
-    )
+        "layered_sweep", "add_checksums", size=size,
+        start=start, stop=stop, origin=origin, parts=parts, table=table, words=words, sums=sums,
+    )  # fmt: skip
     device.launch(
-        "layered_sweep", "check_sections", start, stop, origin, parts, vertices, table, words,
-        xp.empty(0, weight_dtype or np.float64), weight_dtype is not None, sums, size=size,
+        "layered_sweep", "check_sections", size=size,
+        start=start, stop=stop, origin=origin, parts=parts, vertices=vertices, table=table,
+        words=words, sample=xp.empty(0, weight_dtype or np.float64),
+        weighted=weight_dtype is not None, sums=sums,
     )  # fmt: skip
 
 
@@ -263,8 +269,9 @@ def explain(words, row, vertices, weight_dtype):
             (neighbors, layout.bits, layout.neighbors, layout.weights),
         ):
             device.launch(
-                "pack", "unpack", values.size, 0, bits, own[begin:end], values, size=values.size
-            )
+                "pack", "unpack", size=values.size,
+                count=values.size, base=0, bits=bits, words=own[begin:end], values=values,
+            )  # fmt: skip
         ends = np.cumsum(degrees, dtype=np.int64)
         expected = np.concatenate([[0], ends[GROUP - 1 : -1 : GROUP], ends[-1:]])
         starts = own[: layout.degrees].astype(np.int64)
@@ -310,13 +317,16 @@ def unpacked(words, row, weight_dtype):
                 (neighbors, layout.base, layout.bits, layout.neighbors, layout.weights),
             ):
                 device.launch(
-                    "pack", "unpack", values.size, base, bits, part[begin:end], values,
-                    size=values.size,
+                    "pack", "unpack", size=values.size,
+                    count=values.size, base=base, bits=bits, words=part[begin:end], values=values,
                 )  # fmt: skip
         offsets = xp.zeros(layout.rows + 1, xp.int64)
         xp.cumsum(degrees, out=offsets[1:])
         sources = xp.empty(layout.edges, xp.int32)
-        device.launch("build", "expand_rows", layout.rows, offsets, sources, size=32 * layout.rows)
+        device.launch(
+            "build", "expand_rows", size=32 * layout.rows,
+            count=layout.rows, offsets=offsets, rows=sources,
+        )  # fmt: skip
         sources += int(row[COLUMN["first"]])
         weights = xp.empty(0)
         if weight_bytes:

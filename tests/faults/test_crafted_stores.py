@@ -380,9 +380,9 @@ def test_a_neighbor_beyond_the_vertices_is_seen_at_every_place(make_arrays, bits
         expected = row[[COLUMN["forward_checksum"], COLUMN["backward_checksum"]]].astype(np.uint64)
         sums = xp.array(expected)
         launch(
-            "layered_sweep", "check_sections",
-            0, 1, 0, 2, limit + 1, xp.asarray(row[None]), words, empty,
-            False, sums, size=1,
+            "layered_sweep", "check_sections", size=1,
+            start=0, stop=1, origin=0, parts=2, vertices=limit + 1, table=xp.asarray(row[None]),
+            words=words, sample=empty, weighted=False, sums=sums,
         )  # fmt: skip
         assert (sums.tolist() == expected.tolist()) == is_valid, place
 

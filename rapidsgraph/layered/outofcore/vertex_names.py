@@ -241,8 +241,9 @@ class _Integers:
         values = values.astype(self.wide, copy=False)
         if self.sorted is None and self._reach(int(values.min()), int(values.max())):
             device.launch(
-                "build", "mark", values.size, values, self.low, self.present, size=values.size
-            )
+                "build", "mark", size=values.size,
+                count=values.size, names=values, low=self.low, present=self.present,
+            )  # fmt: skip
             return
         if self.sorted is None:
             self._leave_table()
