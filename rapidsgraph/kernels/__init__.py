@@ -1,19 +1,19 @@
-"""Kernels, twin beside twin; what the Numba twins share is how they are compiled."""
+"""Kernels: a CUDA file and a Numba module with the same entries for every inner loop.
 
-import numba
+Attributes are imported when they are first used (PEP 562), because importing Numba takes longer
+than anything else in the package.
+"""
 
-from .cache import KernelCache
-
-
-def compiled(**options):
-    """Return a decorator: numba.njit without the GIL, cached on disk by `KernelCache`."""
-
-    def decorate(function):
-        dispatcher = numba.njit(nogil=True, **options)(function)
-        dispatcher._cache = KernelCache(function)  # what `cache=True` does with Numba's own
-        return dispatcher
-
-    return decorate
+import importlib
+from types import ModuleType
+from typing import Any
 
 
-parallel, serial = compiled(parallel=True), compiled()
+def __getattr__(name: str) -> ModuleType | Any:
+    """Import `compiled`, `parallel` and `serial` from `compiler`, any other name as a module."""
+    if name in ("compiled", "parallel", "serial"):
+        return getattr(importlib.import_module(f"{__name__}.compiler"), name)
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error
