@@ -291,7 +291,7 @@ def test_threads_do_not_matter(call):
 
 @pytest.mark.parametrize("vertices", [1, 2, 3, 1000, 1024, 1025])
 def test_permutation_is_a_bijection(vertices):
-    names = generate.arrays._names(np, vertices, 11, True)
+    names = generate.arrays._vertex_ids(np, vertices, 11, True)
     assert names.dtype == np.int32
     assert names.tolist() == slow_names(vertices, 11)
     assert sorted(names.tolist()) == list(range(vertices))
@@ -330,18 +330,21 @@ def test_weights_stay_below_their_upper_bound():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: generate.rmat(31), "scale is 31; it can be a whole number from 0 to 30"),
+        (lambda: generate.rmat(31), "scale is 31; it must be an integer from 0 to 30"),
         (lambda: generate.rmat(-1), "scale is -1"),
         (lambda: generate.rmat(4.0), r"scale is 4\.0"),
-        (lambda: generate.rmat(4, 0), "edge_factor is 0; it can be a whole number of 1 or more"),
-        (lambda: generate.rmat(4, a=1.5), "a is 1.5; it can be a probability from 0 to 1"),
+        (lambda: generate.rmat(4, 0), "edge_factor is 0; it must be an integer >= 1"),
+        (lambda: generate.rmat(4, a=1.5), "a is 1.5; it must be a probability from 0 to 1"),
         (lambda: generate.rmat(4, c=math.nan), "c is nan"),
         (lambda: generate.rmat(4, b="0.1"), "b is '0.1'"),
         (lambda: generate.rmat(4, b=0.5), r"a \+ b \+ c is 0.57 \+ 0.5 \+ 0.19; .* at most 1"),
         (lambda: generate.rmat(4, seed=-1), "seed is -1; .* from 0 to 18446744073709551615"),
-        (lambda: generate.grid(0), "width is 0; it can be a whole number of 1 or more"),
+        (lambda: generate.grid(0), "width is 0; it must be an integer >= 1"),
         (lambda: generate.grid(3, 0), "height is 0"),
-        (lambda: generate.grid(2**16), "65536 and height 65536, .* at most 2147483647"),
+        (
+            lambda: generate.grid(2**16),
+            "width 65536 and height 65536 make 4294967296 .* maximum is 2147483647",
+        ),
         (lambda: generate.grid(3, keep=-0.1), "keep is -0.1"),
         (lambda: generate.ssca2(0), "vertices is 0; .* from 1 to 2147483647"),
         (lambda: generate.ssca2(2**31), "vertices is 2147483648"),
@@ -352,7 +355,7 @@ def test_weights_stay_below_their_upper_bound():
         (lambda: generate.ssca2(9, weights=(2, 1)), r"weights is \(2, 1\)"),
         (lambda: generate.uniform(0, 1), "vertices is 0; .* from 1 to 2147483647"),
         (lambda: generate.uniform(1, -1), "edges is -1"),
-        (lambda: generate.grid(3, weights=(1, 1)), r"weights is \(1, 1\); .* low below high"),
+        (lambda: generate.grid(3, weights=(1, 1)), r"weights is \(1, 1\); .* low < high"),
         (lambda: generate.grid(3, weights=5), "weights is 5"),
         (lambda: generate.grid(3, weights=(0, math.inf)), "weights is"),
         (lambda: generate.grid(3, weights=("a", "b")), "weights is"),

@@ -55,8 +55,8 @@ class Rows:
         xp = device.import_cupy() if on_gpu else np
         columns = self.ends(number, xp)
         if self.weighted:
-            unit = generate.arrays.check_weights((0.0, 1.0))
-            drawn = generate.arrays.weigh(xp, SEED, unit, True, *columns.values())
+            unit = generate.arrays.check_weight_range((0.0, 1.0))
+            drawn = generate.arrays.draw_weights(xp, SEED, unit, True, *columns.values())
             columns["weight"] = (1 - drawn).astype(np.float32)
         if on_gpu:
             import cudf

@@ -219,8 +219,8 @@ def with_weights(workload, folder=None):
     if workload.name in WEIGHTED:
         weight = xp.asarray(*columns_of(path_of(workload.name, folder), ["weight"]))
     else:
-        unit = generate.arrays.check_weights((0.0, 1.0))
-        drawn = generate.arrays.weigh(xp, SEED, unit, True, *ends)
+        unit = generate.arrays.check_weight_range((0.0, 1.0))
+        drawn = generate.arrays.draw_weights(xp, SEED, unit, True, *ends)
         weight = (1 - drawn).astype(np.float32)
     return replace(workload, weight=weight, multi_edges="min")
 

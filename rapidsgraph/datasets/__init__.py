@@ -1,20 +1,25 @@
-"""A real graph that ships with the package: what Debian's packages need from one another.
+"""A real graph that ships with the package: the package dependencies of Debian 12.
 
-Debian 12.15 (bookworm), section main, amd64, as archived on Saturday, 11 July 2026, 10:16:37 UTC;
-the same date is in the Parquet file's metadata. 303 335 edges between 64 971 vertices, made by
+Debian 12.15 (bookworm), section main, amd64, as archived on Saturday, 11 July 2026, 10:16:37 UTC
+(the metadata of the Parquet file has the same date): 303 335 edges between 64 971 vertices, made by
 ``pipelines/make_debian_dataset.py``.
 
-An edge leads from a package (``source``) to one that it needs (``destination``), and ``kind`` is
-the field that asks for it: Depends and Pre-Depends are necessary, Recommends is installed unless
-declined. Of alternatives ("a | b") the first is taken, versions and architectures are left out.
-8 045 destinations need nothing themselves; some are virtual, names that other packages provide.
-96 pairs are asked for by two fields and so are two rows, and two packages recommend themselves.
+An edge leads from a package (``source``) to one that it depends on (``destination``). ``kind`` is
+the field of the dependency: Depends and Pre-Depends are mandatory, and Recommends is installed by
+default. Of alternatives ("a | b") only the first counts; versions and architectures are omitted.
+8 045 destinations have no dependencies; some of them are virtual packages, names that other
+packages provide. 96 pairs of packages occur with two kinds, as two rows, and two packages recommend
+themselves.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ..errors import GraphError, format_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +28,12 @@ __all__ = ["debian", "debian_path"]
 
 
 def debian_path() -> Path:
-    """The Parquet file that :func:`debian` reads, for whatever reads files itself.
+    """Return the path of the Parquet file that `debian` reads.
 
     Returns
     -------
     pathlib.Path
-        Columns ``source``, ``destination`` and ``kind``.
+        A file with the columns `source`, `destination` and `kind`.
 
     Examples
     --------
@@ -39,26 +44,25 @@ def debian_path() -> Path:
     return Path(str(files(__name__) / "debian.parquet"))
 
 
-def debian(kinds: Sequence[str] | None = None) -> "pd.DataFrame":
-    """What the binary packages of Debian 12 need from one another, as an edge frame.
+def debian(kinds: str | Sequence[str] | None = None) -> pd.DataFrame:
+    """Load the dependencies between the binary packages of Debian 12 as an edge frame.
 
     Parameters
     ----------
-    kinds : sequence of str, optional
-        Keep the edges of these kinds only, of "Depends", "Pre-Depends" and "Recommends".
-        All three by default.
+    kinds : str or sequence of str, optional
+        Load only edges of these kinds: "Depends", "Pre-Depends", "Recommends". The default is all.
 
     Returns
     -------
     pandas.DataFrame
-        One row an edge, without duplicates, sorted by all columns: ``source`` and ``destination``
-        are strings, ``kind`` is a categorical. For a GPU read the file instead:
+        One row per edge, without duplicates, sorted by all columns. `source` and `destination` are
+        strings, `kind` is categorical. To load the graph into GPU memory, read the file:
         ``rg.read_edges(debian_path(), device="gpu")``.
 
     Raises
     ------
-    ValueError
-        For a kind that there is not.
+    GraphError
+        If a kind does not exist.
 
     Examples
     --------
@@ -82,5 +86,9 @@ def debian(kinds: Sequence[str] | None = None) -> "pd.DataFrame":
     known = list(edges["kind"].cat.categories)
     unknown = [kind for kind in kinds if kind not in known]
     if unknown:
-        raise ValueError(f"no edges of kind {unknown[0]!r}; there are {', '.join(known)}")
+        raise GraphError(
+            f"kinds contains {format_value(unknown[0])}; the kinds are {', '.join(known)}",
+            parameter="kinds",
+            value=unknown[0],
+        )
     return edges[edges["kind"].isin(kinds)].reset_index(drop=True)

@@ -1,68 +1,98 @@
-"""Seeded random graphs as edge frames: R-MAT, lattice, cliques, uniform.
+"""Generate seeded random graphs as edge frames: R-MAT, lattice, cliques, uniform.
 
-Means: edge k of a graph is a function of (parameters, seed, k) and of nothing else, so the same
-  call gives the same rows on a CPU and on a GPU, whatever the number of threads.
-Requires: fewer than 2^31 vertices; ids are int32, from 0.
-Reference: arrays.py makes the same graphs as arrays, by the kernels `generate`.
+Edge k of a graph is a function of the parameters, the seed and k alone, so the same call returns
+the same rows on a CPU and on a GPU, whatever the number of threads. There can be up to 2^31 - 1
+vertices; ids are int32 and start at 0.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .. import frames
 from ..device import choose, import_cupy
-from .arrays import grid_arrays, rmat_arrays, ssca2_arrays, uniform_arrays
+from ..frames import Frame
+from .arrays import EdgeArrays, grid_arrays, rmat_arrays, ssca2_arrays, uniform_arrays
+
+__all__ = [
+    "grid",
+    "grid_arrays",
+    "rmat",
+    "rmat_arrays",
+    "ssca2",
+    "ssca2_arrays",
+    "uniform",
+    "uniform_arrays",
+]
 
 
 def rmat(
-    scale,
-    edge_factor=16,
+    scale: int,
+    edge_factor: int = 16,
     *,
-    a=0.57,
-    b=0.19,
-    c=0.19,
-    seed=0,
-    weights=None,
-    clean=True,
-    permute=True,
-    device="auto",
-):
-    """A scale-free directed graph by the recursive matrix model (R-MAT).
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    seed: int = 0,
+    weights: tuple[float, float] | None = None,
+    clean: bool = True,
+    permute: bool = True,
+    device: str = "auto",
+) -> Frame:
+    """Generate a scale-free directed graph with the recursive matrix model (R-MAT).
 
-    An edge is placed by choosing a quarter of the adjacency matrix, `scale` times over. The
-    default probabilities are those of Graph500.
+    An edge is placed by selecting a quadrant of the adjacency matrix `scale` times. The default
+    probabilities are those of Graph500.
 
     Parameters
     ----------
-    scale : int, from 0 to 30
-        There are 2**scale vertices. Some may have no edge.
-    edge_factor : int
-        Edges drawn for each vertex.
+    scale : int
+        Binary logarithm of the number of vertices, from 0 to 30. Some vertices may have no edge.
+    edge_factor : int, default 16
+        Edges drawn per vertex.
     a, b, c : float
-        Probabilities of the quarters top left, top right and bottom left; the rest is d.
-    seed : int, from 0 to 2**64 - 1
-    weights : (low, high), optional
-        Adds a float64 column `weight`, uniform in [low, high).
-    clean : bool
-        Drop self-loops and repeated edges, which leaves fewer than were drawn, and sort the rows
-        by source and destination. Otherwise the rows are the edges as drawn.
-    permute : bool
-        Give vertices random ids. Otherwise the degrees fall with the number of ones in the id.
+        Probabilities of the top left, top right and bottom left quadrant; the rest is the
+        probability of the bottom right one.
+    seed : int, default 0
+        From 0 to 2**64 - 1.
+    weights : (float, float), optional
+        Add a column `weight` with uniform random numbers in [low, high).
+    clean : bool, default True
+        Drop self-loops and parallel edges, so that fewer rows remain than were drawn, and sort the
+        rows by source and destination. Otherwise the rows are the edges in the order drawn.
+    permute : bool, default True
+        Assign random ids to the vertices. Otherwise the degree of a vertex decreases with the
+        number of ones in the binary representation of its id.
     device : {"auto", "cpu", "gpu"}
+        Device that generates and holds the graph.
 
     Returns
     -------
-    frame of `source`, `destination` (int32) and, if asked for, `weight` (float64)
-        pandas on a CPU, cuDF on a GPU.
+    DataFrame
+        A pandas or, on a GPU, a cuDF frame with the columns `source` and `destination` (int32)
+        and, if requested, `weight` (float64).
 
     Raises
     ------
-    GraphError, and its children GpuUnavailableError and InsufficientMemoryError
+    GraphError
+        If a parameter is invalid.
+    GpuUnavailableError
+        If `device` is "gpu" and no GPU can be used.
+    InsufficientMemoryError
+        If the estimated memory is not free.
 
     Notes
     -----
-    Takes at most 17 bytes for each edge drawn on a CPU and 26 on a GPU, 32 with weights, and 14
-    for each vertex: 1.2 GB for scale 22 (67 million edges drawn), of which the frame keeps 0.5.
-    The model: Chakrabarti, Zhan and Faloutsos, SDM 2004.
+    Peak memory is at most 17 bytes per edge drawn on a CPU, 26 on a GPU and 32 with weights, plus
+    14 per vertex. Scale 22 draws 67 million edges in 1.2 GB; the frame takes 0.5 GB of them.
+
+    References
+    ----------
+    .. [1] D. Chakrabarti, Y. Zhan and C. Faloutsos, "R-MAT: A Recursive Model for Graph Mining",
+       SIAM International Conference on Data Mining, 2004. doi:10.1137/1.9781611972740.43
 
     Examples
     --------
@@ -71,35 +101,53 @@ def rmat(
     12064
     """
     options = ((a, b, c), seed, weights, clean, permute)
-    return _frame(device, rmat_arrays, scale, edge_factor, *options)
+    return _to_frame(device, rmat_arrays, scale, edge_factor, *options)
 
 
-def grid(width, height=None, *, keep=1.0, seed=0, weights=None, permute=True, device="auto"):
-    """A lattice with some of its edges, like a road network: low degrees, great depth.
+def grid(
+    width: int,
+    height: int | None = None,
+    *,
+    keep: float = 1.0,
+    seed: int = 0,
+    weights: tuple[float, float] | None = None,
+    permute: bool = True,
+    device: str = "auto",
+) -> Frame:
+    """Generate a lattice with a random subset of its edges.
+
+    Like a road network, the graph has low degrees and a large diameter.
 
     Parameters
     ----------
     width, height : int
-        There are width * height vertices; height is width if not given. Vertices that lose all
-        their edges are in no row.
-    keep : float
-        Probability with which each edge of the lattice is there.
-    weights : (low, high), optional
-        Adds a float64 column `weight`, uniform in [low, high), the same in both directions.
-    permute : bool
-        Give vertices random ids. Otherwise vertex x + width * y stands in column x of row y.
-    seed, device
-        As in `rmat`, and so are the errors.
+        The graph has width * height vertices; `height` defaults to `width`. Vertices that lose all
+        of their edges are in no row.
+    keep : float, default 1.0
+        Probability that an edge of the lattice is kept.
+    seed : int, default 0
+        From 0 to 2**64 - 1.
+    weights : (float, float), optional
+        Add a column `weight` with uniform random numbers in [low, high), equal in both directions.
+    permute : bool, default True
+        Assign random ids to the vertices. Otherwise vertex x + width * y is in column x of row y.
+    device : {"auto", "cpu", "gpu"}
+        Device that generates and holds the graph.
 
     Returns
     -------
-    frame, as `rmat` returns
-        Every edge in both directions, sorted by source and destination.
+    DataFrame
+        As returned by `rmat`: every edge in both directions, sorted by source and destination.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid; `rmat` lists the subclasses.
 
     Notes
     -----
-    Takes as much memory for each row as `rmat` for each edge drawn, and 14 bytes for each vertex:
-    0.13 GB for a width of 1400 with keep=0.72 (5.6 million rows).
+    Peak memory is that of `rmat`, per row instead of per edge drawn, plus 14 bytes per vertex:
+    0.13 GB for a width of 1400 with ``keep=0.72`` (5.6 million rows).
 
     Examples
     --------
@@ -109,54 +157,68 @@ def grid(width, height=None, *, keep=1.0, seed=0, weights=None, permute=True, de
     0       0            1  1.813872
     1       1            0  1.813872
     """
-    return _frame(device, grid_arrays, width, height, keep, seed, weights, permute)
+    return _to_frame(device, grid_arrays, width, height, keep, seed, weights, permute)
 
 
 def ssca2(
-    vertices,
+    vertices: int,
     *,
-    max_clique=7,
-    inter_clique=0.5,
-    seed=0,
-    weights=None,
-    permute=True,
-    device="auto",
-):
-    """Cliques of random sizes and edges between them, fewer the farther: known communities.
+    max_clique: int = 7,
+    inter_clique: float = 0.5,
+    seed: int = 0,
+    weights: tuple[float, float] | None = None,
+    permute: bool = True,
+    device: str = "auto",
+) -> Frame:
+    """Generate cliques of random sizes and random edges between them (SSCA#2).
 
-    The cliques stand in a row. From each vertex two edges to other cliques are drawn; each is
-    there with probability `inter_clique`, and leads to any vertex of the clique 1 place ahead in
-    half of the cases, 2 places in a quarter, 4 in an eighth, and so on.
+    The graph has known communities. The cliques form a sequence. Each vertex draws two edges to
+    other cliques; each of them exists with probability `inter_clique` and leads to a random vertex
+    of the clique 1 position ahead with probability 1/2, 2 positions with 1/4, 4 with 1/8, and so
+    on.
 
     Parameters
     ----------
     vertices : int
-        Those of a clique of one may have no edge, and are in no row then.
-    max_clique : int
-        Sizes of cliques are uniform from 1 to this. The last clique is cut at the end.
-    inter_clique : float
-    weights : (low, high), optional
-        Adds a float64 column `weight`, uniform in [low, high), the same in both directions.
-    permute : bool
-        Give vertices random ids. Otherwise a clique is a run of ids.
-    seed, device
-        As in `rmat`, and so are the errors.
+        Number of vertices. The vertex of a clique of size 1 may have no edge and is in no row then.
+    max_clique : int, default 7
+        Clique sizes are uniform from 1 to this number; the last clique is truncated.
+    inter_clique : float, default 0.5
+        Probability of each of the two edges that a vertex draws.
+    seed : int, default 0
+        From 0 to 2**64 - 1.
+    weights : (float, float), optional
+        Add a column `weight` with uniform random numbers in [low, high), equal in both directions.
+    permute : bool, default True
+        Assign random ids to the vertices. Otherwise the ids of a clique are consecutive.
+    device : {"auto", "cpu", "gpu"}
+        Device that generates and holds the graph.
 
     Returns
     -------
-    frame, as `rmat` returns
-        Every edge in both directions, once each, sorted by source and destination.
+    DataFrame
+        As returned by `rmat`: every edge once in each direction, sorted by source and destination.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid; `rmat` lists the subclasses.
 
     Notes
     -----
-    The average degree, rows by vertices, is about 2 / 3 (max_clique - 1) + 4 inter_clique, and
-    less where cliques are few or small (by a sixth of the second term where all have one vertex).
-    With inter_clique=0.5, max_clique = 1.5 degree - 2 makes a degree: 7 for 6, 13 for 10, 148
-    for 100. Few cliques of chance sizes are off by a few in a hundred.
+    The average degree (rows per vertex) is about 2/3 (max_clique - 1) + 4 inter_clique, and less
+    if the cliques are few or small (by a sixth of the second term if all of them have one vertex).
+    With ``inter_clique=0.5``, ``max_clique = 1.5 * degree - 2`` yields a given degree: 7 for 6, 13
+    for 10, 148 for 100. A small number of cliques deviates by a few percent.
 
-    Takes as much memory for each row as `rmat` for each edge drawn, and 56 bytes for each vertex.
-    The model: SSCA#2 as in GTgraph (Bader and Madduri, 2006), which has directed edges, several
-    of them between two vertices, and distances counted in vertices instead of cliques.
+    Peak memory is that of `rmat`, per row instead of per edge drawn, plus 56 bytes per vertex.
+
+    GTgraph's generator of the same model [1]_ differs: its edges are directed and may be parallel,
+    and it counts distances in vertices instead of cliques.
+
+    References
+    ----------
+    .. [1] D. A. Bader and K. Madduri, "GTgraph: A Synthetic Graph Generator Suite", 2006.
 
     Examples
     --------
@@ -173,26 +235,46 @@ def ssca2(
     7       3            1
     """
     options = (max_clique, inter_clique, seed, weights, permute)
-    return _frame(device, ssca2_arrays, vertices, *options)
+    return _to_frame(device, ssca2_arrays, vertices, *options)
 
 
-def uniform(vertices, edges, *, seed=0, weights=None, device="auto"):
-    """Directed edges whose ends are any two vertices, all with the same chance.
+def uniform(
+    vertices: int,
+    edges: int,
+    *,
+    seed: int = 0,
+    weights: tuple[float, float] | None = None,
+    device: str = "auto",
+) -> Frame:
+    """Generate directed edges between uniformly random vertices.
 
-    Ends are drawn with replacement, so self-loops and repeated edges are there, as many as chance
-    makes: about edges / vertices loops. `Graph` drops them if asked to.
+    Endpoints are drawn with replacement, so there are self-loops (about edges / vertices) and
+    parallel edges; `Graph` can drop them.
 
     Parameters
     ----------
-    vertices, edges : int
-        `edges` is the number of rows. Some vertices may be in none.
-    seed, weights, device
-        As in `rmat`; so are the errors. Repeated edges have weights of their own.
+    vertices : int
+        Number of vertices. Some may be in no row.
+    edges : int
+        Number of rows.
+    seed : int, default 0
+        From 0 to 2**64 - 1.
+    weights : (float, float), optional
+        Add a column `weight` with uniform random numbers in [low, high). Parallel edges have
+        different weights.
+    device : {"auto", "cpu", "gpu"}
+        Device that generates and holds the graph.
 
     Returns
     -------
-    frame, as `rmat` returns
-        In no order. With more edges the same seed and vertices give these rows and then others.
+    DataFrame
+        As returned by `rmat`, in random order. With more edges and the same seed and vertices, the
+        first rows stay the same.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid; `rmat` lists the subclasses.
 
     Examples
     --------
@@ -202,11 +284,11 @@ def uniform(vertices, edges, *, seed=0, weights=None, device="auto"):
     0       0            9
     1       8            3
     """
-    return _frame(device, uniform_arrays, vertices, edges, seed, weights)
+    return _to_frame(device, uniform_arrays, vertices, edges, seed, weights)
 
 
-def _frame(device, make_arrays, *arguments):
-    """A pandas or cuDF frame of what `make_arrays` returns on that device."""
+def _to_frame(device: str, generate_arrays: Callable[..., EdgeArrays], *arguments: Any) -> Frame:
+    """Return the arrays generated on a device as a pandas or cuDF frame."""
     kind, xp = ("cudf", import_cupy()) if choose(device) == "gpu" else ("pandas", np)
-    columns = zip(("source", "destination", "weight"), make_arrays(xp, *arguments), strict=True)
+    columns = zip(("source", "destination", "weight"), generate_arrays(xp, *arguments), strict=True)
     return frames.make(kind, {name: array for name, array in columns if array is not None})
