@@ -17,6 +17,7 @@ from typing import Annotated
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
+from rapidsgraph.graph.graph import storage_of
 from rapidsgraph.signals import exit_on_signals
 
 if __name__ == "__main__":
@@ -113,7 +114,7 @@ def communities(
             frame = frame.rename(columns={source: "source", destination: "destination"})
         job.tell("edges", **counts)
         with job.step("graph"):
-            graph = rg.Graph(frame, directed=False, self_loops="drop")
+            graph = storage_of(rg.Graph(frame, directed=False, self_loops="drop"))
         job.tell("graph", vertices=graph.num_vertices, edges=graph.num_edges)
         with job.step("sweep") as report:
             table = swept(graph, list(product(epsilons, mus)), report)

@@ -11,13 +11,17 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # type checkers take it for true
 if TYPE_CHECKING:
     from . import datasets, doctor, generate, plot, verify  # noqa: F401  doctor is not public
-    from .algorithms.components import connected_components
-    from .algorithms.pagerank import pagerank
-    from .algorithms.scan import scan
     from .algorithms.scan_index import ScanIndex
-    from .algorithms.similarity import structural_similarity
-    from .algorithms.traversal import bfs, sssp
-    from .distributed import PartitionedGraph
+    from .dispatch import (
+        Graph,
+        LayeredEdgeList,
+        bfs,
+        connected_components,
+        pagerank,
+        scan,
+        sssp,
+        structural_similarity,
+    )
     from .distributed.cluster import cluster
     from .errors import (
         ClusterError,
@@ -29,9 +33,7 @@ if TYPE_CHECKING:
         VerificationError,
         WorkerLost,
     )
-    from .graph.graph import Graph
     from .io.edge_files import read_edges, read_vertices
-    from .layered import LayeredEdgeList
     from .memory import estimate_memory
 
 __all__ = [
@@ -42,7 +44,6 @@ __all__ = [
     "GpuUnavailableError",
     "ConvergenceError",
     "InsufficientMemoryError",
-    "PartitionedGraph",
     "ScanIndex",
     "SchedulerLost",
     "VerificationError",
@@ -65,27 +66,26 @@ __all__ = [
 
 _MODULES = {  # that define the public names; those that are missing here are modules themselves
     "ClusterError": "errors",
-    "Graph": "graph.graph",
+    "Graph": "dispatch",
     "GraphError": "errors",
-    "LayeredEdgeList": "layered",
+    "LayeredEdgeList": "dispatch",
     "GpuUnavailableError": "errors",
     "ConvergenceError": "errors",
     "InsufficientMemoryError": "errors",
-    "PartitionedGraph": "distributed",
     "ScanIndex": "algorithms.scan_index",
     "SchedulerLost": "errors",
     "VerificationError": "errors",
     "WorkerLost": "errors",
-    "bfs": "algorithms.traversal",
+    "bfs": "dispatch",
     "cluster": "distributed.cluster",
-    "connected_components": "algorithms.components",
+    "connected_components": "dispatch",
     "estimate_memory": "memory",
-    "pagerank": "algorithms.pagerank",
+    "pagerank": "dispatch",
     "read_edges": "io.edge_files",
     "read_vertices": "io.edge_files",
-    "scan": "algorithms.scan",
-    "sssp": "algorithms.traversal",
-    "structural_similarity": "algorithms.similarity",
+    "scan": "dispatch",
+    "sssp": "dispatch",
+    "structural_similarity": "dispatch",
 }
 
 

@@ -29,7 +29,8 @@ from .graph.build_memory import (
     naming_bytes,
 )
 from .graph.csr import is_simple
-from .graph.graph import Graph
+from .graph.graph import storage_of
+from .graph.local_graph import LocalGraph
 from .io.edge_files import declared_vertices, edge_facts, text_facts
 from .validation import as_list, check_count, check_flag, check_path
 
@@ -258,7 +259,8 @@ def estimate_memory(
         partitions = graph_or_path.nbytes
         streamed = vertices + min(2 * graph_or_path.largest_partition, partitions)
         return MemoryEstimate(vertices + partitions, streamed)
-    if isinstance(graph_or_path, Graph):
+    graph_or_path = storage_of(graph_or_path)
+    if isinstance(graph_or_path, LocalGraph):
         return estimate_graph_memory(graph_or_path, algorithm, memberships=memberships)
     if isinstance(graph_or_path, (str, Path)):
         edges = _file_stats(graph_or_path, source, destination, weight)
@@ -355,7 +357,7 @@ def _build_and_run_bytes(
 
 
 def estimate_graph_memory(
-    graph: Graph, algorithm: str, *, memberships: bool = False
+    graph: LocalGraph, algorithm: str, *, memberships: bool = False
 ) -> MemoryEstimate:
     """Estimate the peak memory of an algorithm on a graph; see `estimate_memory`."""
     vertices, arcs, names = graph.num_vertices, graph.num_arcs, graph.names

@@ -218,6 +218,15 @@ def check_vertices(vertices, count, labels, xp):
     return [frames.moved(values, xp) for values in columns]
 
 
+def check_memory_limit(memory_limit):
+    """Raise GraphError if a memory limit is given for a graph whose edges stay in memory."""
+    if memory_limit is not None:
+        raise GraphError(
+            "memory_limit is for layered edge lists, whose edges can stay elsewhere; make one by "
+            "rg.LayeredEdgeList.build(graph, root)"
+        )
+
+
 def parse_bytes(given, what):
     """A number of bytes from one, or from text such as "2GB" or "512 MiB"."""
     number = given

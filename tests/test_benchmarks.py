@@ -14,6 +14,7 @@ from pipelines.benchmarks import build, builds, gpu, pagerank, peak, records, ta
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.contenders import Contender, Ours, cpu_peers
 from pipelines.benchmarks.workloads import Missing, load
+from rapidsgraph.graph.local_graph import LocalGraph
 
 TIME = {"median": 1.5, "low": 1.0, "high": 2.0, "repeats": 3}
 ROW = {
@@ -252,7 +253,7 @@ class FakeCuGraph(types.ModuleType):
         if weights is not None:
             columns["weight"] = weights
         weight = None if weights is None else "weight"
-        graph = rg.Graph(columns, weight=weight, directed=not symmetrize, vertices=everyone)
+        graph = LocalGraph(columns, weight=weight, directed=not symmetrize, vertices=everyone)
         graph.symmetric = symmetric
         return graph
 

@@ -349,7 +349,7 @@ def test_within_a_task(client):
 
 def test_what_is_not_sent_about(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(19)), 1))
-    with pytest.raises(rg.GraphError, match="a PartitionedGraph stays with its client"):
+    with pytest.raises(rg.GraphError, match="a DistributedGraph stays with its client"):
         pickle.dumps(graph)
     nothing = pandas.DataFrame(
         {"source": np.empty(0, np.int16), "destination": np.empty(0, np.int16)}

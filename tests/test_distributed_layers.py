@@ -81,9 +81,9 @@ def copied(saved, tmp_path):
 
 
 def opened(folder, client):
-    """(SpreadLayers, LayeredEdgeList) of a store."""
+    """(DistributedLayeredEdgeList, LayeredEdgeList) of a store."""
     layers = LayeredEdgeList.open(folder, device="cpu", client=client)
-    assert isinstance(layers, spread.SpreadLayers)
+    assert isinstance(layers, spread.DistributedLayeredEdgeList)
     return layers, LayeredEdgeList.open(folder, device="cpu")
 
 
@@ -145,10 +145,10 @@ def test_facts_are_those_of_the_list(client, saved):
         pandas.testing.assert_frame_equal(getattr(layers, name), getattr(whole, name))
     assert layers.device == "cpu" and layers.client is client and layers.last_run is None
     assert repr(layers) == (
-        f"<SpreadLayers: 420 vertices, 2,500 edges, depth {whole.depth} from 7, "
+        f"<DistributedLayeredEdgeList: 420 vertices, 2,500 edges, depth {whole.depth} from 7, "
         f"{len(whole.table)} partitions, cpu of 2 workers>"
     )
-    with pytest.raises(AttributeError, match="SpreadLayers has no attribute 'words'"):
+    with pytest.raises(AttributeError, match="DistributedLayeredEdgeList has no attribute 'words'"):
         layers.words  # noqa: B018
 
 

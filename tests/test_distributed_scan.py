@@ -291,7 +291,7 @@ def parts_of(graph, bounds):
 
 
 class Given:
-    """Parts as a PartitionedGraph gives them."""
+    """Parts as a DistributedGraph gives them."""
 
     def __init__(self, parts, bounds):
         self.engine, self.bounds, self.kept = (

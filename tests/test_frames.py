@@ -355,7 +355,7 @@ def test_an_array_that_cannot_be_written_to():
 
 def test_what_takes_no_dask_frame_says_what_does():
     edges = FrameMaker("dask-3")({"source": SOURCE, "destination": DESTINATION})
-    for given, name in ((edges, "Dask frame"), (rg.Graph(edges), "PartitionedGraph")):
+    for given, name in ((edges, "Dask frame"), (rg.Graph(edges), "DistributedGraph")):
         with pytest.raises(rg.GraphError, match=rf"a {name} is for Graph, .*; .* call \.compute"):
             rg.ScanIndex(given)
         rows = rg.ScanIndex(given.compute()).query(0.5, 2)

@@ -10,6 +10,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph import device, frames, plot
 from rapidsgraph.errors import GraphError
+from rapidsgraph.graph.local_graph import LocalGraph
 
 pytest.importorskip("matplotlib")
 
@@ -127,12 +128,12 @@ def test_edges_are_undirected_and_count_once(directed, multi_edges):
     twice = pd.concat(
         [edges(), edges(), edges().iloc[:3, ::-1].set_axis(["source", "destination"], axis=1)]
     )
-    graph = rg.Graph(twice, directed=directed, multi_edges=multi_edges)
+    graph = LocalGraph(twice, directed=directed, multi_edges=multi_edges)
     assert matrix(plot.adjacency(graph, found())) == expected()
 
 
 def test_lists_by_destination():
-    graph = rg.Graph.for_sweep(edges(), "incoming")
+    graph = LocalGraph.for_sweep(edges(), "incoming")
     assert matrix(plot.adjacency(graph, found())) == expected()
 
 
@@ -147,7 +148,7 @@ def test_results_of_every_library(make_held_frame):
     numbers = {letter: 10 * place for place, letter in enumerate("abcdefgh")}
     pairs = [[numbers[one] for one in pair] for pair in EDGES]
     source, destination = zip(*pairs)
-    graph = rg.Graph(make_held_frame({"source": source, "destination": destination}))
+    graph = LocalGraph(make_held_frame({"source": source, "destination": destination}))
     xp = graph.xp
     known = xp.asarray([number is not None for number in FOUND["cluster"]])
     cluster = xp.asarray(
@@ -204,7 +205,7 @@ def test_without_roles_those_without_a_cluster_come_last_together():
 
 
 def test_components():
-    graph = rg.Graph(edges())
+    graph = LocalGraph(edges())
     figure = plot.adjacency(graph, rg.connected_components(graph))
     assert matrix(figure) == expected("abcdefgh")
     assert figure.axes[0].get_title() == "8 vertices, 2 components"
@@ -223,13 +224,13 @@ def test_of_several_memberships_the_first_counts():
 
 def test_names_of_several_columns():
     frame = edges().assign(network=0)
-    graph = rg.Graph(frame, ["network", "source"], ["network", "destination"])
+    graph = LocalGraph(frame, ["network", "source"], ["network", "destination"])
     clusters = graph.vertices.merge(found(), left_on="vertex", right_on="vertex")
     assert matrix(plot.adjacency(graph, clusters.sample(frac=1, random_state=1))) == expected()
 
 
 def test_vertices_without_edges_and_a_graph_without():
-    graph = rg.Graph(edges().iloc[:0], vertices=["a", "b"])
+    graph = LocalGraph(edges().iloc[:0], vertices=["a", "b"])
     clusters = pd.DataFrame({"vertex": ["a", "b"], "cluster": [None, None], "role": "outlier"})
     figure = plot.adjacency(graph, clusters)
     assert matrix(figure) == [[0, 0], [0, 0]]
@@ -237,7 +238,9 @@ def test_vertices_without_edges_and_a_graph_without():
     assert figure.axes[0].get_xlabel() == "outliers"
     one = plot.adjacency({"source": [0], "destination": [0]}, {"vertex": [0], "cluster": [0]})
     assert (matrix(one), one.axes[0].get_title()) == ([[0]], "1 vertex, 1 cluster")
-    many = rg.Graph({"source": np.array([], int), "destination": np.array([], int)}, vertices=3000)
+    many = LocalGraph(
+        {"source": np.array([], int), "destination": np.array([], int)}, vertices=3000
+    )
     clusters = {"vertex": np.arange(3000), "cluster": np.full(3000, -1)}
     assert image(plot.adjacency(many, clusters)).mask.all()
 
@@ -246,7 +249,7 @@ def test_vertices_without_edges_and_a_graph_without():
 def test_arcs_of_many_vertices_are_counted_in_cells(directed, monkeypatch):
     monkeypatch.setattr(importlib.import_module("rapidsgraph.plot.adjacency"), "PORTION", 1000)
     frame, clusters, order = random_graph()
-    figure = plot.adjacency(rg.Graph(frame, directed=directed, vertices=5000), clusters)
+    figure = plot.adjacency(LocalGraph(frame, directed=directed, vertices=5000), clusters)
     cells, arcs = counted(frame, order, 5)
     shown = image(figure)
     assert shown.shape == (1000, 1000)
@@ -262,7 +265,7 @@ def test_arcs_of_many_vertices_are_counted_in_cells(directed, monkeypatch):
 def test_cells_are_all_of_one_size():
     """The last may be beyond the last vertex: cells of 3 and of 2 vertices would be stripes."""
     frame, clusters, order = random_graph(2501)
-    figure = plot.adjacency(rg.Graph(frame, vertices=2501), clusters)
+    figure = plot.adjacency(LocalGraph(frame, vertices=2501), clusters)
     assert (image(figure).filled(0) == counted(frame, order, 3)[0]).all()
     assert image(figure).shape == (834, 834)
     assert figure.axes[0].get_xlim() == (0, 2502)
@@ -274,7 +277,7 @@ def test_cells_are_all_of_one_size():
 @pytest.mark.parametrize(("vertices", "cells", "scales"), [(1000, 1000, 0), (1001, 501, 1)])
 def test_where_cells_of_several_begin(vertices, cells, scales):
     frame, clusters, order = random_graph(vertices)
-    figure = plot.adjacency(rg.Graph(frame, vertices=vertices), clusters)
+    figure = plot.adjacency(LocalGraph(frame, vertices=vertices), clusters)
     assert image(figure).shape == (cells, cells)
     assert len(figure.axes) == 1 + scales
     width = -(-vertices // 1000)
@@ -359,7 +362,7 @@ def test_every_cell_has_as_many_pixels(tmp_path, vertices):
 
     frame, clusters, _ = random_graph(vertices, 4 * vertices, clusters=1)
     clusters = {"vertex": clusters["vertex"], "cluster": np.zeros(vertices, int)}  # no lines
-    figure = plot.adjacency(rg.Graph(frame, vertices=vertices), clusters, tmp_path / "a.png")
+    figure = plot.adjacency(LocalGraph(frame, vertices=vertices), clusters, tmp_path / "a.png")
     pixels = imread(tmp_path / "a.png")
     box = figure.axes[0].get_window_extent()
     left, right = round(box.x0), round(box.x1)
@@ -469,7 +472,7 @@ def test_a_graph_of_nothing():
 
 
 def test_memory_is_checked_before_it_is_taken(monkeypatch):
-    graph = rg.Graph(edges())
+    graph = LocalGraph(edges())
     monkeypatch.setattr(device, "free_memory", lambda xp: 100)
     with pytest.raises(rg.InsufficientMemoryError, match="a picture of 8 vertices"):
         plot.adjacency(graph, found())

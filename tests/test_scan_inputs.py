@@ -24,7 +24,6 @@ from clusterings import (
 from conftest import FrameMaker, listed, on_host, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms.spreading import is_spread
 from rapidsgraph.frames import is_dask
 
 # Two cliques, a border of both, a hub, an outlier
@@ -37,7 +36,7 @@ def ways(graph):
 
     Of several partitions there is one way, of frames and of graphs.
     """
-    if is_spread(graph):
+    if is_dask(graph):
         built = rg.Graph(graph) if is_dask(graph) else graph
         for given in (graph, built, built):
             yield rg.scan(given, epsilon=EPSILON, mu=MU)

@@ -24,6 +24,7 @@ import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
 from rapidsgraph.graph.csr import row_indices
+from rapidsgraph.graph.local_graph import LocalGraph
 
 both_methods = pytest.mark.parametrize("method", ["auto", "gpuscan"])
 
@@ -73,7 +74,7 @@ def test_closed_forms_from_every_library(make_frame, name):
 def test_no_edges(make_frame):
     none = make_frame({"source": np.empty(0, int), "destination": np.empty(0, int)})
     loop = make_frame({"source": [3], "destination": [3]})
-    for graph in (none, loop, rg.Graph(none, vertices=5), rg.Graph(loop, directed=False)):
+    for graph in (none, loop, LocalGraph(none, vertices=5), LocalGraph(loop, directed=False)):
         found = rg.structural_similarity(graph)
         assert type(found) is type(none)
         assert listed(found) == {"source": [], "destination": [], "similarity": []}
@@ -89,10 +90,10 @@ def test_small_graphs_agree_with_naive(edges, kind):
     frame = FrameMaker("arrays")(frame_columns(edges))
     graph = {
         "frame": lambda: frame,
-        "directed": lambda: rg.Graph(frame),
-        "undirected": lambda: rg.Graph(frame, directed=False),
-        "incoming": lambda: rg.Graph.for_sweep(frame, "incoming"),
-        "keep": lambda: rg.Graph(frame, directed=False, multi_edges="keep", self_loops="keep"),
+        "directed": lambda: LocalGraph(frame),
+        "undirected": lambda: LocalGraph(frame, directed=False),
+        "incoming": lambda: LocalGraph.for_sweep(frame, "incoming"),
+        "keep": lambda: LocalGraph(frame, directed=False, multi_edges="keep", self_loops="keep"),
     }[kind]()
     for method in ("auto", "gpuscan"):
         found = rg.structural_similarity(graph, method=method)
@@ -161,7 +162,7 @@ def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, sh
         with monkeypatch.context() as patch:
             for name, value in counters.items():
                 patch.setattr(similarity, name, value)
-            graph = rg.Graph(frame, vertices=range(sizes.size))
+            graph = LocalGraph(frame, vertices=range(sizes.size))
             found = similarity.common_neighbors(graph)
         lists = similarity.neighborhoods(graph)
         np.testing.assert_array_equal(on_host(row_indices(lists)), rows)
@@ -181,7 +182,7 @@ def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, sh
 
 def test_the_graphs_above_are_large_enough():
     """Upper lists of more than a warp and than the tables of 64; degrees beyond 128 and 2,048."""
-    graph = rg.Graph({"source": (ends := dense_and_hubs())[0], "destination": ends[1]})
+    graph = LocalGraph({"source": (ends := dense_and_hubs())[0], "destination": ends[1]})
     degrees = np.diff(similarity.neighborhoods(graph).offsets)
     assert np.sum(degrees > 2048) == 3 and np.sum((degrees > 128) & (degrees < 2048)) == 400
 
@@ -195,7 +196,7 @@ def test_weights_order_and_directions_do_not_matter(make_arrays, method):
     expected = expected_similarity(edges)
     frame = make_arrays(columns_of(edges))
     weighted = {"weight": "weight", "multi_edges": "sum"}
-    for graph in (rg.Graph(frame, **weighted), rg.Graph(frame, directed=False, **weighted)):
+    for graph in (LocalGraph(frame, **weighted), LocalGraph(frame, directed=False, **weighted)):
         assert similarity_of(rg.structural_similarity(graph, method=method)) == expected
     transpose = [(b, a, 9.0) if place % 3 else (a, b, 0.0) for place, (a, b, _) in enumerate(edges)]
     frame = make_arrays(columns_of(transpose[::-1] + edges))
@@ -203,7 +204,7 @@ def test_weights_order_and_directions_do_not_matter(make_arrays, method):
 
 
 def test_what_was_counted_is_kept(make_arrays):
-    graph = rg.Graph(make_arrays(frame_columns(random_edges(6))))
+    graph = LocalGraph(make_arrays(frame_columns(random_edges(6))))
     counted = similarity.common_neighbors(graph)
     rg.scan(graph)
     assert similarity.common_neighbors(graph) is counted
@@ -212,9 +213,9 @@ def test_what_was_counted_is_kept(make_arrays):
 
 def test_every_time_the_same(make_arrays):
     frame = make_arrays(frame_columns(edges_of(zip(*map(np.ndarray.tolist, dense_and_hubs())))))
-    first = on_host(similarity.common_neighbors(rg.Graph(frame)))
+    first = on_host(similarity.common_neighbors(LocalGraph(frame)))
     for _ in range(8):
-        again = on_host(similarity.common_neighbors(rg.Graph(frame)))
+        again = on_host(similarity.common_neighbors(LocalGraph(frame)))
         np.testing.assert_array_equal(again, first)
 
 
@@ -238,7 +239,7 @@ def test_names_of_several_columns(make_frame):
     rows = [((n, a), (n, b), 1) for n, (a, b, _) in zip(net, edges)]
     frame = make_frame({**frame_columns(edges), "net": net})
     found = listed(
-        rg.structural_similarity(rg.Graph(frame, ["net", "source"], ["net", "destination"]))
+        rg.structural_similarity(LocalGraph(frame, ["net", "source"], ["net", "destination"]))
     )
     assert list(found) == ["net", "source", "destination", "similarity"]
     expected = expected_similarity(rows)
@@ -248,7 +249,7 @@ def test_names_of_several_columns(make_frame):
 
 def test_own_names_of_several_columns(make_frame):
     ends = {"a": [1, 1, 2], "c": ["x", "x", "x"], "b": [2, 1, 1], "d": ["x", "y", "y"]}
-    graph = rg.Graph(make_frame(ends), ["a", "c"], ["b", "d"])
+    graph = LocalGraph(make_frame(ends), ["a", "c"], ["b", "d"])
     found = listed(rg.structural_similarity(graph))
     assert found == {
         "source_0": [1, 1, 1],
@@ -262,7 +263,7 @@ def test_own_names_of_several_columns(make_frame):
 @pytest.mark.parametrize("name", ["similarity", "source", "destination"])
 def test_name_columns_that_have_no_room(name):
     frame = {name: ["n"] * 2, "a": [1, 2], "b": [2, 3]}
-    graph = rg.Graph(FrameMaker("pandas")(frame), [name, "a"], [name, "b"])
+    graph = LocalGraph(FrameMaker("pandas")(frame), [name, "a"], [name, "b"])
     with pytest.raises(rg.GraphError, match=f"name column '{name}' has no room"):
         rg.structural_similarity(graph)
 
@@ -270,7 +271,7 @@ def test_name_columns_that_have_no_room(name):
 @pytest.mark.parametrize("name", ["source_0", "destination_1"])
 def test_a_shared_name_column_like_those_of_an_end_has_no_room(name):
     frame = {name: ["n"] * 2, "a": [1, 2], "b": [2, 3], "c": [1, 1], "d": [1, 1]}
-    graph = rg.Graph(FrameMaker("pandas")(frame), [name, "a", "c"], [name, "b", "d"])
+    graph = LocalGraph(FrameMaker("pandas")(frame), [name, "a", "c"], [name, "b", "d"])
     with pytest.raises(rg.GraphError, match=f"name column '{name}' has no room"):
         rg.structural_similarity(graph)
 

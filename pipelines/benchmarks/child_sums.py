@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 
 import numpy as np
 
-import rapidsgraph as rg
 from pipelines.benchmarks.pagerank_papers import DAMPING, plain_ranks
+from rapidsgraph.graph.local_graph import LocalGraph
 
 SOURCE = Path(__file__).with_suffix(".cu")
 COMPILERS = ("nvcc", "nvrtc")  # of kernels that launch others; the first that works is taken
@@ -146,7 +146,7 @@ def trial(xp, kernel, shortest=None, iterations=3):
     source = xp.concatenate([ring, ring])
     destination = xp.concatenate([(ring + 1) % vertices, xp.zeros(vertices, np.int32)])
     edges = {"source": source, "destination": destination.astype(np.int32)}
-    graph = rg.Graph(edges, multi_edges="keep")
+    graph = LocalGraph(edges, multi_edges="keep")
     sums = Sums(graph, kernel, DAMPING, shortest)
     ranks = sums.iterate(iterations)
     sums.check_launches()

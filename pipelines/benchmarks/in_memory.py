@@ -17,6 +17,7 @@ from pipelines.benchmarks.contenders import Ours as OurRanks
 from pipelines.benchmarks.searchers import Ours, Searcher, cpu_peers
 from pipelines.benchmarks.workloads import with_weights
 from rapidsgraph import device
+from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import algorithms as sweeps
 from rapidsgraph.layered.outofcore.build import LEAST_ROOM, OVERHEAD_BYTES, VERTEX_BYTES
 
@@ -196,7 +197,7 @@ def one_build(workload, root, session, effort, folder):
 
         def whole():
             frame = rg.read_edges(path, **columns, device="cpu" if session.xp is np else "gpu")
-            again = rg.Graph(frame, **columns, **options)
+            again = LocalGraph(frame, **columns, **options)
             rg.LayeredEdgeList.build(again, root).save(folder / "whole")
 
         row["whole_ms"] = timing.summary(clock.repeated(whole, 2, effort.build))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rapidsgraph.graph.local_graph import LocalGraph
+
 LIST_BYTES = 2**15  # of a partition
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 
@@ -55,7 +57,7 @@ def ranks():
 
     def same_ranks(frame, graph_options, **options):
         def run(columns):
-            graph = rg.Graph(columns, **graph_options)
+            graph = LocalGraph(columns, **graph_options)
             return rg.pagerank(graph, tolerance=0, max_iterations=3, **options)
 
         found = [answer["pagerank"] for answer in on_both(frame, run)]
@@ -114,8 +116,8 @@ def traversals():
     for columns, start in searches().values():
         graph_of = {
             "frame": lambda columns: columns,
-            "directed": partial(rg.Graph, weight="weight", multi_edges="min"),
-            "undirected": partial(rg.Graph, weight="weight", multi_edges="min", directed=False),
+            "directed": partial(LocalGraph, weight="weight", multi_edges="min"),
+            "undirected": partial(LocalGraph, weight="weight", multi_edges="min", directed=False),
         }
         for make in graph_of.values():
             same(columns, lambda given: rg.bfs(make(given), start))  # noqa: B023
@@ -129,14 +131,14 @@ def components():
     import rapidsgraph as rg
 
     def with_both(columns):
-        graph = rg.Graph(columns)
+        graph = LocalGraph(columns)
         _ = graph.incoming
         return rg.connected_components(graph)
 
     for columns, _ in searches().values():
         same(columns, rg.connected_components)
         same(columns, with_both)
-        same(columns, lambda given: rg.connected_components(rg.Graph(given, directed=False)))
+        same(columns, lambda given: rg.connected_components(LocalGraph(given, directed=False)))
 
 
 def communities():
@@ -209,7 +211,7 @@ def both_lists(columns, folder, root, weight, directed):
     from pipelines.benchmarks.streams import opened
     from rapidsgraph import device
 
-    graph = rg.Graph(columns, weight=weight, multi_edges="min", directed=directed)
+    graph = LocalGraph(columns, weight=weight, multi_edges="min", directed=directed)
     built = rg.LayeredEdgeList.build(graph, root, partition_bytes=LIST_BYTES)
     built.save(Path(folder) / "store")
     stored = opened(Path(folder) / "store", device.array_module(columns["source"]))

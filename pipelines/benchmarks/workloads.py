@@ -18,6 +18,7 @@ from pipelines.benchmarks import downloads
 from pipelines.benchmarks.downloads import Missing
 from rapidsgraph import device, generate
 from rapidsgraph.graph import build_memory
+from rapidsgraph.graph.local_graph import LocalGraph
 
 SEED = 1
 KEEP = 0.72  # of a lattice's edges, which makes it look like a road network
@@ -134,7 +135,7 @@ class Workload:
         return range(self.vertices)
 
     def build(self):
-        return rg.Graph(
+        return LocalGraph(
             self.frame,
             weight=None if self.weight is None else "weight",
             directed=self.directed,

@@ -14,13 +14,11 @@ from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..memory import estimate_graph_memory
 from ..validation import check_free_memory
-from .spreading import spreads
 
 FIRST = 2  # neighbors of every vertex that are linked before the largest tree is guessed
 SAMPLE = 1024  # vertices whose trees are looked at for that
 
 
-@spreads
 def connected_components(graph):
     """Label weakly connected components.
 

@@ -23,12 +23,16 @@ from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.csr import row_indices
 from ..graph.graph import as_graph
 from ..graph.weight_sums import check_out_weights
-from ..layered import LayeredEdgeList, algorithms
 from ..memory import estimate_graph_memory
 from ..progress import reporter
-from ..validation import check_choice, check_free_memory, check_number, resolve_vertex_values
+from ..validation import (
+    check_choice,
+    check_free_memory,
+    check_memory_limit,
+    check_number,
+    resolve_vertex_values,
+)
 from . import pagerank_layout
-from .spreading import spreads
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 PRECISIONS = {"double": np.float64, "single": np.float32}
@@ -37,7 +41,6 @@ PARTS = 64  # of the vertices, with a partial sum each, on a CPU
 SHORT, LONG = 32, 1024  # method warp: a thread, a warp or a block sums a list up to or past these
 
 
-@spreads
 def pagerank(
     graph,
     *,
@@ -117,50 +120,38 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    is_layered = isinstance(graph, LayeredEdgeList)
-    if is_layered and method != "auto":
-        raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    algorithms.check_limit(graph, memory_limit)
-    graph = graph if is_layered else as_graph(edges=graph, direction="incoming")
+    check_memory_limit(memory_limit)
+    graph = as_graph(graph, "incoming")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
     graph.check_room("pagerank")
     if not vertices:
         return graph.label({"pagerank": xp.empty(0, value_type)})
-    if not is_layered:
-        needed = estimate_graph_memory(graph, "pagerank").needed
-        check_free_memory(
-            f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp
-        )
+    needed = estimate_graph_memory(graph, "pagerank").needed
+    check_free_memory(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
     if graph.weighted:
-        check_out_weights(graph.out_weights, graph, graph.order if is_layered else None)
-    teleport = vertex_shares(graph, personalization, "personalization")
-    run = _Run(
-        graph,
-        value_type,
-        damping,
-        tolerance,
-        max_iterations,
-        restart=(1 - damping) * teleport,
-        share=damping * dangling_weights(graph, dangling, teleport),
-        start=vertex_shares(graph, start, "start"),
-        launch=launch,
-    )
-    del teleport  # 8 bytes per vertex
+        check_out_weights(graph.out_weights, graph)
+    run = Run.create(
+        graph, value_type, damping, tolerance, max_iterations, personalization, dangling, start,
+        launch,
+    )  # fmt: skip
     with reporter(progress, "PageRank", max_iterations) as report:
-        if is_layered:
-            ranks, iterations, residual = _stream(run, memory_limit, report)
-        elif method == "auto":
+        if method == "auto":
             ranks, iterations, residual = _iterate(run, report)
         else:
-            ranks, iterations, residual = _sweep(run, method, report)
-    if tolerance and not residual < tolerance:
-        raise ConvergenceError(iterations, residual, tolerance)
+            ranks, iterations, residual = power_iterate(run, method, report)
+    check_convergence(iterations, residual, tolerance)
     return graph.label({"pagerank": ranks})
 
 
+def check_convergence(iterations, residual, tolerance):
+    """Raise ConvergenceError unless the residual is below the tolerance."""
+    if tolerance and not residual < tolerance:
+        raise ConvergenceError(iterations, residual, tolerance)
+
+
 @dataclass
-class _Run:
+class Run:
     """What every method needs. restart, share and start have a value a vertex, or one for all."""
 
     graph: object
@@ -173,6 +164,33 @@ class _Run:
     start: object
     launch: object
     partitions: object = None
+
+    @classmethod
+    def create(
+        cls,
+        graph,
+        value_type,
+        damping,
+        tolerance,
+        max_iterations,
+        personalization,
+        dangling,
+        start,
+        launch=None,
+    ):
+        """Create a run from the parameters of `pagerank`."""
+        teleport = vertex_shares(graph, personalization, "personalization")
+        return cls(
+            graph,
+            value_type,
+            damping,
+            tolerance,
+            max_iterations,
+            restart=(1 - damping) * teleport,
+            share=damping * dangling_weights(graph, dangling, teleport),
+            start=vertex_shares(graph, start, "start"),
+            launch=launch,
+        )
 
     def reorder(self, order):
         """Permute the per-vertex terms; the arrays in the old order are released."""
@@ -204,19 +222,6 @@ class _Run:
         pace = 3e9 if self.graph.xp is np else 3e11  # bytes a second, about
         work = 16 * self.graph.num_arcs + 64 * self.graph.num_vertices
         return int(max(1, min(pace / 10 / work, 10_000)))
-
-
-def _stream(run, memory_limit, report):
-    """Of a layered edge list: a pass over its partitions an iteration, in double precision."""
-    given, value_type = run.graph, run.value_type
-    run.value_type = np.float64
-    run.reorder(given.order)
-    with algorithms.feeding(given, "pagerank", "PageRank", memory_limit) as run.partitions:
-        by_place, iterations, residual = _sweep(run, _layered_sweep, report)
-        algorithms.finish(given, run.partitions, iterations)
-    ranks = given.xp.empty(by_place.size, value_type)
-    ranks[given.order] = by_place
-    return ranks, iterations, residual
 
 
 def _iterate(run, report):
@@ -273,7 +278,7 @@ def _iterate(run, report):
     return by_id, iterations, residual
 
 
-def _sweep(run, method, report):
+def power_iterate(run, method, report):
     """Methods edge, node, contribution and warp: sweep, measure, settle, over and over.
 
     `method` may also be a function that makes the sweep; it works like the one of `edge`.
@@ -337,7 +342,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
     sums = xp.empty(graph.num_vertices)
 
     def sweep(parity):
-        _start(run, state, sums)
+        start_sums(run, state, sums)
         device.launch(
             "pagerank", "scatter_edges", size=sources.size, geometry=run.launch,
             edges=sources.size, both_ways=symmetrize, damping=run.damping, sources=sources,
@@ -349,21 +354,7 @@ def _edge_sweep(run, method, out_weights, ranks, state):
     return sweep
 
 
-def _layered_sweep(run, method, out_weights, ranks, state):
-    sums = run.graph.xp.empty(run.graph.num_vertices)
-    scatter = algorithms.scattering(
-        run.graph, run.partitions, run.damping, out_weights, ranks[0], state
-    )
-
-    def sweep(parity):
-        _start(run, state, sums)
-        scatter(sums)
-        return sums
-
-    return sweep
-
-
-def _start(run, state, sums):
+def start_sums(run, state, sums):
     """What every rank has without an edge."""
     device.launch(
         "pagerank", "start_ranks", size=sums.size, geometry=run.launch,

@@ -27,12 +27,10 @@ from .clustering import (
     memberships_of,
 )
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
-from .spreading import spreads
 
 MOST_DIGITS = 1000  # of a Decimal, which can have more than memory has bytes
 
 
-@spreads
 def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     """Structural clustering (SCAN): clusters, hubs and outliers.
 

@@ -8,10 +8,10 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 
 from .. import device, frames
 from ..graph.csr import count_later, row_indices, simplified, to_undirected
-from ..graph.graph import Graph
+from ..graph.graph import as_local
+from ..graph.local_graph import LocalGraph
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_free_memory
-from .spreading import spreads
 
 METHODS = ("auto", "gpuscan")
 MERGED = 16  # neighbors of all vertices: up to so many, lists are merged as they are
@@ -21,7 +21,6 @@ SLOTS, MOST_SLOTS = 512, 8192
 WARPS = 8  # of a block that count_some runs in
 
 
-@spreads
 def structural_similarity(graph, *, method="auto"):
     """How similar the ends of every edge are.
 
@@ -80,11 +79,12 @@ def structural_similarity(graph, *, method="auto"):
 
 
 def undirected_graph(edges):
-    """A Graph as it is; a frame as edges without direction, self-loops and repeated edges."""
-    if isinstance(edges, Graph):
-        return edges
-    frames.kind_of(edges)  # in one piece, or it raises
-    return Graph(edges, directed=False, self_loops="drop")
+    """Return a graph as it is; build one from a frame, undirected and without self-loops."""
+    storage = as_local(edges)
+    if isinstance(storage, LocalGraph):
+        return storage
+    frames.kind_of(storage)  # raises for a Dask frame
+    return LocalGraph(storage, directed=False, self_loops="drop")
 
 
 def neighborhoods(graph):

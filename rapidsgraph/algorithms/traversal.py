@@ -19,12 +19,16 @@ import numpy as np
 from .. import device, frames
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import Graph, as_graph
+from ..graph.graph import as_graph, as_local
+from ..graph.local_graph import LocalGraph
 from ..graph.weight_sums import can_overflow, check_distances
-from ..layered import LayeredEdgeList, algorithms
 from ..memory import estimate_graph_memory
-from ..validation import check_flag, check_free_memory, resolve_vertices
-from .spreading import spreads
+from ..validation import (
+    check_flag,
+    check_free_memory,
+    check_memory_limit,
+    resolve_vertices,
+)
 from .traversal_result import NO_VERTEX, TraversalResult
 
 LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in bfs.cu
@@ -33,7 +37,6 @@ PORTION = 2**22  # arcs looked at together, where edges that add nothing are sou
 SAMPLE = 2**16  # weights that are looked at for the first step
 
 
-@spreads
 def bfs(
     graph,
     source=None,
@@ -97,19 +100,14 @@ def bfs(
     3       3         2            1
     """
     limit = checked_depth_limit(depth_limit)
-    if isinstance(graph, LayeredEdgeList):
-        _prepare_layered(graph, source, predecessors)
-        found = algorithms.search(graph, limit, predecessors, memory_limit, progress)
-        return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
-    algorithms.check_limit(graph, memory_limit)
-    shared = isinstance(graph, Graph)
+    check_memory_limit(memory_limit)
+    shared = isinstance(graph, LocalGraph)
     graph = as_graph(graph)
     ids = _prepared(graph, source, predecessors, "bfs", "BFS")
     found = search(graph, ids, limit, predecessors, pulls=shared or not graph.directed)
-    return _result(graph, found, (found.distances, found.distances >= 0), predecessors)
+    return traversal_frame(graph, found, (found.distances, found.distances >= 0), predecessors)
 
 
-@spreads
 def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """Single-source shortest paths: distances in weight.
 
@@ -164,10 +162,8 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     2       2       1.5            1
     """
     most = checked_cutoff(cutoff)
-    if isinstance(graph, LayeredEdgeList):
-        return _layered_sssp(graph, source, most, predecessors, memory_limit, progress)
-    algorithms.check_limit(graph, memory_limit)
-    shared = isinstance(graph, Graph)
+    check_memory_limit(memory_limit)
+    shared = isinstance(graph, LocalGraph)
     graph = weighted_graph(graph)
     ids = _prepared(graph, source, predecessors, "sssp", "SSSP")
     pulls = shared or not graph.directed
@@ -179,17 +175,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     else:
         found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
         distances = as_weights(found.distances)
-    return _result(graph, found, distances, predecessors)
-
-
-def _layered_sssp(graph, source, cutoff, predecessors, memory_limit, progress):
-    _prepare_layered(graph, source, predecessors)
-    more = predecessors, memory_limit, progress
-    if graph.weighted:
-        found = algorithms.paths(graph, cutoff, *more)
-        return _result(graph, found, found.distances, predecessors)
-    found = algorithms.search(graph, int(min(cutoff, NO_VERTEX)), *more)
-    return _result(graph, found, as_weights(found.distances), predecessors)
+    return traversal_frame(graph, found, distances, predecessors)
 
 
 def as_weights(distances):
@@ -200,13 +186,14 @@ def as_weights(distances):
 
 
 def weighted_graph(edges):
-    """A Graph as it is; of a frame the cheapest of parallel edges by `weight`, if it has one."""
-    if isinstance(edges, Graph):
-        return edges
-    _, frame = frames.opened(edges)
+    """Return a graph as it is; build one from a frame, with the cheapest of parallel edges."""
+    storage = as_local(edges)
+    if isinstance(storage, LocalGraph):
+        return storage
+    _, frame = frames.opened(storage)
     if "weight" not in frames.column_names(frame):
-        return as_graph(edges)
-    return Graph(edges, weight="weight", multi_edges="min")
+        return as_graph(storage)
+    return LocalGraph(storage, weight="weight", multi_edges="min")
 
 
 def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
@@ -356,17 +343,12 @@ def _prepared(graph, source, predecessors, algorithm, title):
     return ids
 
 
-def _prepare_layered(graph, source, predecessors):
-    check_columns(graph, predecessors)
-    algorithms.check_root(graph, source)
-
-
 def check_columns(graph, predecessors):
     check_flag("predecessors", predecessors)
     graph.check_room("distance", *graph.end_columns("predecessor").values())
 
 
-def _result(graph, found, distances, predecessors):
+def traversal_frame(graph, found, distances, predecessors):
     columns = {"distance": distances}
     if predecessors:
         known = found.predecessors < NO_VERTEX

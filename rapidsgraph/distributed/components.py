@@ -8,12 +8,13 @@ Reference: a part's forest of trees is its word on components (kernels/union_fin
 
 from .. import device
 from ..algorithms.components import numbered, roots
-from .executor import tree
+from .executor import release_on_error, tree
 from .graph import as_partitioned, label
 
 
+@release_on_error
 def connected_components(graph):
-    """As `rapidsgraph.connected_components`, of a Dask frame or PartitionedGraph."""
+    """As `rapidsgraph.connected_components`, of a Dask frame or DistributedGraph."""
     graph = as_partitioned(graph)
     graph.check_room("component")
     engine = graph.engine

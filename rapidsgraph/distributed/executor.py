@@ -90,8 +90,8 @@ def release_on_error(function):
         _call.undo = []
         try:
             for argument in arguments[:1]:
-                if getattr(type(argument), "is_spread", False) and hasattr(argument, "client"):
-                    has_own = getattr(argument, "has_own_client", False)
+                has_own = getattr(type(argument), "has_own_client", None)
+                if has_own is not None and hasattr(argument, "client"):
                     (check_open if has_own else check_active)(argument.client)
             return function(*arguments, **options)
         except BaseException:

@@ -1,4 +1,4 @@
-"""PartitionedGraph: a graph built from a Dask frame, a part of it on each worker.
+"""DistributedGraph: a graph built from a Dask frame, a part of it on each worker.
 
 Means: what Graph means, for edges in several partitions: named, policies applied, ready for sweeps.
 Requires: arrays over all vertices fit on a worker; edges need not.
@@ -16,14 +16,15 @@ from ..errors import GraphError
 from ..frames import is_dask, library_of
 from ..graph import weight_sums
 from ..graph.edge_frame import check_policies, read_columns
-from ..graph.graph import BuildReport, Graph
+from ..graph.local_graph import LocalGraph
+from ..graph.report import BuildReport
 from ..validation import check_vertices
 from . import partition as parts
 from . import vertex_names
 from .executor import engine_of, on_error, release_on_error, tree
 
 
-class PartitionedGraph:
+class DistributedGraph:
     """A graph built from a Dask frame; `rg.Graph` of such a frame gives one.
 
     Parameters
@@ -69,7 +70,7 @@ class PartitionedGraph:
     2      c          0
     """
 
-    is_spread = True
+    has_own_client = False
 
     @release_on_error
     def __init__(
@@ -247,7 +248,7 @@ class PartitionedGraph:
                     engine.submit(parts.simple, part, name="simplify", at=at)
                     for at, part in enumerate(self.parts())
                 ]
-            whole = object.__new__(PartitionedGraph)
+            whole = object.__new__(DistributedGraph)
             whole.engine, whole.bounds, whole._parts = engine, self.bounds, {}
             given = next(iter(self._parts.values()))
             pieces = [
@@ -261,7 +262,7 @@ class PartitionedGraph:
 
     def __reduce__(self):
         raise GraphError(
-            "a PartitionedGraph stays with its client; give tasks and other processes the Dask "
+            "a DistributedGraph stays with its client; give tasks and other processes the Dask "
             "frame, or what .compute() gives"
         )
 
@@ -270,7 +271,7 @@ class PartitionedGraph:
         """The same graph in this process's memory: a Graph."""
         direction, made = next(iter(self._parts.items()))
         [named, *lists] = self.engine.results([self.named, *made])
-        return Graph.of_lists(
+        return LocalGraph.of_lists(
             named, parts.join_lists(lists), direction, self.directed, self.weighted,
             self._multi_edges, self._self_loops, self._rows, self._loops_dropped,
         )  # fmt: skip
@@ -359,16 +360,16 @@ class PartitionedGraph:
     def __repr__(self):
         arrow = "directed" if self.directed else "undirected"
         return (
-            f"<PartitionedGraph: {self.num_vertices:,} vertices, {self.num_edges:,} {arrow} edges"
+            f"<DistributedGraph: {self.num_vertices:,} vertices, {self.num_edges:,} {arrow} edges"
             f"{', weighted' if self.weighted else ''}, {self.num_parts} parts, {self.device}>"
         )
 
 
 def as_partitioned(edges, direction="outgoing"):
-    """A PartitionedGraph as it is; a Dask frame as a directed one with the default policies."""
-    if isinstance(edges, PartitionedGraph):
+    """A DistributedGraph as it is; a Dask frame as a directed one with the default policies."""
+    if isinstance(edges, DistributedGraph):
         return edges
-    return PartitionedGraph.for_sweep(edges, direction)
+    return DistributedGraph.for_sweep(edges, direction)
 
 
 def _names(given):

@@ -26,7 +26,7 @@ from ..layered.packing import COLUMN
 from ..progress import reporter
 from ..validation import check_choice, check_path, parse_bytes
 from . import store_shard
-from .executor import DaskExecutor, tree
+from .executor import DaskExecutor, release_on_error, tree
 
 FACTS = (
     "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
@@ -35,7 +35,7 @@ FACTS = (
 )  # fmt: skip
 
 
-class SpreadLayers:
+class DistributedLayeredEdgeList:
     """A layered edge list in a folder, whose partitions the workers of a Dask client share.
 
     Made by `LayeredEdgeList.open(path, client=client)`. `bfs`, `sssp` and `pagerank` take it, and
@@ -54,7 +54,6 @@ class SpreadLayers:
         in each round; partitions and bytes, those of all workers.
     """
 
-    is_spread, spread_in = True, __name__
     has_own_client = True  # which the caller names, and which computes results
     last_run = None
 
@@ -81,30 +80,32 @@ class SpreadLayers:
     def __getattr__(self, name):
         if name in FACTS:
             return getattr(self.opened, name)
-        raise AttributeError(f"SpreadLayers has no attribute {name!r}")
+        raise AttributeError(f"DistributedLayeredEdgeList has no attribute {name!r}")
 
     def __dir__(self):
         return [*super().__dir__(), *FACTS]
 
     def __repr__(self):
         return (
-            f"<SpreadLayers: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
+            f"<DistributedLayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
             f"{self.depth} from {self.root!r}, {len(self.opened.table)} partitions, {self.device} "
             f"of {self._workers} workers>"
         )
 
 
+@release_on_error
 def bfs(
     layers, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
 ):
-    """As `rapidsgraph.bfs`, of SpreadLayers: a Dask frame."""
+    """As `rapidsgraph.bfs`, of DistributedLayeredEdgeList: a Dask frame."""
     limit = traversal.checked_depth_limit(depth_limit)
     _check(layers, source, predecessors)
     return _search(layers, limit, predecessors, memory_limit, progress, False)
 
 
+@release_on_error
 def sssp(layers, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
-    """As `rapidsgraph.sssp`, of SpreadLayers: a Dask frame."""
+    """As `rapidsgraph.sssp`, of DistributedLayeredEdgeList: a Dask frame."""
     most = traversal.checked_cutoff(cutoff)
     _check(layers, source, predecessors)
     if layers.weighted:
@@ -113,6 +114,7 @@ def sssp(layers, source=None, *, cutoff=None, predecessors=True, memory_limit=No
     return _search(layers, most, predecessors, memory_limit, progress, True)
 
 
+@release_on_error
 def pagerank(
     layers,
     *,
@@ -128,7 +130,7 @@ def pagerank(
     launch=None,
     memory_limit=None,
 ):
-    """As `rapidsgraph.pagerank`, of SpreadLayers: a Dask frame.
+    """As `rapidsgraph.pagerank`, of DistributedLayeredEdgeList: a Dask frame.
 
     The frames that it takes may be Dask frames, too.
     """

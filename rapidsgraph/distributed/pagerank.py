@@ -18,15 +18,16 @@ import numpy as np
 from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_shares
 from ..errors import ConvergenceError, GraphError
 from ..frames import in_one_piece
-from ..layered.algorithms import check_limit
 from ..progress import reporter
+from ..validation import check_memory_limit
 from . import pagerank_partition
 from .communicator import Again, Batches, Lost, Together, onward
-from .executor import tree
+from .executor import release_on_error, tree
 from .graph import as_partitioned
 from .partition import add
 
 
+@release_on_error
 def pagerank(
     graph,
     *,
@@ -42,13 +43,13 @@ def pagerank(
     launch=None,
     memory_limit=None,
 ):
-    """As `rapidsgraph.pagerank`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
+    """As `rapidsgraph.pagerank`, of a Dask frame or DistributedGraph; gives a Dask frame."""
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     if method != "auto":
         raise GraphError(f"method is {method!r}; graphs in several partitions have 'auto' alone")
-    check_limit(graph, memory_limit)
+    check_memory_limit(memory_limit)
     graph = as_partitioned(graph, "incoming")
     graph.check_room("pagerank")
     engine, value_type = graph.engine, PRECISIONS[precision]

@@ -1,7 +1,7 @@
 """Structural similarity and SCAN of a graph in several parts.
 
 Means: what `rapidsgraph.structural_similarity` and `scan` say, exactly, from a Dask frame or a
-  PartitionedGraph to a Dask frame.
+  DistributedGraph to a Dask frame.
 Requires: parts of both directions, without self-loops and repeated neighbors.
 Reference: as algorithms/clustering.py. neighborhoods.py says how common neighbors are counted, and
   that once: other epsilon and mu take what is by vertex alone.
@@ -30,17 +30,18 @@ from ..errors import GraphError
 from ..graph.csr import row_indices
 from ..validation import check_choice, check_flag
 from .components import join_forests
-from .executor import tree
-from .graph import PartitionedGraph
+from .executor import release_on_error, tree
+from .graph import DistributedGraph
 from .scan_partition import counted, everywhere, is_within, joined, map_partitions
 
 
+@release_on_error
 def structural_similarity(graph, *, method="auto"):
     """How similar the ends of every edge are; see `rapidsgraph.structural_similarity`.
 
     Parameters
     ----------
-    graph : PartitionedGraph or Dask frame
+    graph : DistributedGraph or Dask frame
     method : {"auto"}
 
     Returns
@@ -62,13 +63,14 @@ def structural_similarity(graph, *, method="auto"):
     return _frames(graph, found, _edge_frame)
 
 
+@release_on_error
 def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     """Structural clustering (SCAN); see `rapidsgraph.scan`.
 
     Parameters
     ----------
-    graph : PartitionedGraph or Dask frame
-        A PartitionedGraph keeps what was counted of it, 8 bytes an edge.
+    graph : DistributedGraph or Dask frame
+        A DistributedGraph keeps what was counted of it, 8 bytes an edge.
     epsilon, mu, memberships
         As `rapidsgraph.scan` takes them.
     method : {"auto"}
@@ -110,10 +112,10 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
 
 
 def as_partitioned(edges):
-    """A PartitionedGraph as it is; a Dask frame as edges without direction and self-loops."""
-    if isinstance(edges, PartitionedGraph):
+    """A DistributedGraph as it is; a Dask frame as edges without direction and self-loops."""
+    if isinstance(edges, DistributedGraph):
         return edges
-    return PartitionedGraph(edges, directed=False, self_loops="drop")
+    return DistributedGraph(edges, directed=False, self_loops="drop")
 
 
 def _check_method(method):

@@ -33,12 +33,11 @@ from ..algorithms.traversal_result import NO_VERTEX
 from ..frames import in_one_piece
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
-from ..layered.algorithms import check_limit
 from ..progress import reporter
-from ..validation import resolve_vertices
+from ..validation import check_memory_limit, resolve_vertices
 from .communicator import Again, Batches, Lost, Together, onward
-from .executor import map_partitions
-from .graph import PartitionedGraph, as_partitioned, label
+from .executor import map_partitions, release_on_error
+from .graph import DistributedGraph, as_partitioned, label
 from .partition import Part
 from .traversal_partition import (
     Rounds,
@@ -55,24 +54,26 @@ from .traversal_partition import (
 FEW, FEW_ON_GPU = 2**12, 2**18  # vertices that are not worth a round of their own
 
 
+@release_on_error
 def bfs(
     graph, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
 ):
-    """As `rapidsgraph.bfs`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
+    """As `rapidsgraph.bfs`, of a Dask frame or DistributedGraph; gives a Dask frame."""
     limit = checked_depth_limit(depth_limit)
-    check_limit(graph, memory_limit)
-    shared = isinstance(graph, PartitionedGraph)
+    check_memory_limit(memory_limit)
+    shared = isinstance(graph, DistributedGraph)
     graph = as_partitioned(graph)
     return _search(graph, source, False, float(limit), predecessors, progress, "BFS", shared)
 
 
+@release_on_error
 def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
-    """As `rapidsgraph.sssp`, of a Dask frame or PartitionedGraph; gives a Dask frame."""
+    """As `rapidsgraph.sssp`, of a Dask frame or DistributedGraph; gives a Dask frame."""
     most = checked_cutoff(cutoff)
-    check_limit(graph, memory_limit)
-    shared = isinstance(graph, PartitionedGraph)
+    check_memory_limit(memory_limit)
+    shared = isinstance(graph, DistributedGraph)
     if not shared and "weight" in graph.columns:
-        graph = PartitionedGraph(graph, weight="weight", multi_edges="min")
+        graph = DistributedGraph(graph, weight="weight", multi_edges="min")
     graph = as_partitioned(graph)
     return _search(graph, source, True, most, predecessors, progress, "SSSP", shared)
 

@@ -33,10 +33,9 @@ def kind_of(frame):
         Not a frame; the message says what would be.
     """
     library = library_of(frame)
-    if is_dask(frame) or type(frame).__name__ == "PartitionedGraph":
-        what = "Dask frame" if is_dask(frame) else "PartitionedGraph"
+    if is_dask(frame):
         raise GraphError(
-            f"a {what} is for Graph, pagerank, bfs, sssp, connected_components, "
+            "a Dask frame is for Graph, pagerank, bfs, sssp, connected_components, "
             "structural_similarity and scan; for all else call .compute() on it first"
         )
     if library == "polars" and hasattr(frame, "collect"):

@@ -16,17 +16,120 @@ import math
 import numpy as np
 
 from .. import device
+from ..algorithms.pagerank import (
+    PRECISIONS,
+    check_convergence,
+    check_parameters,
+    power_iterate,
+    start_sums,
+)
+from ..algorithms.pagerank import (
+    Run as PageRankRun,
+)
+from ..algorithms.traversal import (
+    as_weights,
+    check_columns,
+    checked_cutoff,
+    checked_depth_limit,
+    traversal_frame,
+)
 from ..algorithms.traversal_result import NO_VERTEX, TraversalResult
 from ..errors import GraphError, InsufficientMemoryError, format_value
-from ..graph.weight_sums import check_reached
+from ..graph.weight_sums import check_out_weights, check_reached
 from ..memory import ALGORITHM_BYTES
 from ..progress import reporter
 from ..validation import parse_bytes, resolve_vertices
-from .edge_list import LayeredEdgeList, Run
+from .edge_list import Run
 from .streaming import feed
 
 BLOCKS, THREADS = 8, 256  # a multiprocessor, a block
 MOST_COPIES = 4  # of the sums of PageRank, in memory
+
+
+def pagerank(
+    layered,
+    *,
+    damping=0.85,
+    tolerance=1e-6,
+    max_iterations=100,
+    personalization=None,
+    dangling=None,
+    start=None,
+    method="auto",
+    precision="double",
+    progress=None,
+    launch=None,
+    memory_limit=None,
+):
+    """Compute PageRank of a layered edge list; see `rapidsgraph.pagerank`.
+
+    Every iteration streams the partitions once and accumulates in double precision.
+    """
+    damping, tolerance, max_iterations = check_parameters(
+        damping, tolerance, max_iterations, dangling, method, precision, launch
+    )
+    if method != "auto":
+        raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
+    layered.check_room("pagerank")
+    xp, value_type = layered.xp, PRECISIONS[precision]
+    if not layered.num_vertices:
+        return layered.label({"pagerank": xp.empty(0, value_type)})
+    if layered.weighted:
+        check_out_weights(layered.out_weights, layered, layered.order)
+    run = PageRankRun.create(
+        layered, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
+    )
+    run.reorder(layered.order)
+    with (
+        reporter(progress, "PageRank", max_iterations) as report,
+        feeding(layered, "pagerank", "PageRank", memory_limit) as run.partitions,
+    ):
+        by_place, iterations, residual = power_iterate(run, _scatter_sweep, report)
+        finish(layered, run.partitions, iterations)
+    check_convergence(iterations, residual, tolerance)
+    ranks = xp.empty(by_place.size, value_type)
+    ranks[layered.order] = by_place
+    return layered.label({"pagerank": ranks})
+
+
+def _scatter_sweep(run, method, out_weights, ranks, state):
+    """Return the function of one power iteration for `power_iterate`."""
+    sums = run.graph.xp.empty(run.graph.num_vertices)
+    scatter = scattering(run.graph, run.partitions, run.damping, out_weights, ranks[0], state)
+
+    def sweep(parity):
+        start_sums(run, state, sums)
+        scatter(sums)
+        return sums
+
+    return sweep
+
+
+def bfs(
+    layered, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
+):
+    """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
+    limit = checked_depth_limit(depth_limit)
+    check_columns(layered, predecessors)
+    check_root(layered, source)
+    result = search(layered, limit, predecessors, memory_limit, progress)
+    distances = result.distances, result.distances >= 0
+    return traversal_frame(layered, result, distances, predecessors)
+
+
+def sssp(layered, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
+    """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
+    limit = checked_cutoff(cutoff)
+    check_columns(layered, predecessors)
+    check_root(layered, source)
+    if layered.weighted:
+        result = paths(layered, limit, predecessors, memory_limit, progress)
+        distances = result.distances
+    else:
+        depth_limit = int(min(limit, NO_VERTEX))
+        result = search(layered, depth_limit, predecessors, memory_limit, progress)
+        distances = as_weights(result.distances)
+    return traversal_frame(layered, result, distances, predecessors)
 
 
 def search(layered, depth_limit, predecessors, memory_limit, progress):
@@ -255,15 +358,6 @@ def finish(layered, partitions, passes):
     """End a run: raise what was damaged, or keep what it took."""
     partitions.finish()
     layered.last_run = Run(passes, partitions.partitions, partitions.nbytes)
-
-
-def check_limit(graph, memory_limit):
-    """Raise GraphError where a limit is given for a graph that cannot keep it."""
-    if memory_limit is not None and not isinstance(graph, LayeredEdgeList):
-        raise GraphError(
-            "memory_limit is for layered edge lists, whose edges can stay elsewhere; make one by "
-            "rg.LayeredEdgeList.build(graph, root)"
-        )
 
 
 def by_id(layered, values):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import frames
+from ..algorithms.traversal import search
 from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.graph import as_graph
@@ -22,6 +23,7 @@ from ..validation import check_count, check_free_memory, parse_bytes, resolve_ve
 from . import build as building
 from . import cache
 from .held import HeldEdges
+from .outofcore import build as external
 from .packing import COLUMN, PARTITION_BYTES, unpacked
 from .store import opened
 from .store_writer import EDGES, check_place, check_separate, save
@@ -48,6 +50,14 @@ class Run(NamedTuple):
     passes: int
     partitions: int
     nbytes: int
+
+
+_openers = {}  # of layered edge lists whose partitions several workers share
+
+
+def register_distributed_layered(open_distributed):
+    """Register the function that opens a layered edge list on the workers of a Dask client."""
+    _openers["dask"] = open_distributed
 
 
 class LayeredEdgeList(HeldEdges):
@@ -158,8 +168,6 @@ class LayeredEdgeList(HeldEdges):
         progress=None,
         **options,
     ):
-        from .outofcore import build as external
-
         _check_options(options, (*OF_FILE, "made_from"))
         if store is None:
             raise GraphError(
@@ -208,7 +216,7 @@ class LayeredEdgeList(HeldEdges):
 
         Returns
         -------
-        LayeredEdgeList, or SpreadLayers with a client
+        LayeredEdgeList, or DistributedLayeredEdgeList with a client
 
         Raises
         ------
@@ -220,9 +228,7 @@ class LayeredEdgeList(HeldEdges):
             ``device="gpu"`` where none works.
         """
         if client is not None:
-            from ..distributed.layered import SpreadLayers
-
-            return SpreadLayers(path, client, device)
+            return _openers["dask"](path, client, device)
         return cls._of(opened(path), device)
 
     @classmethod
@@ -305,8 +311,6 @@ class LayeredEdgeList(HeldEdges):
             save(self, path, report)
 
     def _fill(self, graph, ids, partition_bytes):
-        from ..algorithms.traversal import search
-
         self.directed, self.weighted = graph.directed, graph.weighted
         self.num_edges, lists = graph.num_arcs, graph.outgoing
         found = search(graph, ids, predecessors=False, pulls=not graph.directed)

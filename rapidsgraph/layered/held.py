@@ -12,10 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from .. import device
+from ..algorithms.traversal import first_step
 from ..device import import_cupy
 from ..errors import GraphError
 from ..graph.labeling import NamedVertices
 from .packing import COLUMN, checksum, explain, sections, verify_partitions
+from .streaming import held_on_gpu
 
 READ_ONLY = 8  # cudaHostRegisterReadOnly
 OF_ALL = "sums", "checked", "step", "last_run", "_on_device", "_pinned", "_was_streamed"
@@ -163,8 +165,6 @@ class HeldEdges(NamedVertices):
     @cached_property
     def step(self):
         """By how much `relax` goes on at first; see `first_step`."""
-        from ..algorithms.traversal import first_step
-
         each, sample = np.dtype(self.weight_dtype).itemsize, [np.empty(0)]
         for row in self.table[self.table[:, COLUMN["forward_words"]] > 0][:SAMPLED]:
             layout = sections(row, each)[0]
@@ -233,8 +233,6 @@ class HeldEdges(NamedVertices):
     def move_to_gpu(self):
         """Have all partitions in the GPU's memory."""
         if not device.is_on_gpu(self.words):
-            from .streaming import held_on_gpu
-
             self.words, self.table = held_on_gpu(self)
             self.is_mapped = False
 

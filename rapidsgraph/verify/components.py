@@ -1,6 +1,6 @@
 """No edge crosses components, each hangs together, and their numbers go by size."""
 
-from ..algorithms.spreading import in_memory
+from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_graph

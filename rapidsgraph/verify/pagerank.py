@@ -1,7 +1,7 @@
 """One more application of PageRank's formula must change next to nothing."""
 
 from ..algorithms.pagerank import check_formula, dangling_weights, vertex_shares
-from ..algorithms.spreading import in_memory
+from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_graph

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import frames
-from ..algorithms.spreading import in_memory
+from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError
 from ..frames import nullable_column
 

@@ -11,8 +11,8 @@ from .. import frames
 from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
 from ..algorithms.scan import checked_epsilon, checked_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..algorithms.spreading import in_memory
 from ..device import array_module
+from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError, format_value
 from ..graph.csr import row_indices
 from .clusters import LOW, check_roles_fit, read_clusters

@@ -7,8 +7,8 @@ to right never fall in floating point, so all of it holds bit for bit.
 
 import numpy as np
 
-from ..algorithms.spreading import in_memory
 from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted_graph
+from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_graph

@@ -17,6 +17,7 @@ from trials import Outcomes
 
 import rapidsgraph as rg
 from rapidsgraph.distributed import executor
+from rapidsgraph.graph.local_graph import LocalGraph
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -88,10 +89,10 @@ def as_none(labels):
 @functools.cache
 def graph_of(kind):
     if kind == "undirected":
-        return rg.Graph(FRAME, directed=False)
+        return LocalGraph(FRAME, directed=False)
     if kind == "dask":
-        return rg.Graph(dask.dataframe.from_pandas(FRAME, npartitions=2), weight="weight")
-    graph = rg.Graph(FRAME, weight="weight")
+        return LocalGraph(dask.dataframe.from_pandas(FRAME, npartitions=2), weight="weight")
+    graph = LocalGraph(FRAME, weight="weight")
     return graph if kind == "graph" else rg.LayeredEdgeList.build(graph, 0)
 
 
@@ -164,10 +165,10 @@ def calls():
     for parameter in ("directed", "multi_edges", "self_loops", "source", "destination"):
         yield (
             f"Graph {parameter}",
-            lambda value, parameter=parameter: rg.Graph(FRAME, **{parameter: value}).vertices,
+            lambda value, parameter=parameter: LocalGraph(FRAME, **{parameter: value}).vertices,
             FLAGS if parameter == "directed" else {},
         )
-    yield "Graph weight", lambda value: rg.Graph(FRAME, weight=value).vertices, as_none(["None"])
+    yield "Graph weight", lambda value: LocalGraph(FRAME, weight=value).vertices, as_none(["None"])
     yield (
         "LayeredEdgeList root",
         lambda value: rg.LayeredEdgeList.build(FRAME, value).layers,
@@ -248,7 +249,7 @@ def calls():
 
 def _vertices(kind, value):
     frame = FRAME if kind == "graph" else dask.dataframe.from_pandas(FRAME, npartitions=2)
-    return rg.Graph(frame, vertices=value).vertices
+    return LocalGraph(frame, vertices=value).vertices
 
 
 CALLS = {name: (function, same) for name, function, same in calls()}
@@ -306,16 +307,16 @@ def _frame(weights, kind):
 
 
 def _graph(frame, folder, **options):
-    return rg.Graph(frame, weight="weight", **options)
+    return LocalGraph(frame, weight="weight", **options)
 
 
 def _partitioned(frame, folder, **options):
     frame = dask.dataframe.from_pandas(frame, npartitions=3)
-    return rg.Graph(frame, weight="weight", **options)
+    return LocalGraph(frame, weight="weight", **options)
 
 
 def _layered(frame, folder, **options):
-    return rg.LayeredEdgeList.build(rg.Graph(frame, weight="weight", **options), "a")
+    return rg.LayeredEdgeList.build(LocalGraph(frame, weight="weight", **options), "a")
 
 
 def _stored(frame, folder, **options):
@@ -400,7 +401,7 @@ def test_ranks_by_extreme_weights(make_graph, scale, precision):
     if hasattr(found, "compute"):
         found, expected = found.compute(), expected.compute()
     assert_frame_equal(found, expected)
-    if isinstance(scaled, rg.Graph):
+    if isinstance(scaled, LocalGraph):
         rg.verify.pagerank(scaled, found)
 
 
@@ -447,20 +448,20 @@ def test_weights_name_row_and_column(value):
     columns = {"source": [0, 1, 2], "destination": [1, 2, 3], "cost": [1.0, 2.0, value]}
     for frame in _makers(columns):
         with pytest.raises(rg.GraphError, match=r"(?=.*'cost')(?=.*row 2\b)"):
-            rg.Graph(frame, weight="cost")
+            LocalGraph(frame, weight="cost")
 
 
 @pytest.mark.parametrize("value", WRONG_NAMES.values(), ids=WRONG_NAMES)
 def test_names_name_row_and_column(value):
     for frame in _makers({"source": [0, 1, 2], "to": [1, 2, value]}):
         with pytest.raises(rg.GraphError, match=r"(?=.*'to')(?=.*row 2\b)"):
-            rg.Graph(frame, destination="to")
+            LocalGraph(frame, destination="to")
 
 
 @pytest.mark.parametrize("large", [2**63, 2**64, 10**30, 1e308])
 def test_large_numbers_are_weights(large):
     for frame in _makers({"source": [0, 1], "destination": [1, 2], "cost": [1, large]}):
-        graph = rg.Graph(frame, weight="cost")
+        graph = LocalGraph(frame, weight="cost")
         result = rg.sssp(graph, 0)
         result = result.compute() if hasattr(result, "compute") else result
         assert result["distance"].tolist() == [0.0, 1.0, 1.0 + float(large)]

@@ -1,0 +1,136 @@
+"""Select the implementation of an algorithm by the type of its graph.
+
+`IMPLEMENTATIONS` is the one table of what runs where: a row per algorithm, a column per graph type.
+A new algorithm is a row; a new engine for one is an entry. Implementations of `LocalGraph` also take
+edge frames, and those of `DistributedGraph` take Dask frames.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from . import frames
+from .algorithms import components, similarity, traversal
+from .algorithms import pagerank as _pagerank
+from .algorithms import scan as _scan
+from .distributed import components as distributed_components
+from .distributed import layered as distributed_layered
+from .distributed import pagerank as distributed_pagerank
+from .distributed import scan as distributed_scan
+from .distributed import traversal as distributed_traversal
+from .distributed.graph import DistributedGraph
+from .distributed.layered import DistributedLayeredEdgeList
+from .errors import GraphError
+from .graph.graph import Graph, register_distributed_graph, storage_of
+from .graph.local_graph import LocalGraph
+from .layered import algorithms as layered
+from .layered.edge_list import LayeredEdgeList, register_distributed_layered
+
+__all__ = [
+    "IMPLEMENTATIONS",
+    "Graph",
+    "LayeredEdgeList",
+    "bfs",
+    "connected_components",
+    "in_memory",
+    "pagerank",
+    "scan",
+    "sssp",
+    "structural_similarity",
+]
+
+register_distributed_graph(DistributedGraph)
+register_distributed_layered(DistributedLayeredEdgeList)
+
+IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
+    "bfs": {
+        LocalGraph: traversal.bfs,
+        LayeredEdgeList: layered.bfs,
+        DistributedGraph: distributed_traversal.bfs,
+        DistributedLayeredEdgeList: distributed_layered.bfs,
+    },
+    "sssp": {
+        LocalGraph: traversal.sssp,
+        LayeredEdgeList: layered.sssp,
+        DistributedGraph: distributed_traversal.sssp,
+        DistributedLayeredEdgeList: distributed_layered.sssp,
+    },
+    "pagerank": {
+        LocalGraph: _pagerank.pagerank,
+        LayeredEdgeList: layered.pagerank,
+        DistributedGraph: distributed_pagerank.pagerank,
+        DistributedLayeredEdgeList: distributed_layered.pagerank,
+    },
+    "connected_components": {
+        LocalGraph: components.connected_components,
+        DistributedGraph: distributed_components.connected_components,
+    },
+    "structural_similarity": {
+        LocalGraph: similarity.structural_similarity,
+        DistributedGraph: distributed_scan.structural_similarity,
+    },
+    "scan": {
+        LocalGraph: _scan.scan,
+        DistributedGraph: distributed_scan.scan,
+    },
+}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def graph_type(graph: Any) -> type:
+    """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
+    if isinstance(graph, (LayeredEdgeList, DistributedLayeredEdgeList, DistributedGraph)):
+        return type(graph)
+    return DistributedGraph if frames.is_dask(graph) else LocalGraph
+
+
+def _dispatched(local: Callable[P, R]) -> Callable[P, R]:
+    """Return the public function of an algorithm, with signature and docs of the local one."""
+    name = local.__name__
+    implementations = IMPLEMENTATIONS[name]
+
+    @functools.wraps(local)
+    def public(graph: Any, *args: Any, **kwargs: Any) -> Any:
+        graph = storage_of(graph)
+        implementation = implementations.get(graph_type(graph))
+        if implementation is None:
+            layered_names = [
+                each for each, row in IMPLEMENTATIONS.items() if LayeredEdgeList in row
+            ]
+            raise GraphError(
+                f"{name} does not support layered edge lists, only {', '.join(layered_names)} do; "
+                "pass a Graph or an edge frame, which may be a Dask frame",
+                parameter="graph",
+            )
+        return implementation(graph, *args, **kwargs)
+
+    public.__module__ = __name__.partition(".")[0]  # where users and pickle find it
+    return public  # type: ignore[return-value]
+
+
+bfs = _dispatched(traversal.bfs)
+connected_components = _dispatched(components.connected_components)
+pagerank = _dispatched(_pagerank.pagerank)
+scan = _dispatched(_scan.scan)
+sssp = _dispatched(traversal.sssp)
+structural_similarity = _dispatched(similarity.structural_similarity)
+
+
+def in_memory(data: Any) -> Any:
+    """Return a graph or frame in the memory of this process, computing Dask's.
+
+    Raises
+    ------
+    GraphError
+        A layered edge list on a cluster, which is not collected.
+    """
+    if isinstance(data, DistributedLayeredEdgeList):
+        raise GraphError(
+            "a layered edge list on a cluster is not collected; pass the edges, or a Graph",
+            parameter="graph",
+        )
+    return data.compute() if isinstance(data, Graph) or frames.is_dask(data) else data
