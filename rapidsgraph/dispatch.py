@@ -133,4 +133,5 @@ def in_memory(data: Any) -> Any:
             "a layered edge list on a cluster is not collected; pass the edges, or a Graph",
             parameter="graph",
         )
-    return data.compute() if isinstance(data, Graph) or frames.is_dask(data) else data
+    is_distributed = isinstance(data, (Graph, DistributedGraph)) or frames.is_dask(data)
+    return data.compute() if is_distributed else data

@@ -16,6 +16,7 @@ import pytest
 import rapidsgraph as rg
 from pipelines.benchmarks import records
 from rapidsgraph import device
+from rapidsgraph.graph.graph import storage_of
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("repeatable")
@@ -136,6 +137,11 @@ DASK = {  # kind: (library, partitions)
     "dask_cudf-1": ("cudf", 1),
     "dask_cudf-3": ("cudf", 3),
 }
+
+
+def build_storage(edges, *arguments, **options):
+    """Return the storage of a Graph, whose internals a test looks at."""
+    return storage_of(rg.Graph(edges, *arguments, **options))
 
 
 def in_partitions(frame, partitions):

@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from conftest import build_storage
 
 import rapidsgraph as rg
 from pipelines.benchmarks import build, builds, gpu, pagerank, peak, records, tables, timing
 from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.contenders import Contender, Ours, cpu_peers
 from pipelines.benchmarks.workloads import Missing, load
-from rapidsgraph.graph.local_graph import LocalGraph
 
 TIME = {"median": 1.5, "low": 1.0, "high": 2.0, "repeats": 3}
 ROW = {
@@ -253,7 +253,7 @@ class FakeCuGraph(types.ModuleType):
         if weights is not None:
             columns["weight"] = weights
         weight = None if weights is None else "weight"
-        graph = LocalGraph(columns, weight=weight, directed=not symmetrize, vertices=everyone)
+        graph = build_storage(columns, weight=weight, directed=not symmetrize, vertices=everyone)
         graph.symmetric = symmetric
         return graph
 

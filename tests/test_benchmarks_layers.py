@@ -5,6 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import build_storage
 from test_benchmarks import TIME
 
 import rapidsgraph as rg
@@ -25,7 +26,6 @@ from pipelines.benchmarks.command import QUICK
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Missing, load, with_weights
 from rapidsgraph import device
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.build import OVERHEAD_BYTES
 
@@ -657,7 +657,7 @@ def test_sanitizer_runs_lists_and_their_stores(weight):
     columns, (root, *_) = sanitized.searches()["no weight"]
     run = {"root": root, "weight": weight, "directed": True}
     found = sanitized.of_layers(columns, **run) | sanitized.ranks_of_layers(columns, **run)
-    graph = LocalGraph(columns, weight=weight, multi_edges="min")
+    graph = build_storage(columns, weight=weight, multi_edges="min")
     bfs = streams.arrays_of(rg.bfs(graph, root), np)
     for how in ("built", "stored"):
         for name, values in bfs.items():

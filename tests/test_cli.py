@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import build_storage
 from typer.testing import CliRunner
 
 import rapidsgraph as rg
 from rapidsgraph import cli, device
 from rapidsgraph.algorithms.pagerank import METHODS, PRECISIONS
 from rapidsgraph.cli import pagerank as command
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.io.edge_files import read_edges, read_table, write_frame
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ def run(*arguments, code=0):
 
 
 def ranks_of(frame, *columns, **options):
-    return rg.pagerank(LocalGraph(frame, *columns), **options)
+    return rg.pagerank(build_storage(frame, *columns), **options)
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +117,7 @@ def test_options_mean_what_they_mean_in_python(tmp_path, options, build, how):
     )
     write_frame(frame, tmp_path / "e.parquet")
     run("pagerank", tmp_path / "e.parquet", "--output", tmp_path / "r.parquet", *options)
-    expected = rg.pagerank(LocalGraph(frame, **build), **how)
+    expected = rg.pagerank(build_storage(frame, **build), **how)
     written = read_table(tmp_path / "r.parquet", device="cpu")
     pd.testing.assert_frame_equal(written, expected, check_exact=True)
 

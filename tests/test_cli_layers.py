@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import build_storage
 from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests here
 from test_cli_process import INTERRUPTED, start
 from test_cli_traversal import COSTS_1, EDGES, NUMBERS, PAIRS, plain, written
@@ -17,7 +18,6 @@ import rapidsgraph as rg
 from rapidsgraph.cli import options as graphs
 from rapidsgraph.cli.app import as_options
 from rapidsgraph.cli.layered import amount
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.io.edge_files import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.packing import TABLE
@@ -79,7 +79,7 @@ def test_layer_writes_what_build_makes(edges, tmp_path):
     done = run("layer", edges, "--from", "a", "--weight", "km", "-o", folder)
     assert (done.stdout, done.stderr) == ("", f"6 edges in {folder}\n")
     layered = rg.LayeredEdgeList.open(folder)
-    graph = LocalGraph(EDGES, weight="km", multi_edges="min")
+    graph = build_storage(EDGES, weight="km", multi_edges="min")
     expected = rg.LayeredEdgeList.build(graph, "a")
     pd.testing.assert_frame_equal(layered.edges(), expected.edges())
     assert (layered.root, layered.directed, layered.weighted) == ("a", True, True)
@@ -176,7 +176,7 @@ def test_options_of_layer(tmp_path, options, build, how):
     write_frame(frame, tmp_path / "e.parquet")
     run("layer", tmp_path / "e.parquet", "--from", "c", "-o", tmp_path / "s", *options)
     layered = rg.LayeredEdgeList.open(tmp_path / "s")
-    expected = rg.LayeredEdgeList.build(LocalGraph(frame, **build), "c", **how)
+    expected = rg.LayeredEdgeList.build(build_storage(frame, **build), "c", **how)
     pd.testing.assert_frame_equal(layered.edges(), expected.edges())
     assert layered.minimum_edges == expected.minimum_edges
     assert len(layered.combined) == len(expected.combined)
@@ -416,7 +416,7 @@ def test_pagerank_of_a_store(store, tmp_path):
         (["--personalization", seeds], {"personalization": {"b": 1, "d": 3}}),
     ):
         run("pagerank", store, "--output", output, *options)
-        graph = LocalGraph(EDGES, weight="km", multi_edges="min")
+        graph = build_storage(EDGES, weight="km", multi_edges="min")
         expected = rg.pagerank(graph, **how)["pagerank"].to_numpy()
         assert written(output)["vertex"] == list("abcdef")
         np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
@@ -436,7 +436,7 @@ def test_pagerank_with_a_memory_limit(edges, tmp_path):
     run("layer", edges, "--from", "c", "--weight", "km", "--multi-edges", "first")
     weighted = [*limited, "--weight", "km", "--output", output]
     assert run("pagerank", edges, *weighted).stderr == ""
-    expected = rg.pagerank(LocalGraph(EDGES, weight="km"))["pagerank"]
+    expected = rg.pagerank(build_storage(EDGES, weight="km"))["pagerank"]
     np.testing.assert_allclose(written(output)["pagerank"], expected, rtol=0, atol=1e-6)
 
 

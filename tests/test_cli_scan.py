@@ -10,13 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import build_storage
 from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests here
 from test_cli_process import INTERRUPTED, INTERRUPTS_ITSELF, shown_on_a_terminal, start
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.similarity import METHODS
 from rapidsgraph.cli import scan as command
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.io.edge_files import read_edges, write_frame
 
 # Triangles a, b, c and e, f, g; d joins them, h hangs on d and z on a. Some edges come twice, in
@@ -179,7 +179,7 @@ def test_names_of_several_columns(tmp_path):
     given = ["scan", path, *columns, "--epsilon", 0.9, "--verify"]
     done = run(*given, "-o", tmp_path / "r.parquet", "--top", 9)
     assert done.stdout == "0\t3\t3\t0\tx\t1\n"
-    graph = LocalGraph(PAIRS, ["net", "u"], ["net", "v"])
+    graph = build_storage(PAIRS, ["net", "u"], ["net", "v"])
     assert written(tmp_path / "r.parquet") == plain(rg.scan(graph, epsilon=0.9))
     run(*given, "--similarities", tmp_path / "s.parquet")
     assert written(tmp_path / "s.parquet") == plain(rg.structural_similarity(graph))

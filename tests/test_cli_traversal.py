@@ -8,11 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import build_storage
 from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests here
 
 import rapidsgraph as rg
 from rapidsgraph.cli.app import as_options
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.io.edge_files import write_frame
 
 # a -> b, c; b -> c, d; c -> d; e -> f, which neither a nor b reaches; a -> c twice
@@ -166,7 +166,7 @@ def options_and_meaning():
 @pytest.mark.parametrize(("name", "options", "build", "how"), list(options_and_meaning()))
 def test_options_mean_what_they_mean_in_python(edges, tmp_path, name, options, build, how):
     run(name, edges, "--from", "b", *options, "--verify", "-o", tmp_path / "r.parquet")
-    expected = getattr(rg, name)(LocalGraph(EDGES, **build), "b", **how)
+    expected = getattr(rg, name)(build_storage(EDGES, **build), "b", **how)
     assert written(tmp_path / "r.parquet") == plain(expected)
 
 
@@ -246,7 +246,7 @@ def test_names_of_several_columns(tmp_path):
         "0\t2\n1\t2\n2\t1\n"
     )
     run("bfs", path, *columns, "--from", "y,1", "-o", tmp_path / "r.parquet")
-    graph = LocalGraph(PAIRS, ["net", "u"], ["net", "v"])
+    graph = build_storage(PAIRS, ["net", "u"], ["net", "v"])
     assert written(tmp_path / "r.parquet") == plain(rg.bfs(graph, ("y", 1)))
     assert run("components", path, *columns).stdout == "0\t3\n1\t2\n"
     for text, message in (

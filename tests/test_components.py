@@ -7,7 +7,7 @@ import naive
 import networkx
 import numpy as np
 import pytest
-from conftest import FrameMaker, columns_of, listed, random_edges, to_pandas
+from conftest import FrameMaker, build_storage, columns_of, listed, random_edges, to_pandas
 from hypothesis import given, settings
 
 import rapidsgraph as rg
@@ -58,7 +58,9 @@ CLOSED_FORMS = {
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(make_arrays, name, directed):
     pairs, vertices, expected = CLOSED_FORMS[name]
-    graph = LocalGraph(make_arrays(columns_of_pairs(pairs)), directed=directed, vertices=vertices)
+    graph = build_storage(
+        make_arrays(columns_of_pairs(pairs)), directed=directed, vertices=vertices
+    )
     found = rg.connected_components(graph)
     assert parts_of(found) == dict(enumerate(expected))
     assert rg.verify.components(graph, found) == max(expected) + 1
@@ -88,7 +90,7 @@ def test_no_vertices(make_frame):
 @pytest.mark.parametrize("rows", [20, 60, 150, 500])
 def test_agrees_with_naive_and_networkx(make_arrays, rows, directed):
     edges = random_edges(rows, 200, rows)
-    graph = LocalGraph(make_arrays(columns_of(edges)), directed=directed, vertices=205)
+    graph = build_storage(make_arrays(columns_of(edges)), directed=directed, vertices=205)
     found = rg.connected_components(graph)
     assert parts_of(found) == naive.components(edges, range(205))
     peer = networkx.DiGraph()
@@ -106,7 +108,7 @@ def test_agrees_with_naive_and_networkx(make_arrays, rows, directed):
 @settings(max_examples=100)
 def test_small_graphs_agree_with_naive(edges, directed):
     frame = FrameMaker("arrays")(columns_of(edges))
-    graph = LocalGraph(frame, directed=directed, vertices=16)
+    graph = build_storage(frame, directed=directed, vertices=16)
     found = rg.connected_components(graph)
     assert parts_of(found) == naive.components(edges, range(16))
     assert rg.verify.components(graph, found) == max(found["component"]) + 1
@@ -116,7 +118,9 @@ def test_small_graphs_agree_with_naive(edges, directed):
 @symmetrize
 def test_policies_change_nothing(make_arrays, policies, directed):
     edges = random_edges(80, 60, 40) + [(50, 50, 1), (3, 4, 1), (3, 4, 1)]
-    graph = LocalGraph(make_arrays(columns_of(edges)), directed=directed, vertices=60, **policies)
+    graph = build_storage(
+        make_arrays(columns_of(edges)), directed=directed, vertices=60, **policies
+    )
     assert parts_of(rg.connected_components(graph)) == naive.components(edges, range(60))
 
 
@@ -130,7 +134,7 @@ def test_lists_of_any_direction_do(make_arrays):
         lambda graph: rg.pagerank(graph, max_iterations=500),
         lambda graph: rg.bfs(graph, edges[0][0]),
     ):
-        graph = LocalGraph(make_arrays(columns_of(edges)))
+        graph = build_storage(make_arrays(columns_of(edges)))
         prepare(graph)
         assert parts_of(rg.connected_components(graph)) == expected
     graph = LocalGraph.for_sweep(make_arrays(columns_of(edges)), "incoming")
@@ -177,7 +181,7 @@ def test_names_of_several_columns(make_frame):
     edges = random_edges(83, 40, 40)
     net = [("b", "a")[a % 2] for a, _, _ in edges]
     columns = columns_of(edges) | {"net": net}
-    graph = LocalGraph(make_frame(columns), ["net", "source"], ["net", "destination"])
+    graph = build_storage(make_frame(columns), ["net", "source"], ["net", "destination"])
     found = rg.connected_components(graph)
     rows = [((n, a), (n, b), w) for n, (a, b, w) in zip(net, edges)]
     assert parts_of(found, ("net", "vertex")) == naive.components(rows)
@@ -257,7 +261,7 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
     if lists == "incoming" and directed:
         graph = LocalGraph.for_sweep(frame, "incoming")
     else:
-        graph = LocalGraph(frame, directed=directed)
+        graph = build_storage(frame, directed=directed)
     if lists == "both":
         assert graph.incoming is not None
     found = rg.connected_components(graph)
@@ -281,7 +285,7 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
 )
 def test_generated_graphs_agree_with_naive(make_arrays, frame, directed):
     columns = {name: frame[name].to_numpy() for name in frame}
-    graph = LocalGraph(make_arrays(columns), directed=directed)
+    graph = build_storage(make_arrays(columns), directed=directed)
     found = rg.connected_components(graph)
     edges = [(*pair, 1) for pair in zip(*(values.tolist() for values in columns.values()))]
     expected = naive.components(edges)
@@ -315,7 +319,7 @@ def test_many_threads_in_one_tree_agree_every_time(make_arrays):
     place = np.random.default_rng(7).permutation(120_000)
     chains = {"source": place[:-1], "destination": place[1:]}
     cut = np.arange(1, 120_000) % 40_000 > 0  # three chains of 40,000
-    graph = LocalGraph(make_arrays({name: ends[cut] for name, ends in chains.items()}))
+    graph = build_storage(make_arrays({name: ends[cut] for name, ends in chains.items()}))
     expected = np.empty(120_000, int)
     lowest = [part.min() for part in np.split(place, 3)]
     for number, part in enumerate(np.argsort(lowest)):
@@ -327,7 +331,7 @@ def test_many_threads_in_one_tree_agree_every_time(make_arrays):
 
 def test_a_name_column_called_component_has_no_room():
     edges = {"component": ["x", "y"], "source": [1, 1], "destination": [2, 3]}
-    graph = LocalGraph(
+    graph = build_storage(
         FrameMaker("pandas")(edges), ["component", "source"], ["component", "destination"]
     )
     with pytest.raises(rg.GraphError, match="'component' has no room"):

@@ -5,7 +5,7 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
-from conftest import FrameMaker, columns_of, random_edges, ranks_of, to_pandas
+from conftest import FrameMaker, build_storage, columns_of, random_edges, ranks_of, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import in_memory
@@ -41,7 +41,7 @@ def arcs_expected(edges, directed):
 @pytest.mark.parametrize("edges", [EDGES, random_edges(30, 20, 400)], ids=["by hand", "random"])
 def test_policies(make_arrays, multi_edges, self_loops, directed, edges):
     policies = {"multi_edges": multi_edges, "self_loops": self_loops, "directed": directed}
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight", **policies)
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight", **policies)
     left = naive.merged(edges, **policies)
     loops = sum(a == b for a, b, _ in edges) if self_loops == "drop" else 0
     report = graph.report
@@ -58,7 +58,9 @@ def test_policies(make_arrays, multi_edges, self_loops, directed, edges):
 @pytest.mark.parametrize("multi_edges", MULTI_EDGES)
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 def test_policies_without_weights(make_arrays, multi_edges, directed):
-    graph = LocalGraph(make_arrays(columns_of(EDGES)), multi_edges=multi_edges, directed=directed)
+    graph = build_storage(
+        make_arrays(columns_of(EDGES)), multi_edges=multi_edges, directed=directed
+    )
     edges = [(a, b, 1) for a, b, _ in EDGES]
     assert graph.weighted == (multi_edges == "sum")
     left = naive.merged(edges, multi_edges, directed=directed)
@@ -77,7 +79,7 @@ def test_sums_hold_what_no_single_weight_does(make_arrays, dtype):
     if dtype == "float32":
         weight[:] = (2**24, 1, 1, 1, 1)
     columns = {"source": [0] * 5, "destination": [1] * 5, "weight": weight}
-    graph = LocalGraph(make_arrays(columns), weight="weight", multi_edges="sum")
+    graph = build_storage(make_arrays(columns), weight="weight", multi_edges="sum")
     (total,) = [arc[2] for arc in arcs_of(graph)]
     assert total == pytest.approx(sum(weight.tolist()), rel=1e-15)
 
@@ -86,7 +88,9 @@ def test_sums_hold_what_no_single_weight_does(make_arrays, dtype):
 def test_weights_keep_their_type(make_arrays, weight_type):
     columns = columns_of(EDGES)
     columns["weight"] = columns["weight"].astype(weight_type)
-    assert LocalGraph(make_arrays(columns), weight="weight").outgoing.weights.dtype == weight_type
+    assert (
+        build_storage(make_arrays(columns), weight="weight").outgoing.weights.dtype == weight_type
+    )
 
 
 def test_first_means_first_row(make_frame):
@@ -96,7 +100,7 @@ def test_first_means_first_row(make_frame):
         "destination": random.integers(0, 9, 3000),
         "weight": random.integers(0, 10**6, 3000),
     }
-    graph = LocalGraph(make_frame(columns), weight="weight")
+    graph = build_storage(make_frame(columns), weight="weight")
     first = pandas.DataFrame(columns).drop_duplicates(["source", "destination"])
     assert arcs_of(in_memory(graph)) == sorted(first.itertuples(index=False, name=None))
 
@@ -104,7 +108,7 @@ def test_first_means_first_row(make_frame):
 def test_what_a_graph_says_about_itself(make_frame):
     frame = make_frame({"source": ["b", "a", "b", "c"], "destination": ["a", "b", "a", "c"]})
     more = make_frame({"vertex": ["z", "a"]})
-    graph = LocalGraph(frame, directed=False, self_loops="drop", vertices=more)
+    graph = build_storage(frame, directed=False, self_loops="drop", vertices=more)
     assert (graph.num_vertices, graph.num_edges, graph.num_arcs) == (4, 1, 2)
     assert (graph.directed, graph.weighted) == (False, False)
     assert graph.device == ("gpu" if make_frame.on_gpu else "cpu")
@@ -119,19 +123,19 @@ def test_what_a_graph_says_about_itself(make_frame):
         assert repr(graph) == f"<DistributedGraph: 4 vertices, 1 undirected edges, {parts}>"
     else:
         assert repr(graph) == f"<Graph: 4 vertices, 1 undirected edges, {graph.device}>"
-    counted = LocalGraph(frame, multi_edges="sum")
+    counted = build_storage(frame, multi_edges="sum")
     assert counted.weighted and counted.num_edges == 3
     if not is_dask(frame):
         assert repr(counted) == f"<Graph: 3 vertices, 3 directed edges, weighted, {graph.device}>"
 
 
 def test_nbytes_counts_lists_once(make_arrays):
-    directed = LocalGraph(make_arrays(columns_of(EDGES)))
+    directed = build_storage(make_arrays(columns_of(EDGES)))
     one_way = 8 * 5 + 4 * 5  # offsets, and a neighbor for each of the five distinct pairs
     assert directed.nbytes == one_way
     assert directed.incoming.neighbors.size == 5
     assert directed.nbytes == 2 * one_way
-    undirected = LocalGraph(make_arrays(columns_of(EDGES)), directed=False)
+    undirected = build_storage(make_arrays(columns_of(EDGES)), directed=False)
     assert undirected.incoming is undirected.outgoing
     assert undirected.nbytes == 8 * 5 + 4 * 7
 
@@ -142,7 +146,9 @@ def test_degrees(make_arrays):
         (False, [2, 2, 2, 1], [3, 4, 5, 0]),
     ):
         for first in ("outgoing", "incoming"):
-            graph = LocalGraph(make_arrays(columns_of(EDGES)), weight="weight", directed=directed)
+            graph = build_storage(
+                make_arrays(columns_of(EDGES)), weight="weight", directed=directed
+            )
             if first == "incoming" and directed:
                 plain = LocalGraph.for_sweep(make_arrays(columns_of(EDGES)), "incoming")
                 assert "outgoing" not in vars(plain)
@@ -154,7 +160,7 @@ def test_degrees(make_arrays):
 
 def test_a_frame_is_what_a_graph_of_the_defaults_is(make_frame):
     frame = make_frame(columns_of(EDGES))
-    ranks = ranks_of(rg.pagerank(LocalGraph(frame)))
+    ranks = ranks_of(rg.pagerank(build_storage(frame)))
     assert ranks_of(rg.pagerank(frame)) == pytest.approx(ranks, abs=1e-16)
 
 
@@ -175,7 +181,9 @@ def test_the_frame_and_the_graph_go_their_own_ways(make_arrays, dtype, is_sorted
     frame = make_arrays(columns)
     frame = {name: values.copy() for name, values in frame.items()}
     for options in ({}, {"directed": False}):
-        graph = LocalGraph(frame, weight="weight", multi_edges=multi_edges, vertices=60, **options)
+        graph = build_storage(
+            frame, weight="weight", multi_edges=multi_edges, vertices=60, **options
+        )
         for name, values in frame.items():
             assert bool((values == make_arrays(columns)[name]).all())
         before = arcs_of(graph)
@@ -192,13 +200,13 @@ def test_a_pandas_frame_stays_as_it_is():
     frame = pandas.DataFrame(columns_of(EDGES), index=list("hgfedcba"))
     frame["text"] = frame["source"].astype(str)
     before = frame.copy(deep=True)
-    graph = LocalGraph(frame, weight="weight", multi_edges="sum", self_loops="drop")
+    graph = build_storage(frame, weight="weight", multi_edges="sum", self_loops="drop")
     ranks = rg.pagerank(graph)
     values = pandas.DataFrame({"vertex": [3, 1], "x": [1.0, 2.0]}, index=[5, 5])
     kept = values.copy(deep=True)
     rg.pagerank(frame, personalization=values, start=values, dangling=values)
     pandas.testing.assert_frame_equal(values, kept)
-    LocalGraph(frame, "text", "text")
+    build_storage(frame, "text", "text")
     pandas.testing.assert_frame_equal(frame, before)
     frame["weight"] = 0.0
     frame.loc[:, "source"] = 3
@@ -206,14 +214,14 @@ def test_a_pandas_frame_stays_as_it_is():
 
 
 def test_a_result_is_the_callers_to_change():
-    graph = LocalGraph(FrameMaker("arrays")(columns_of(EDGES)))
+    graph = build_storage(FrameMaker("arrays")(columns_of(EDGES)))
     result = rg.pagerank(graph)
     expected = ranks_of(result)
     result["pagerank"][:] = -1
     result["vertex"][:] = 99
     graph.vertices["vertex"][:] = 99
     assert ranks_of(rg.pagerank(graph)) == expected
-    gaps = LocalGraph(FrameMaker("arrays")({"source": [10, 500], "destination": [500, 70000]}))
+    gaps = build_storage(FrameMaker("arrays")({"source": [10, 500], "destination": [500, 70000]}))
     gaps.vertices["vertex"][:] = 99
     assert gaps.vertices["vertex"].tolist() == [10, 500, 70000]
 
@@ -236,7 +244,7 @@ def test_a_result_is_the_callers_to_change():
 def test_unsuitable_weights(make_held_frame, weight, message):
     frame = make_held_frame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": weight})
     with pytest.raises(rg.GraphError, match=message):
-        LocalGraph(frame, weight="weight")
+        build_storage(frame, weight="weight")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +263,7 @@ def test_unsuitable_weights(make_held_frame, weight, message):
 def test_unsuitable_weights_of_pandas(weight, message):
     frame = pandas.DataFrame({"source": [0, 1], "destination": [1, 0], "weight": weight})
     with pytest.raises(rg.GraphError, match=message) as caught:
-        LocalGraph(frame, weight="weight")
+        build_storage(frame, weight="weight")
     assert "integers or text" not in str(caught.value)  # which a weight must not be
 
 
@@ -276,14 +284,16 @@ def test_unsuitable_weights_of_pandas(weight, message):
     ids=lambda value: str(getattr(value, "dtype", type(value).__name__)),
 )
 def test_suitable_weights(weight):
-    graph = LocalGraph({"source": [0, 1], "destination": [1, 0], "weight": weight}, weight="weight")
+    graph = build_storage(
+        {"source": [0, 1], "destination": [1, 0], "weight": weight}, weight="weight"
+    )
     assert arcs_of(graph) == [(0, 1, 0.5), (1, 0, 2.0)]
 
 
 def test_weights_of_another_length():
     frame = {"source": [0, 1], "destination": [1, 0], "weight": [1.0]}
     with pytest.raises(rg.GraphError, match="weights are 1, rows 2"):
-        LocalGraph(frame, weight="weight")
+        build_storage(frame, weight="weight")
 
 
 @pytest.mark.parametrize(
@@ -299,4 +309,4 @@ def test_weights_of_another_length():
 )
 def test_unknown_policies(options, message):
     with pytest.raises(rg.GraphError, match=message):
-        LocalGraph(FrameMaker("arrays")({"source": [0], "destination": [1]}), **options)
+        build_storage(FrameMaker("arrays")({"source": [0], "destination": [1]}), **options)

@@ -6,9 +6,9 @@ import types
 import numpy as np
 import pandas
 import pytest
+from conftest import build_storage
 
 import rapidsgraph as rg
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import LayeredEdgeList, store
 from rapidsgraph.layered import cache as caching
 
@@ -22,7 +22,7 @@ def edges(names=(3, 5, 8)):
 
 def cache(path, frame, root, options=OPTIONS, **columns):
     """Put a store beside `path`."""
-    layered = LayeredEdgeList.build(LocalGraph(frame, weight="km", **columns), root)
+    layered = LayeredEdgeList.build(build_storage(frame, weight="km", **columns), root)
     layered.made_from = caching.made_from(path, options)
     store.save(layered, caching.beside(path))
 

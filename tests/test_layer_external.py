@@ -14,11 +14,11 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
+from conftest import build_storage
 from pyarrow import feather, parquet
 
 import rapidsgraph as rg
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.io.edge_files import declared_vertices, write_frame
 from rapidsgraph.layered import LayeredEdgeList, store
 from rapidsgraph.layered.outofcore import bucket_sort, dictionaries, vertex_names
@@ -94,7 +94,7 @@ def in_memory(path, root, columns, options):
     options = {"vertices": declared_vertices(path), **options}
     several = isinstance(columns.get("source"), list)
     columns = dict(columns) if several else {k: k for k in columns if k == "weight"}
-    return LayeredEdgeList.build(LocalGraph(edges, **columns, **options), root)
+    return LayeredEdgeList.build(build_storage(edges, **columns, **options), root)
 
 
 def check(path, root, folder, *, limit=TINY, partition_bytes=4096, columns=None, **options):

@@ -5,11 +5,10 @@ import warnings
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from conftest import columns_of, listed, on_host, random_edges
+from conftest import build_storage, columns_of, listed, on_host, random_edges
 from hypothesis import given, settings
 
 from rapidsgraph.device import array_module
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import (
     COLUMN,
@@ -202,7 +201,7 @@ def test_every_changed_word_changes_the_checksum(make_arrays):
 )
 def test_weights_take_single_precision_where_it_holds_them(make_arrays, weights, dtype):
     edges = [(place, place + 1, weight) for place, weight in enumerate(weights)]
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight")
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         layered = LayeredEdgeList.build(graph, 0)
@@ -211,7 +210,7 @@ def test_weights_take_single_precision_where_it_holds_them(make_arrays, weights,
 
 
 def test_positions_and_sizes_of_partitions(make_arrays):
-    graph = LocalGraph(make_arrays(columns_of(random_edges(73))), weight="weight")
+    graph = build_storage(make_arrays(columns_of(random_edges(73))), weight="weight")
     layered = LayeredEdgeList.build(graph, 5, partition_bytes=300)
     table = layered.table
     sizes = table[:, COLUMN["words"]]

@@ -7,14 +7,13 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse
-from conftest import FrameMaker, columns_of, listed, on_host, paths_of, random_edges
+from conftest import FrameMaker, build_storage, columns_of, listed, on_host, paths_of, random_edges
 from hypothesis import given, settings
 from test_traversal import CLOSED_FORMS, WEIGHTED
 from test_traversal_large import LARGE
 
 import rapidsgraph as rg
 from rapidsgraph.generate import rmat
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 
@@ -27,7 +26,7 @@ symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed",
 def layered_graph(make, edges, root, size=PARTITION_BYTES, weight="weight", **options):
     """(Graph, LayeredEdgeList) of triples; all rows are kept if nothing else is said."""
     options = {"multi_edges": "keep", **options}
-    graph = LocalGraph(make(columns_of(edges)), weight=weight, **options)
+    graph = build_storage(make(columns_of(edges)), weight=weight, **options)
     return graph, LayeredEdgeList.build(graph, root, partition_bytes=size)
 
 
@@ -84,7 +83,7 @@ def test_large_closed_forms(make_arrays, shape, cost):
     if cost != 1:
         columns["weight"] = np.full(len(sources), float(cost))
     weight = "weight" if cost != 1 else None
-    graph = LocalGraph(make_arrays(columns), weight=weight, directed=directed)
+    graph = build_storage(make_arrays(columns), weight=weight, directed=directed)
     layered = LayeredEdgeList.build(graph, root, partition_bytes=10_000)
     assert len(layered.table) > 1
     for search in (rg.bfs, rg.sssp):
@@ -155,7 +154,7 @@ def test_agrees_with_scipy(make_arrays, seed, directed, size):
     columns = {"source": ends[0], "destination": ends[1], "weight": weights}
     options = {"weight": "weight", "directed": directed, "vertices": vertices}
     layered = LayeredEdgeList.build(
-        LocalGraph(make_arrays(columns), **options), seed, partition_bytes=size
+        build_storage(make_arrays(columns), **options), seed, partition_bytes=size
     )
     assert layered.layer_edges[1].sum() > 500  # what goes back
     found = paths_of(rg.sssp(layered))[0]
@@ -210,7 +209,7 @@ def test_rmat(make_arrays, directed, weights):
         columns["weight"] = np.maximum(columns["weight"] - 1.9, 0)
     if weights == "all zeros":
         columns["weight"] = columns["weight"] * 0
-    graph = LocalGraph(
+    graph = build_storage(
         make_arrays(columns),
         weight="weight" if weights else None,
         directed=directed,
@@ -234,7 +233,7 @@ def test_hubs_of_several_partitions(make_arrays, size, dtype):
         "destination": np.concatenate([leaves, other, leaves]),
         "weight": random.integers(1, 100, 3 * leaves.size).astype(dtype) / (1 if size % 3 else 7),
     }
-    graph = LocalGraph(make_arrays(columns), weight="weight")
+    graph = build_storage(make_arrays(columns), weight="weight")
     layered = LayeredEdgeList.build(graph, 0, partition_bytes=size)
     first = layered.table[:, COLUMN["first"]]
     assert (first == 0).sum() == -(-698 // max(size // (8 if layered.weight_dtype is
@@ -251,7 +250,7 @@ def test_weights_of_any_type_of_number(make_arrays, dtype):
     edges = [(a, b, int(weight * 20)) for a, b, weight in random_edges(81)]
     columns = columns_of(edges)
     columns["weight"] = columns["weight"].astype(dtype)
-    graph = LocalGraph(make_arrays(columns), weight="weight", multi_edges="min")
+    graph = build_storage(make_arrays(columns), weight="weight", multi_edges="min")
     layered = LayeredEdgeList.build(graph, 7, partition_bytes=500)
     assert layered.weight_dtype is np.float32
     least = naive.merged(edges, "min")
@@ -270,7 +269,7 @@ def test_weights_of_any_type_of_number(make_arrays, dtype):
 )
 def test_large_integers(make_arrays, weights, dtype):
     columns = {"source": [0, 1, 2], "destination": [1, 2, 3], "weight": np.array(weights)}
-    graph = LocalGraph(make_arrays(columns), weight="weight")
+    graph = build_storage(make_arrays(columns), weight="weight")
     layered = LayeredEdgeList.build(graph, 0)
     assert layered.weight_dtype is dtype
     expected = [0.0]
@@ -284,7 +283,7 @@ def test_weights_are_added_in_double_precision(make_arrays):
     weights = np.array([0.1, 0.7, 1e-9, 16777216.0], np.float32)
     edges = [(place, place + 1, weight) for place, weight in enumerate(weights.tolist())]
     columns = columns_of(edges) | {"weight": weights}
-    graph = LocalGraph(make_arrays(columns), weight="weight")
+    graph = build_storage(make_arrays(columns), weight="weight")
     layered = LayeredEdgeList.build(graph, 0)
     assert layered.weight_dtype is np.float32
     assert paths_of(rg.sssp(layered))[0] == naive.sssp(edges, [0])[0]
@@ -357,7 +356,7 @@ def test_small_graphs_and_unreachable_parts(make_arrays, name, directed, size):
 def test_results_are_of_the_callers_library(make_held_frame):
     edges = [(5, -2, 1.5), (-2, 2**40, 2), (5, 2**40, 9), (77, 5, 1)]
     frame = make_held_frame(columns_of(edges))
-    graph = LocalGraph(frame, weight="weight")
+    graph = build_storage(frame, weight="weight")
     layered = LayeredEdgeList.build(graph, 5)
     for search in (rg.bfs, rg.sssp):
         found = search(layered)
@@ -389,7 +388,7 @@ def test_names_of_text(kind):
 def test_names_of_several_columns(make_held_frame):
     first, second = (1, 2) if make_held_frame.kind == "cupy" else ("x", "y")
     frame = make_held_frame({"net": [first, first, second], "a": [0, 5, 0], "b": [5, 6, 5]})
-    graph = LocalGraph(frame, source=["net", "a"], destination=["net", "b"])
+    graph = build_storage(frame, source=["net", "a"], destination=["net", "b"])
     layered = LayeredEdgeList.build(graph, (second, 0))
     assert layered.root == (second, 0)
     found = paths_of(rg.bfs(layered, (second, 0)), ("net", "vertex"))
@@ -445,7 +444,7 @@ def test_wrong_parameters(make_arrays, search, options, message):
 
 def test_name_columns_without_room_for_results(make_arrays):
     frame = make_arrays({"distance": [0, 0], "a": [0, 1], "b": [1, 2]})
-    graph = LocalGraph(frame, source=["distance", "a"], destination=["distance", "b"])
+    graph = build_storage(frame, source=["distance", "a"], destination=["distance", "b"])
     layered = LayeredEdgeList.build(graph, (0, 0))
     with pytest.raises(rg.GraphError, match="a name column 'distance' has no room"):
         rg.bfs(layered)
@@ -579,14 +578,14 @@ def test_neither_the_order_of_rows_nor_names_matter(edges, random, sign):
     frame = FrameMaker("pandas")(columns_of(edges))
     first = edges[0][0]
     options = {"weight": "weight", "multi_edges": "min"}
-    layered = LayeredEdgeList.build(LocalGraph(frame, **options), first, partition_bytes=50)
+    layered = LayeredEdgeList.build(build_storage(frame, **options), first, partition_bytes=50)
     expected = paths_of(rg.sssp(layered))
     shuffled = random.sample(range(len(edges)), len(edges))
     renamed = frame.iloc[shuffled].assign(
         **{name: sign * (frame[name] * 10**10 - 3) for name in ("source", "destination")}
     )
     root = sign * (first * 10**10 - 3)
-    layered = LayeredEdgeList.build(LocalGraph(renamed, **options), root, partition_bytes=50)
+    layered = LayeredEdgeList.build(build_storage(renamed, **options), root, partition_bytes=50)
     distances, predecessors = paths_of(rg.sssp(layered))
     name = {v: sign * (v * 10**10 - 3) for v in expected[0]}
     assert distances == {name[v]: d for v, d in expected[0].items()}

@@ -7,12 +7,11 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pytest
-from conftest import FrameMaker, columns_of, listed, on_host, random_edges, to_pandas
+from conftest import FrameMaker, build_storage, columns_of, listed, on_host, random_edges, to_pandas
 from hypothesis import given, settings
 from test_traversal import clique, cycle, lattice, path, star, tree
 
 import rapidsgraph as rg
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
@@ -125,7 +124,7 @@ CLOSED_FORMS = {
 def test_closed_forms(make_arrays, name, size):
     pairs, directed, root, vertices, forward, backward = CLOSED_FORMS[name]
     edges = [(a, b, 1) for a, b in pairs]
-    graph = LocalGraph(make_arrays(columns_of(edges)), directed=directed)
+    graph = build_storage(make_arrays(columns_of(edges)), directed=directed)
     layered = LayeredEdgeList.build(graph, root, partition_bytes=size)
     assert listed(layered.layers) == {
         "layer": list(range(len(vertices))),
@@ -151,7 +150,7 @@ def test_closed_forms(make_arrays, name, size):
 @symmetrize
 def test_layers_of_random_graphs(make_arrays, size, directed):
     edges = random_edges(70, 120, 160)
-    graph = LocalGraph(
+    graph = build_storage(
         make_arrays(columns_of(edges)),
         weight="weight",
         directed=directed,
@@ -174,7 +173,7 @@ def test_policies(make_arrays, multi_edges, self_loops, directed, weighted):
         edges = [(a, b, 1) for a, b, _ in edges]
     policies = {"multi_edges": multi_edges, "self_loops": self_loops, "directed": directed}
     options = {"weight": "weight"} if weighted else {}
-    graph = LocalGraph(make_arrays(columns_of(edges)), vertices=22, **options, **policies)
+    graph = build_storage(make_arrays(columns_of(edges)), vertices=22, **options, **policies)
     left = naive.merged(edges, **policies)
     layered = LayeredEdgeList.build(graph, 3, partition_bytes=200)
     has_weights = weighted or multi_edges == "sum"
@@ -185,7 +184,7 @@ def test_policies(make_arrays, multi_edges, self_loops, directed, weighted):
 def test_what_the_root_does_not_reach_comes_last(make_arrays):
     """Its edges count as going back, wherever they lead."""
     edges = [(4, 0, 1), (5, 5, 2), (2, 3, 3), (0, 4, 4), (5, 2, 5), (1, 4, 6)]
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight", vertices=7)
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=7)
     layered = LayeredEdgeList.build(graph, 4, partition_bytes=1)
     assert listed(layered.edges()) == {
         "source": [4, 0, 1, 2, 5, 5],
@@ -199,7 +198,7 @@ def test_what_the_root_does_not_reach_comes_last(make_arrays):
 
 def test_a_root_without_edges(make_arrays):
     edges = [(0, 1, 1.5), (1, 2, 2.5)]
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight", vertices=5)
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=5)
     for root in (2, 4):
         layered = LayeredEdgeList.build(graph, root)
         check_layers(layered, edges, root, range(5))
@@ -210,7 +209,7 @@ def test_a_root_without_edges(make_arrays):
 
 
 def test_one_vertex_and_no_edge(make_arrays):
-    graph = LocalGraph(make_arrays(columns_of([])), vertices=1)
+    graph = build_storage(make_arrays(columns_of([])), vertices=1)
     layered = LayeredEdgeList.build(graph, 0)
     check_layers(layered, [], 0, [0], weighted=False)
     assert (layered.num_edges, layered.nbytes, layered.depth) == (0, 0, 0)
@@ -241,7 +240,7 @@ def combined_by_hand(edges, least):
 @pytest.mark.parametrize("least", [1, 2, 7, 50, 299, 300, 301, 10**9, None])
 def test_combined_lists(make_arrays, least):
     frame = make_arrays(columns_of(random_edges(72, 90, 300)))
-    graph = LocalGraph(frame, multi_edges="keep")
+    graph = build_storage(frame, multi_edges="keep")
     layered = LayeredEdgeList.build(graph, 7, minimum_edges=least)
     layers = listed(layered.layers)
     edges = [sum(both) for both in zip(layers["forward_edges"], layers["backward_edges"])]
@@ -288,7 +287,7 @@ def test_combined_lists_by_default_have_an_edge_a_thread(make_arrays):
 
 def test_the_kind_of_frames(make_held_frame):
     frame = make_held_frame(columns_of([(7, 5, 1), (5, 6, 2), (6, 7, 3)]))
-    layered = LayeredEdgeList.build(LocalGraph(frame, weight="weight"), 7)
+    layered = LayeredEdgeList.build(build_storage(frame, weight="weight"), 7)
     for result in (layered.layers, layered.combined, layered.edges(), layered.edges(1)):
         assert type(result) is type(frame)
     assert listed(layered.edges()) == {
@@ -351,7 +350,7 @@ def test_roots_in_any_form(make_arrays, root):
 )
 def test_wrong_options(options, message):
     frame = FrameMaker("pandas")(columns_of([(0, 1, 1)]))
-    for given_ in (frame, LocalGraph(frame)):
+    for given_ in (frame, build_storage(frame)):
         with pytest.raises(rg.GraphError, match=message):
             LayeredEdgeList.build(given_, 0, **options)
 
@@ -366,7 +365,7 @@ def test_it_is_made_by_functions_of_the_class():
 )
 def test_a_list_in_memory_can_be_copied(make_arrays, copied):
     edges = random_edges(74)
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight", multi_edges="keep")
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight", multi_edges="keep")
     layered = LayeredEdgeList.build(graph, 5, partition_bytes=500)
     other = copied(layered)
     check_layers(other, edges, 5)
@@ -416,7 +415,7 @@ def test_names_of_several_columns(make_held_frame):
         columns = {"net": ["x", "x", "y"], "a": [0, 5, 0], "b": [5, 6, 5]}
     net = columns["net"][0]
     frame = make_held_frame(columns)
-    graph = LocalGraph(frame, source=["net", "a"], destination=["net", "b"])
+    graph = build_storage(frame, source=["net", "a"], destination=["net", "b"])
     layered = LayeredEdgeList.build(graph, (net, 0))
     assert (layered.root, layered.depth) == ((net, 0), 2)
     found = layered.edges()
@@ -442,7 +441,7 @@ small_graphs = st.lists(
 def test_small_graphs(edges, root, size, directed):
     frame = FrameMaker("arrays")(columns_of(edges))
     options = {"weight": "weight", "directed": directed, "multi_edges": "keep"}
-    graph = LocalGraph(frame, vertices=11, **options)
+    graph = build_storage(frame, vertices=11, **options)
     layered = LayeredEdgeList.build(graph, root, partition_bytes=size)
     check_layers(layered, edges, root, range(11), directed)
 
@@ -454,7 +453,7 @@ def test_shuffled_rows_give_the_same_list(edges, random, size):
     shuffled = random.sample(edges, len(edges))
     lists = []
     for rows in (edges, shuffled):
-        graph = LocalGraph(
+        graph = build_storage(
             FrameMaker("arrays")(columns_of(rows)), weight="weight", multi_edges="min"
         )
         lists.append(LayeredEdgeList.build(graph, edges[0][0], partition_bytes=size))
@@ -470,9 +469,9 @@ def test_renamed_vertices_give_the_same_list(edges, size):
     frame = FrameMaker("pandas")(columns_of(edges))
     renamed = frame.assign(**{name: frame[name] * 10**10 - 3 for name in ("source", "destination")})
     root = edges[0][0]
-    one = LayeredEdgeList.build(LocalGraph(frame, weight="weight"), root, partition_bytes=size)
+    one = LayeredEdgeList.build(build_storage(frame, weight="weight"), root, partition_bytes=size)
     other = LayeredEdgeList.build(
-        LocalGraph(renamed, weight="weight"), root * 10**10 - 3, partition_bytes=size
+        build_storage(renamed, weight="weight"), root * 10**10 - 3, partition_bytes=size
     )
     for name in ("order", "layer_starts", "layer_edges", "table", "words"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-from conftest import FrameMaker, columns_of, random_edges
+from conftest import FrameMaker, build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
 from rapidsgraph import device
@@ -97,8 +97,8 @@ def build(frame, options):
     """A graph, and how many bytes building it took above the frame; warm, so without compiling."""
     columns = ["source", "destination", *(["weight"] if "weight" in options else [])]
     frame = frame[columns]
-    rg.pagerank(LocalGraph(frame.head(100), **options), **FEW)
-    return peak_of(lambda: LocalGraph(frame, **options))
+    rg.pagerank(build_storage(frame.head(100), **options), **FEW)
+    return peak_of(lambda: build_storage(frame, **options))
 
 
 @pytest.mark.parametrize("kind, policy", sorted(CASES))
@@ -157,9 +157,9 @@ def test_naming_by_text_keeps_to_its_estimate(columns, count, dtype):
     ends = [[f"{end} {i}" for i in range(columns)] for end in ("source", "destination")]
     facts = name_column_stats(*([frame[name] for name in names] for names in ends))
     assert {column.kind for column in facts} == {"arrow" if dtype == "str" else "object"}
-    LocalGraph(frame.head(100), *ends)
+    build_storage(frame.head(100), *ends)
     measure = peak_with_arrow if dtype == "str" else peak_of
-    graph, peak = measure(lambda: LocalGraph(frame, *ends))
+    graph, peak = measure(lambda: build_storage(frame, *ends))
     bound = build_bytes(rows, graph.num_vertices, columns=facts)
     # The memory that Arrow's allocator retains is not in use.
     arrays = bound - (columns * ARROW_POOL_BYTES if dtype == "str" else 0)
@@ -175,7 +175,7 @@ def test_an_estimate_counts_all_vertices_of_a_matrix(tmp_path):
 
     def run():
         vertices = rg.read_vertices(path, device="cpu")
-        return rg.bfs(LocalGraph(rg.read_edges(path, device="cpu"), vertices=vertices), 1)
+        return rg.bfs(build_storage(rg.read_edges(path, device="cpu"), vertices=vertices), 1)
 
     run()
     needed = rg.estimate_memory(path, "bfs").needed
@@ -205,9 +205,11 @@ def test_traversals_keep_to_their_estimates(kind, algorithm, policy):
         "sssp": lambda edges: rg.sssp(edges, first),
         "connected_components": rg.connected_components,
     }[algorithm]
-    for edges in (LocalGraph(frame, **options), frame):
+    for edges in (build_storage(frame, **options), frame):
         run(
-            LocalGraph(frame.head(100), **options) if isinstance(edges, LocalGraph) else frame[:100]
+            build_storage(frame.head(100), **options)
+            if isinstance(edges, LocalGraph)
+            else frame[:100]
         )
         weight = "weight" if edges is frame else None
         needed = rg.estimate_memory(edges, algorithm, weight=weight).needed
@@ -235,8 +237,8 @@ def check_clustering(run, edges, algorithm):
 @pytest.mark.parametrize("kind, policy", sorted(SIMILAR_CASES))
 def test_clusterings_keep_to_their_estimates(kind, policy, algorithm):
     options, frame, run = POLICIES[policy], frame_with_weights(kind), CLUSTERINGS[algorithm]
-    run(LocalGraph(frame.head(100), **options))
-    check_clustering(run, LocalGraph(frame, **options), algorithm)
+    run(build_storage(frame.head(100), **options))
+    check_clustering(run, build_storage(frame, **options), algorithm)
     if policy == "directed":
         check_clustering(run, frame[["source", "destination"]], algorithm)
 
@@ -260,7 +262,7 @@ def test_clusterings_of_what_is_all_similar_keep_to_their_estimates(algorithm, m
             return rg.ScanIndex(edges).query(**parameters)  # noqa: B023
 
         run(frame.head(100))
-        for edges in (LocalGraph(frame), frame):
+        for edges in (build_storage(frame), frame):
             assert len(check_clustering(run, edges, algorithm)) >= rows
 
 
@@ -271,13 +273,13 @@ def test_a_star_takes_memory_for_its_leaves(algorithm):
     star = pandas.DataFrame({"source": np.full(ROWS, ROWS), "destination": leaves})
     run = CLUSTERINGS[algorithm]
     run(star.head(100))
-    for edges in (LocalGraph(star), LocalGraph(star, directed=False), star):
+    for edges in (build_storage(star), build_storage(star, directed=False), star):
         check_clustering(run, edges, algorithm)
 
 
 @pytest.mark.parametrize("algorithm", CLUSTERINGS)
 def test_a_clustering_that_does_not_fit_is_not_begun(make_arrays, monkeypatch, algorithm):
-    graph = LocalGraph(make_arrays(columns_of(random_edges(52))))
+    graph = build_storage(make_arrays(columns_of(random_edges(52))))
     needed = rg.estimate_memory(graph, algorithm, memberships=True).needed
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(rg.InsufficientMemoryError) as caught:
@@ -293,7 +295,7 @@ def test_a_clustering_that_does_not_fit_is_not_begun(make_arrays, monkeypatch, a
 def test_estimates_of_frames_and_graphs(make_held_frame):
     frame = make_held_frame(columns_of(random_edges(50, 60, 1000)))
     of_frame = rg.estimate_memory(frame, "pagerank")
-    graph = LocalGraph(frame)
+    graph = build_storage(frame)
     of_graph = rg.estimate_memory(graph, "pagerank")
     assert of_frame.needed > of_graph.needed > 0
     assert of_frame.needed >= build_bytes(1000, 0, xp=graph.xp)
@@ -308,7 +310,7 @@ def test_estimates_of_frames_and_graphs(make_held_frame):
 def test_names_that_may_all_differ_are_two_vertices_a_row(make_held_frame):
     for names in ([10**9, 5, 10**6], ["a", "b", "c"]):
         frame = make_held_frame({"source": names, "destination": names})
-        of_graph = rg.estimate_memory(LocalGraph(frame), "pagerank")
+        of_graph = rg.estimate_memory(build_storage(frame), "pagerank")
         assert rg.estimate_memory(frame, "pagerank").streamed == 2 * of_graph.streamed
 
 
@@ -319,7 +321,7 @@ def test_estimates_of_parquet_files_need_no_reading(tmp_path, monkeypatch):
     monkeypatch.setattr("rapidsgraph.io.formats.Parquet.read", None)
     of_file = rg.estimate_memory(path, "pagerank")
     assert of_file == rg.estimate_memory(str(path), "pagerank")
-    graph = rg.estimate_memory(LocalGraph(pandas.DataFrame(columns)), "pagerank")
+    graph = rg.estimate_memory(build_storage(pandas.DataFrame(columns)), "pagerank")
     assert of_file.streamed == graph.streamed  # ids are below 700, says the file
     assert of_file.needed >= graph.needed
     other = tmp_path / "other.parquet"
@@ -349,13 +351,13 @@ def test_a_build_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
         f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
     )
     with pytest.raises(rg.InsufficientMemoryError, match=message) as caught:
-        LocalGraph(frame)
+        build_storage(frame)
     assert (caught.value.needed, caught.value.free) == (needed, needed - 1)
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, rg.GraphError)
 
 
 def test_a_run_that_does_not_fit_is_not_begun(make_arrays, monkeypatch):
-    graph = LocalGraph(make_arrays(columns_of(random_edges(51))))
+    graph = build_storage(make_arrays(columns_of(random_edges(51))))
     needed = rg.estimate_memory(graph, "pagerank").needed
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(
@@ -485,4 +487,4 @@ def test_free_memory_of_a_gpu():
     free, total = cupy.cuda.runtime.memGetInfo()
     assert 0 < device.free_memory(cupy) <= total
     frame = FrameMaker("cupy")({"source": np.arange(10**6), "destination": np.arange(10**6)})
-    assert LocalGraph(frame).num_edges == 10**6
+    assert build_storage(frame).num_edges == 10**6

@@ -5,10 +5,9 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
-from conftest import FrameMaker, assert_close, ranks_of, to_pandas
+from conftest import FrameMaker, assert_close, build_storage, ranks_of, to_pandas
 
 import rapidsgraph as rg
-from rapidsgraph.graph.local_graph import LocalGraph
 
 PLACES = np.arange(12)
 TEXT = ["", " ", "0", "10", "9", "A", "Zürich", "a", "aa", "ä", "名前", "𝄞"]  # as Unicode orders
@@ -62,7 +61,7 @@ def test_names(make_held_frame, kind):
 @pytest.mark.parametrize("kind", NAMES)
 def test_vertices_found_by_name(make_arrays, kind):
     names = NAMES[kind]
-    graph = LocalGraph(make_arrays(named(names)))
+    graph = build_storage(make_arrays(named(names)))
     present = to_pandas(graph.vertices)["vertex"]
     for place in (0, 3, len(present) - 1):
         given = make_arrays({"vertex": present.to_numpy()[[place]].astype(names.dtype), "x": [1.0]})
@@ -79,7 +78,7 @@ def test_many_names_in_any_range(make_arrays):
                 "source": random.integers(low, low + high, 10_000),
                 "destination": random.integers(low, low + high, 10_000),
             }
-            graph = LocalGraph(make_arrays(columns), multi_edges="keep")
+            graph = build_storage(make_arrays(columns), multi_edges="keep")
             names = np.unique(np.concatenate(list(columns.values())))
             assert np.array_equal(to_pandas(graph.vertices)["vertex"], names)
             lists = graph.outgoing
@@ -97,7 +96,7 @@ def test_many_text_names(make_held_frame):
     random = np.random.default_rng(2)
     names = np.array([f"{number:x}" for number in random.integers(0, 3000, 5000).tolist()])
     columns = named(names, rows=5000, seed=3)
-    graph = LocalGraph(make_held_frame(columns))
+    graph = build_storage(make_held_frame(columns))
     expected = sorted({*columns["source"].tolist(), *columns["destination"].tolist()})
     assert to_pandas(graph.vertices)["vertex"].tolist() == expected
     ranks = ranks_of(rg.pagerank(graph, tolerance=0, max_iterations=3))
@@ -128,7 +127,9 @@ def test_names_of_two_columns(make_held_frame):
         "source": np.array([4, 4, 900, 4], np.int32),
         "destination": np.array([900, 1, 7, 900], np.int32),
     }
-    graph = LocalGraph(make_held_frame(columns), ["network", "source"], ["network", "destination"])
+    graph = build_storage(
+        make_held_frame(columns), ["network", "source"], ["network", "destination"]
+    )
     result = to_pandas(rg.pagerank(graph, tolerance=1e-14, max_iterations=300))
     assert result.columns.tolist() == ["network", "vertex", "pagerank"]
     names = list(zip(result["network"], result["vertex"].tolist()))
@@ -146,7 +147,7 @@ def test_names_of_two_columns(make_held_frame):
 def test_names_of_several_columns_keep_their_types(make_arrays, dtype, names):
     names = np.array(names, dtype)
     columns = {"a": names, "b": np.roll(names, 1), "c": names}
-    graph = LocalGraph(make_arrays(columns), ["a", "c"], ["b", "c"])
+    graph = build_storage(make_arrays(columns), ["a", "c"], ["b", "c"])
     vertices = to_pandas(graph.vertices)
     assert vertices.dtypes.to_dict() == {"vertex": names.dtype, "c": names.dtype}
     pairs = {*zip(columns["a"].tolist(), columns["c"].tolist())}
@@ -156,12 +157,12 @@ def test_names_of_several_columns_keep_their_types(make_arrays, dtype, names):
 
 def test_names_of_columns_that_differ_are_numbered(make_arrays):
     columns = {"a": [1, 2], "b": [3, 4], "c": [5, 6], "d": [7, 8], "e": [0, 0]}
-    graph = LocalGraph(make_arrays(columns), ["a", "e", "b"], ["c", "e", "d"])
+    graph = build_storage(make_arrays(columns), ["a", "e", "b"], ["c", "e", "d"])
     vertices = to_pandas(graph.vertices)
     assert vertices.columns.tolist() == ["vertex_0", "e", "vertex_1"]
     assert vertices.to_numpy().tolist() == [[1, 0, 3], [2, 0, 4], [5, 0, 7], [6, 0, 8]]
     assert to_pandas(
-        LocalGraph(make_arrays(columns), ["a", "b"], ["a", "b"]).vertices
+        build_storage(make_arrays(columns), ["a", "b"], ["a", "b"]).vertices
     ).columns.tolist() == ["a", "b"]
 
 
@@ -169,7 +170,7 @@ def test_so_many_columns_that_their_combinations_pass_2_to_the_64(make_arrays):
     columns = np.random.default_rng(4).integers(0, 1000, (2, 7, 1000))
     sources, destinations = [f"s{i}" for i in range(7)], [f"d{i}" for i in range(7)]
     frame = make_arrays(dict(zip(sources + destinations, columns.reshape(14, 1000))))
-    vertices = to_pandas(LocalGraph(frame, sources, destinations).vertices)
+    vertices = to_pandas(build_storage(frame, sources, destinations).vertices)
     expected = {tuple(name) for name in columns.transpose(0, 2, 1).reshape(2000, 7).tolist()}
     assert [tuple(row) for row in vertices.to_numpy().tolist()] == sorted(expected)
 
@@ -177,9 +178,9 @@ def test_so_many_columns_that_their_combinations_pass_2_to_the_64(make_arrays):
 def test_both_ends_need_as_many_columns():
     frame = FrameMaker("arrays")({"a": [1], "b": [2], "c": [3]})
     with pytest.raises(rg.GraphError, match="source names 2 columns and destination 1"):
-        LocalGraph(frame, ["a", "b"], "c")
+        build_storage(frame, ["a", "b"], "c")
     with pytest.raises(rg.GraphError, match="source names 0 columns and destination 0"):
-        LocalGraph(frame, [], [])
+        build_storage(frame, [], [])
 
 
 # Vertices without edges
@@ -205,7 +206,7 @@ def test_both_ends_need_as_many_columns():
     ],
 )
 def test_vertices_in_every_form(make_arrays, vertices):
-    graph = LocalGraph(make_arrays({"source": [0, 1], "destination": [1, 2]}), vertices=vertices)
+    graph = build_storage(make_arrays({"source": [0, 1], "destination": [1, 2]}), vertices=vertices)
     assert to_pandas(graph.vertices)["vertex"].tolist() == [0, 1, 2, 3, 4]
     assert (graph.report.vertices, graph.report.isolates) == (5, 2)
 
@@ -214,22 +215,22 @@ def test_vertices_from_polars():
     polars = pytest.importorskip("polars")
     frame = FrameMaker("polars")({"source": [0, 1], "destination": [1, 2]})
     for vertices in (polars.Series([3, 4]), polars.DataFrame({"vertex": [3, 4]})):
-        assert to_pandas(LocalGraph(frame, vertices=vertices).vertices)["vertex"].tolist() == [
+        assert to_pandas(build_storage(frame, vertices=vertices).vertices)["vertex"].tolist() == [
             *range(5)
         ]
 
 
 def test_vertices_from_a_frame_of_the_same_library(make_held_frame):
     frame = make_held_frame({"source": ["b", "a"], "destination": ["a", "b"]})
-    graph = LocalGraph(frame, vertices=make_held_frame({"vertex": ["c", "a", "0"]}))
+    graph = build_storage(frame, vertices=make_held_frame({"vertex": ["c", "a", "0"]}))
     assert to_pandas(graph.vertices)["vertex"].tolist() == ["0", "a", "b", "c"]
-    graph = LocalGraph(frame, vertices=["c", "a", "0"])
+    graph = build_storage(frame, vertices=["c", "a", "0"])
     assert to_pandas(graph.vertices)["vertex"].tolist() == ["0", "a", "b", "c"]
 
 
 def test_vertices_with_gaps_beside_edges_without(make_arrays):
     frame = make_arrays({"source": [0, 1], "destination": [1, 2]})
-    graph = LocalGraph(frame, vertices=[10**12, -7])
+    graph = build_storage(frame, vertices=[10**12, -7])
     assert to_pandas(graph.vertices)["vertex"].tolist() == [-7, 0, 1, 2, 10**12]
     ranks = naive.pagerank([(0, 1, 1), (1, 2, 1)], [10**12, -7])
     assert_close(ranks_of(rg.pagerank(graph, tolerance=1e-14)), ranks, 1e-13)
@@ -239,7 +240,7 @@ def test_vertices_of_several_columns(make_held_frame):
     columns = {"net": ["x"], "source": [1], "destination": [2]}
     more = make_held_frame({"net": ["y", "x"], "vertex": [1, 1]})
     ends = ["net", "source"], ["net", "destination"]
-    graph = LocalGraph(make_held_frame(columns), *ends, vertices=more)
+    graph = build_storage(make_held_frame(columns), *ends, vertices=more)
     vertices = to_pandas(graph.vertices)
     assert vertices["net"].tolist() == ["x", "x", "y"]
     assert vertices["vertex"].tolist() == [1, 2, 1]
@@ -249,15 +250,15 @@ def test_a_range_names_vertices_beyond_the_type_of_the_names(make_arrays):
     frame = make_arrays(
         {"source": np.array([0, 1], "int8"), "destination": np.array([1, 5], "int8")}
     )
-    vertices = to_pandas(LocalGraph(frame, vertices=300).vertices)["vertex"]
+    vertices = to_pandas(build_storage(frame, vertices=300).vertices)["vertex"]
     assert vertices.tolist() == [*range(300)]
 
 
 def test_no_edges_but_vertices(make_held_frame):
     none = np.empty(0, np.int64)
-    graph = LocalGraph(make_held_frame({"source": none, "destination": none}), vertices=range(3))
+    graph = build_storage(make_held_frame({"source": none, "destination": none}), vertices=range(3))
     assert_close(ranks_of(rg.pagerank(graph)), dict.fromkeys(range(3), 1 / 3), 1e-15)
-    graph = LocalGraph(make_held_frame({"source": none, "destination": none}), vertices=[9, 4])
+    graph = build_storage(make_held_frame({"source": none, "destination": none}), vertices=[9, 4])
     assert_close(ranks_of(rg.pagerank(graph)), {4: 0.5, 9: 0.5}, 1e-15)
 
 
@@ -277,13 +278,13 @@ def test_no_edges_but_vertices(make_held_frame):
 def test_unsuitable_vertices(vertices, message):
     frame = FrameMaker("arrays")({"source": [0, 1], "destination": [1, 2]})
     with pytest.raises(rg.GraphError, match=message):
-        LocalGraph(frame, vertices=vertices)
+        build_storage(frame, vertices=vertices)
 
 
 def test_edges_outside_a_range_of_vertices_name_the_vertex():
     frame = FrameMaker("arrays")({"source": [0, -4], "destination": [1, 2]})
     with pytest.raises(rg.GraphError, match=r"vertices are range\(9\), and an edge names -4"):
-        LocalGraph(frame, vertices=9)
+        build_storage(frame, vertices=9)
 
 
 # What is no name

@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import build_storage
 from distributed import Client, LocalCluster
 from distributed.client import CancelledError
 from typer.testing import CliRunner
@@ -36,7 +37,6 @@ from pipelines import (
     runtime,
 )
 from rapidsgraph.distributed.monitor import watching
-from rapidsgraph.graph.local_graph import LocalGraph
 
 ROOT = Path(__file__).parents[1]
 DEBIAN = rg.datasets.debian_path()
@@ -169,7 +169,7 @@ def test_logs_are_cleaned_and_rows_counted_on_a_terminal(tmp_path):
     weighted = pd.DataFrame(
         {"source": ["u", "u", "x"], "destination": ["x", "y", "u"], "weight": [2.0, 1.0, 1.0]}
     )
-    expected = rg.pagerank(LocalGraph(weighted, weight="weight"))
+    expected = rg.pagerank(build_storage(weighted, weight="weight"))
     pd.testing.assert_frame_equal(
         read(output / "ranks").astype({"vertex": object}),
         expected.astype({"vertex": object}),
@@ -204,7 +204,7 @@ def test_weights_of_repeated_rows_are_added():
     frame = dask.dataframe.from_pandas(pd.DataFrame(rows), npartitions=2)
     found = rg.pagerank(rank._graph(frame, "source", "destination", "weight", False)).compute()
     merged = {"source": [1, 1, 2], "destination": [2, 3, 1], "weight": [3.0, 1.0, 1.0]}
-    expected = rg.pagerank(LocalGraph(pd.DataFrame(merged), weight="weight"))
+    expected = rg.pagerank(build_storage(pd.DataFrame(merged), weight="weight"))
     assert np.abs(found["pagerank"] - expected["pagerank"]).max() < 1e-12
 
 
@@ -509,7 +509,7 @@ def test_a_report_without_clusters_and_with_odd_names(tmp_path):
 def test_a_graph_too_large_to_be_drawn(monkeypatch):
     monkeypatch.setattr(communities, "MOST_DRAWN", 2)
     frame = pd.DataFrame({"source": [1, 2, 3], "destination": [2, 3, 1]})
-    graph = LocalGraph(dask.dataframe.from_pandas(frame, npartitions=1), directed=False)
+    graph = build_storage(dask.dataframe.from_pandas(frame, npartitions=1), directed=False)
     told = Told()
     assert communities._matrix(None, None, graph, True, told) is None
     assert told.facts["pictures"] == {"matrix": "not drawn: more than 2 edges or vertices"}
@@ -523,7 +523,7 @@ def test_facts_of_clusterings_in_this_process(partitions):
     ends = {"source": random.integers(0, 60, 400), "destination": random.integers(0, 60, 400)}
     frame = pd.DataFrame(ends)[lambda rows: rows["source"] != rows["destination"]]
     spread = dask.dataframe.from_pandas(frame, npartitions=partitions)
-    graph = LocalGraph(spread, directed=False, self_loops="drop")
+    graph = build_storage(spread, directed=False, self_loops="drop")
     pairs = [(epsilon, mu) for epsilon in (0.2, 0.3, 0.9) for mu in (2, 6)]
     found = communities.swept(graph, pairs, lambda *_: None)
     expected = rg.ScanIndex(frame).sweep([0.2, 0.3, 0.9], [2, 6])
@@ -578,7 +578,7 @@ def test_reach_by_weight(tmp_path, started):
         reach.app, path, "-o", output, "--source", "from", "--destination", "to", "--weight", "km",
         "--root", root, "--workers", 1, "--device", "cpu",
     )  # fmt: skip
-    expected = rg.sssp(LocalGraph(frame, "from", "to", weight="km", multi_edges="min"), root)
+    expected = rg.sssp(build_storage(frame, "from", "to", weight="km", multi_edges="min"), root)
     found = read(output / "reach" / f"root={root}")
     assert found["vertex"].tolist() == expected["vertex"].tolist()
     assert found["distance"].tolist() == expected["distance"].tolist()

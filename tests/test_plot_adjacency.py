@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import build_storage
 
 import rapidsgraph as rg
 from rapidsgraph import device, frames, plot
@@ -128,7 +129,7 @@ def test_edges_are_undirected_and_count_once(directed, multi_edges):
     twice = pd.concat(
         [edges(), edges(), edges().iloc[:3, ::-1].set_axis(["source", "destination"], axis=1)]
     )
-    graph = LocalGraph(twice, directed=directed, multi_edges=multi_edges)
+    graph = build_storage(twice, directed=directed, multi_edges=multi_edges)
     assert matrix(plot.adjacency(graph, found())) == expected()
 
 
@@ -148,7 +149,7 @@ def test_results_of_every_library(make_held_frame):
     numbers = {letter: 10 * place for place, letter in enumerate("abcdefgh")}
     pairs = [[numbers[one] for one in pair] for pair in EDGES]
     source, destination = zip(*pairs)
-    graph = LocalGraph(make_held_frame({"source": source, "destination": destination}))
+    graph = build_storage(make_held_frame({"source": source, "destination": destination}))
     xp = graph.xp
     known = xp.asarray([number is not None for number in FOUND["cluster"]])
     cluster = xp.asarray(
@@ -205,7 +206,7 @@ def test_without_roles_those_without_a_cluster_come_last_together():
 
 
 def test_components():
-    graph = LocalGraph(edges())
+    graph = build_storage(edges())
     figure = plot.adjacency(graph, rg.connected_components(graph))
     assert matrix(figure) == expected("abcdefgh")
     assert figure.axes[0].get_title() == "8 vertices, 2 components"
@@ -224,13 +225,13 @@ def test_of_several_memberships_the_first_counts():
 
 def test_names_of_several_columns():
     frame = edges().assign(network=0)
-    graph = LocalGraph(frame, ["network", "source"], ["network", "destination"])
+    graph = build_storage(frame, ["network", "source"], ["network", "destination"])
     clusters = graph.vertices.merge(found(), left_on="vertex", right_on="vertex")
     assert matrix(plot.adjacency(graph, clusters.sample(frac=1, random_state=1))) == expected()
 
 
 def test_vertices_without_edges_and_a_graph_without():
-    graph = LocalGraph(edges().iloc[:0], vertices=["a", "b"])
+    graph = build_storage(edges().iloc[:0], vertices=["a", "b"])
     clusters = pd.DataFrame({"vertex": ["a", "b"], "cluster": [None, None], "role": "outlier"})
     figure = plot.adjacency(graph, clusters)
     assert matrix(figure) == [[0, 0], [0, 0]]
@@ -238,7 +239,7 @@ def test_vertices_without_edges_and_a_graph_without():
     assert figure.axes[0].get_xlabel() == "outliers"
     one = plot.adjacency({"source": [0], "destination": [0]}, {"vertex": [0], "cluster": [0]})
     assert (matrix(one), one.axes[0].get_title()) == ([[0]], "1 vertex, 1 cluster")
-    many = LocalGraph(
+    many = build_storage(
         {"source": np.array([], int), "destination": np.array([], int)}, vertices=3000
     )
     clusters = {"vertex": np.arange(3000), "cluster": np.full(3000, -1)}
@@ -249,7 +250,7 @@ def test_vertices_without_edges_and_a_graph_without():
 def test_arcs_of_many_vertices_are_counted_in_cells(directed, monkeypatch):
     monkeypatch.setattr(importlib.import_module("rapidsgraph.plot.adjacency"), "PORTION", 1000)
     frame, clusters, order = random_graph()
-    figure = plot.adjacency(LocalGraph(frame, directed=directed, vertices=5000), clusters)
+    figure = plot.adjacency(build_storage(frame, directed=directed, vertices=5000), clusters)
     cells, arcs = counted(frame, order, 5)
     shown = image(figure)
     assert shown.shape == (1000, 1000)
@@ -265,7 +266,7 @@ def test_arcs_of_many_vertices_are_counted_in_cells(directed, monkeypatch):
 def test_cells_are_all_of_one_size():
     """The last may be beyond the last vertex: cells of 3 and of 2 vertices would be stripes."""
     frame, clusters, order = random_graph(2501)
-    figure = plot.adjacency(LocalGraph(frame, vertices=2501), clusters)
+    figure = plot.adjacency(build_storage(frame, vertices=2501), clusters)
     assert (image(figure).filled(0) == counted(frame, order, 3)[0]).all()
     assert image(figure).shape == (834, 834)
     assert figure.axes[0].get_xlim() == (0, 2502)
@@ -277,7 +278,7 @@ def test_cells_are_all_of_one_size():
 @pytest.mark.parametrize(("vertices", "cells", "scales"), [(1000, 1000, 0), (1001, 501, 1)])
 def test_where_cells_of_several_begin(vertices, cells, scales):
     frame, clusters, order = random_graph(vertices)
-    figure = plot.adjacency(LocalGraph(frame, vertices=vertices), clusters)
+    figure = plot.adjacency(build_storage(frame, vertices=vertices), clusters)
     assert image(figure).shape == (cells, cells)
     assert len(figure.axes) == 1 + scales
     width = -(-vertices // 1000)
@@ -362,7 +363,7 @@ def test_every_cell_has_as_many_pixels(tmp_path, vertices):
 
     frame, clusters, _ = random_graph(vertices, 4 * vertices, clusters=1)
     clusters = {"vertex": clusters["vertex"], "cluster": np.zeros(vertices, int)}  # no lines
-    figure = plot.adjacency(LocalGraph(frame, vertices=vertices), clusters, tmp_path / "a.png")
+    figure = plot.adjacency(build_storage(frame, vertices=vertices), clusters, tmp_path / "a.png")
     pixels = imread(tmp_path / "a.png")
     box = figure.axes[0].get_window_extent()
     left, right = round(box.x0), round(box.x1)
@@ -472,7 +473,7 @@ def test_a_graph_of_nothing():
 
 
 def test_memory_is_checked_before_it_is_taken(monkeypatch):
-    graph = LocalGraph(edges())
+    graph = build_storage(edges())
     monkeypatch.setattr(device, "free_memory", lambda xp: 100)
     with pytest.raises(rg.InsufficientMemoryError, match="a picture of 8 vertices"):
         plot.adjacency(graph, found())

@@ -5,13 +5,12 @@ import naive
 import numba
 import numpy as np
 import pytest
-from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of
+from conftest import FrameMaker, assert_close, build_storage, columns_of, random_edges, ranks_of
 from hypothesis import given, settings
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms import pagerank_layout
 from rapidsgraph.generate import rmat
-from rapidsgraph.graph.local_graph import LocalGraph
 
 WARP, VERTICES = pagerank_layout.WARP, 7013
 METHODS = ("auto", "edge", "node", "contribution", "warp")
@@ -105,7 +104,7 @@ def test_lists_of_all_lengths(
 ):
     for name, value in thresholds.items():
         monkeypatch.setattr(pagerank_layout, name, value)
-    graph = LocalGraph(
+    graph = build_storage(
         make_arrays(columns_of(edges)), weight="weight" if weighted else None, vertices=VERTICES
     )
     found = rg.pagerank(graph, precision=precision, tolerance=0, max_iterations=15)
@@ -120,7 +119,7 @@ def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):
     values = np.random.default_rng(3).random(VERTICES)
     given = dict.fromkeys(options, make_arrays({"vertex": np.arange(VERTICES), "x": values}))
     options = dict.fromkeys(options, dict(enumerate(values.tolist())))
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
     found = rg.pagerank(graph, method=method, tolerance=0, max_iterations=5, **given)
     expected = naive.pagerank(edges, range(VERTICES), iterations=5, **options)
     assert_close(ranks_of(found), expected, 1e-13)
@@ -130,7 +129,7 @@ def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):
 def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thresholds):
     for name, value in thresholds.items():
         monkeypatch.setattr(pagerank_layout, name, value)
-    graph = LocalGraph(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
+    graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
     lists = graph.incoming
     rows = pagerank_layout.arrange(
         lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64
@@ -177,7 +176,7 @@ def _unused(rows):
 
 
 def ranks(columns, maker=None, **options):
-    graph = LocalGraph(
+    graph = build_storage(
         (maker or FrameMaker("arrays"))(columns), weight="weight", multi_edges="keep"
     )
     return list(ranks_of(rg.pagerank(graph, **options)).values())
@@ -255,7 +254,7 @@ def test_small_graphs(
     policies = {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
     extra = np.array([0, 1, 2])
     frame = FrameMaker(kind)(columns_of(edges))
-    graph = LocalGraph(frame, weight="weight", vertices=extra, **policies)
+    graph = build_storage(frame, weight="weight", vertices=extra, **policies)
     names = {*extra.tolist(), *(end for edge in edges for end in edge[:2])}
     options = {"damping": damping, "dangling": dangling, "personalization": personalization}
     found = rg.pagerank(graph, method=method, tolerance=1e-13, max_iterations=300, **options)
@@ -277,7 +276,10 @@ def test_both_devices_give_the_same_ranks(precision, weights):
     edges = rmat(13, 16, seed=3, device="cpu", weights=weights)
     columns = {name: edges[name].to_numpy() for name in edges.columns}
     weight = "weight" if weights else None
-    on_cpu, on_gpu = LocalGraph(edges, weight=weight), LocalGraph(maker(columns), weight=weight)
+    on_cpu, on_gpu = (
+        build_storage(edges, weight=weight),
+        build_storage(maker(columns), weight=weight),
+    )
     assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
     assert (on_cpu.num_vertices, on_cpu.num_edges) == (on_gpu.num_vertices, on_gpu.num_edges)
     within = {"double": 1e-12, "single": 1e-6}[precision]

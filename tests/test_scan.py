@@ -24,14 +24,13 @@ from clusterings import (
     star,
     thresholds,
 )
-from conftest import FrameMaker, columns_of, on_host, random_edges, to_pandas
+from conftest import FrameMaker, build_storage, columns_of, on_host, random_edges, to_pandas
 from hypothesis import given, settings
 from serial_scan import serial_scan
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
-from rapidsgraph.graph.local_graph import LocalGraph
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -98,7 +97,7 @@ CLOSED_FORMS = {
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(make_arrays, name):
     edges, epsilon, mu, expected = CLOSED_FORMS[name]
-    graph = LocalGraph(make_arrays(frame_columns(edges)), vertices=len(expected))
+    graph = build_storage(make_arrays(frame_columns(edges)), vertices=len(expected))
     found = check_scan(graph, edges, epsilon, mu, range(len(expected)), rg.ScanIndex(graph))
     assert found == dict(enumerate(expected))
     clusters = len({cluster for cluster, _ in expected} - {None})
@@ -145,7 +144,7 @@ def test_small_graphs_agree_with_naive(data, edges, mu):
     if kind == "frame":
         graph, vertices = frame, ()
     else:
-        graph = LocalGraph(frame, vertices=vertices or None, **kinds[kind])
+        graph = build_storage(frame, vertices=vertices or None, **kinds[kind])
     on_similarities = thresholds(edges)
     epsilons = {data.draw(EPSILONS)}
     if on_similarities:
@@ -159,7 +158,7 @@ def test_hundreds_of_graphs_at_once(make_arrays, seed):
     """Beside each other in one frame; at round numbers and on what is similar in them."""
     random = np.random.default_rng(seed)
     edges = small_graphs(seed, 400, vertices=8 + 2 * (seed % 3))
-    graph = LocalGraph(make_arrays(frame_columns(edges)), directed=bool(seed % 2))
+    graph = build_storage(make_arrays(frame_columns(edges)), directed=bool(seed % 2))
     index = rg.ScanIndex(graph)
     on_similarities = thresholds(edges)
     for mu in range(1, 7):
@@ -200,7 +199,7 @@ def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
     monkeypatch.setattr(similarity, "SOME", 10)
     monkeypatch.setattr(similarity, "MOST_SLOTS", 64)
     columns = LARGE[shape]()
-    graph = LocalGraph(make_arrays(columns))
+    graph = build_storage(make_arrays(columns))
     edges = edges_of(zip(*(values.tolist() for values in columns.values())))
     index = rg.ScanIndex(graph)
     for epsilon, mu in [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]:
@@ -229,7 +228,7 @@ def test_neither_order_nor_direction_nor_weights_of_rows_matter(make_arrays):
         {"multi_edges": "keep", "self_loops": "keep"},
         {"directed": False, "multi_edges": "keep", "self_loops": "keep"},
     ):
-        graph = LocalGraph(frame, **options)
+        graph = build_storage(frame, **options)
         assert clustered(rg.scan(graph, epsilon=0.45)) == expected
         assert clustered(rg.ScanIndex(graph).query(0.45)) == expected
 
@@ -266,7 +265,7 @@ def test_names_only_order_what_is_equal(edges, random, epsilon, mu):
 
 
 def test_every_time_the_same(make_arrays):
-    graph = LocalGraph(make_arrays(generated(rmat(13, 8, seed=6, device="cpu"))))
+    graph = build_storage(make_arrays(generated(rmat(13, 8, seed=6, device="cpu"))))
     index = rg.ScanIndex(graph)
     first = row_indices(rg.scan(graph, epsilon=0.3, memberships=True))
     assert {role for *_, role in first} == set(ROLES)
@@ -278,7 +277,7 @@ def test_every_time_the_same(make_arrays):
 def test_a_star_of_a_million_leaves(make_arrays):
     """2 / sqrt(2 * 1,000,001) = 0.00141: a core with borders, or nothing at all."""
     leaves = np.arange(1, 1_000_001)
-    graph = LocalGraph(
+    graph = build_storage(
         make_arrays({"source": leaves, "destination": leaves * 0}), vertices=1_000_001
     )
     index = rg.ScanIndex(graph)
@@ -328,7 +327,7 @@ def test_collaborations(method):
 @pytest.mark.parametrize("name", ["ca-CondMat", "email-Enron"])
 @pytest.mark.parametrize("epsilon, mu", [(0.5, 3), (0.3, 6), (0.7, 2)])
 def test_cores_are_partitioned_as_by_the_serial_algorithm(name, epsilon, mu):
-    graph = LocalGraph(real(name))
+    graph = build_storage(real(name))
     lists = similarity.neighborhoods(graph)
     p, q = Fraction(repr(epsilon)).as_integer_ratio()
     clusters, roles = serial_scan(lists.offsets, lists.neighbors, p, q, mu)

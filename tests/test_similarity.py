@@ -17,7 +17,7 @@ from clusterings import (
     small_graphs,
     star,
 )
-from conftest import FrameMaker, columns_of, listed, on_host, random_edges, to_pandas
+from conftest import FrameMaker, build_storage, columns_of, listed, on_host, random_edges, to_pandas
 from hypothesis import given, settings
 
 import rapidsgraph as rg
@@ -74,7 +74,7 @@ def test_closed_forms_from_every_library(make_frame, name):
 def test_no_edges(make_frame):
     none = make_frame({"source": np.empty(0, int), "destination": np.empty(0, int)})
     loop = make_frame({"source": [3], "destination": [3]})
-    for graph in (none, loop, LocalGraph(none, vertices=5), LocalGraph(loop, directed=False)):
+    for graph in (none, loop, build_storage(none, vertices=5), build_storage(loop, directed=False)):
         found = rg.structural_similarity(graph)
         assert type(found) is type(none)
         assert listed(found) == {"source": [], "destination": [], "similarity": []}
@@ -90,10 +90,10 @@ def test_small_graphs_agree_with_naive(edges, kind):
     frame = FrameMaker("arrays")(frame_columns(edges))
     graph = {
         "frame": lambda: frame,
-        "directed": lambda: LocalGraph(frame),
-        "undirected": lambda: LocalGraph(frame, directed=False),
+        "directed": lambda: build_storage(frame),
+        "undirected": lambda: build_storage(frame, directed=False),
         "incoming": lambda: LocalGraph.for_sweep(frame, "incoming"),
-        "keep": lambda: LocalGraph(frame, directed=False, multi_edges="keep", self_loops="keep"),
+        "keep": lambda: build_storage(frame, directed=False, multi_edges="keep", self_loops="keep"),
     }[kind]()
     for method in ("auto", "gpuscan"):
         found = rg.structural_similarity(graph, method=method)
@@ -162,7 +162,7 @@ def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, sh
         with monkeypatch.context() as patch:
             for name, value in counters.items():
                 patch.setattr(similarity, name, value)
-            graph = LocalGraph(frame, vertices=range(sizes.size))
+            graph = build_storage(frame, vertices=range(sizes.size))
             found = similarity.common_neighbors(graph)
         lists = similarity.neighborhoods(graph)
         np.testing.assert_array_equal(on_host(row_indices(lists)), rows)
@@ -182,7 +182,7 @@ def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, sh
 
 def test_the_graphs_above_are_large_enough():
     """Upper lists of more than a warp and than the tables of 64; degrees beyond 128 and 2,048."""
-    graph = LocalGraph({"source": (ends := dense_and_hubs())[0], "destination": ends[1]})
+    graph = build_storage({"source": (ends := dense_and_hubs())[0], "destination": ends[1]})
     degrees = np.diff(similarity.neighborhoods(graph).offsets)
     assert np.sum(degrees > 2048) == 3 and np.sum((degrees > 128) & (degrees < 2048)) == 400
 
@@ -196,7 +196,10 @@ def test_weights_order_and_directions_do_not_matter(make_arrays, method):
     expected = expected_similarity(edges)
     frame = make_arrays(columns_of(edges))
     weighted = {"weight": "weight", "multi_edges": "sum"}
-    for graph in (LocalGraph(frame, **weighted), LocalGraph(frame, directed=False, **weighted)):
+    for graph in (
+        build_storage(frame, **weighted),
+        build_storage(frame, directed=False, **weighted),
+    ):
         assert similarity_of(rg.structural_similarity(graph, method=method)) == expected
     transpose = [(b, a, 9.0) if place % 3 else (a, b, 0.0) for place, (a, b, _) in enumerate(edges)]
     frame = make_arrays(columns_of(transpose[::-1] + edges))
@@ -204,7 +207,7 @@ def test_weights_order_and_directions_do_not_matter(make_arrays, method):
 
 
 def test_what_was_counted_is_kept(make_arrays):
-    graph = LocalGraph(make_arrays(frame_columns(random_edges(6))))
+    graph = build_storage(make_arrays(frame_columns(random_edges(6))))
     counted = similarity.common_neighbors(graph)
     rg.scan(graph)
     assert similarity.common_neighbors(graph) is counted
@@ -213,9 +216,9 @@ def test_what_was_counted_is_kept(make_arrays):
 
 def test_every_time_the_same(make_arrays):
     frame = make_arrays(frame_columns(edges_of(zip(*map(np.ndarray.tolist, dense_and_hubs())))))
-    first = on_host(similarity.common_neighbors(LocalGraph(frame)))
+    first = on_host(similarity.common_neighbors(build_storage(frame)))
     for _ in range(8):
-        again = on_host(similarity.common_neighbors(LocalGraph(frame)))
+        again = on_host(similarity.common_neighbors(build_storage(frame)))
         np.testing.assert_array_equal(again, first)
 
 
@@ -239,7 +242,7 @@ def test_names_of_several_columns(make_frame):
     rows = [((n, a), (n, b), 1) for n, (a, b, _) in zip(net, edges)]
     frame = make_frame({**frame_columns(edges), "net": net})
     found = listed(
-        rg.structural_similarity(LocalGraph(frame, ["net", "source"], ["net", "destination"]))
+        rg.structural_similarity(build_storage(frame, ["net", "source"], ["net", "destination"]))
     )
     assert list(found) == ["net", "source", "destination", "similarity"]
     expected = expected_similarity(rows)
@@ -249,7 +252,7 @@ def test_names_of_several_columns(make_frame):
 
 def test_own_names_of_several_columns(make_frame):
     ends = {"a": [1, 1, 2], "c": ["x", "x", "x"], "b": [2, 1, 1], "d": ["x", "y", "y"]}
-    graph = LocalGraph(make_frame(ends), ["a", "c"], ["b", "d"])
+    graph = build_storage(make_frame(ends), ["a", "c"], ["b", "d"])
     found = listed(rg.structural_similarity(graph))
     assert found == {
         "source_0": [1, 1, 1],
@@ -263,7 +266,7 @@ def test_own_names_of_several_columns(make_frame):
 @pytest.mark.parametrize("name", ["similarity", "source", "destination"])
 def test_name_columns_that_have_no_room(name):
     frame = {name: ["n"] * 2, "a": [1, 2], "b": [2, 3]}
-    graph = LocalGraph(FrameMaker("pandas")(frame), [name, "a"], [name, "b"])
+    graph = build_storage(FrameMaker("pandas")(frame), [name, "a"], [name, "b"])
     with pytest.raises(rg.GraphError, match=f"name column '{name}' has no room"):
         rg.structural_similarity(graph)
 
@@ -271,7 +274,7 @@ def test_name_columns_that_have_no_room(name):
 @pytest.mark.parametrize("name", ["source_0", "destination_1"])
 def test_a_shared_name_column_like_those_of_an_end_has_no_room(name):
     frame = {name: ["n"] * 2, "a": [1, 2], "b": [2, 3], "c": [1, 1], "d": [1, 1]}
-    graph = LocalGraph(FrameMaker("pandas")(frame), [name, "a", "c"], [name, "b", "d"])
+    graph = build_storage(FrameMaker("pandas")(frame), [name, "a", "c"], [name, "b", "d"])
     with pytest.raises(rg.GraphError, match=f"name column '{name}' has no room"):
         rg.structural_similarity(graph)
 

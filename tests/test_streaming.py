@@ -8,11 +8,18 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas
 import pytest
-from conftest import FrameMaker, assert_close, columns_of, listed, random_edges, ranks_of
+from conftest import (
+    FrameMaker,
+    assert_close,
+    build_storage,
+    columns_of,
+    listed,
+    random_edges,
+    ranks_of,
+)
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, sections
 from rapidsgraph.memory import ALGORITHM_BYTES
@@ -32,7 +39,7 @@ ROOT = 7
 
 def graph_of(make, edges, **options):
     options = {"weight": "weight", "multi_edges": "keep", **options}
-    return LocalGraph(make(columns_of(edges)), **options)
+    return build_storage(make(columns_of(edges)), **options)
 
 
 def reopened(layered, folder):
@@ -129,7 +136,7 @@ def test_limits_are_checked_also_without_predecessors(search, weight):
 def test_a_limit_with_a_graph_or_a_frame(make_arrays, algorithm):
     frame = make_arrays(columns_of([(7, 1, 1), (1, 7, 1)]))
     source = {} if algorithm == "pagerank" else {"source": 7}
-    for given_ in (frame, LocalGraph(frame)):
+    for given_ in (frame, build_storage(frame)):
         with pytest.raises(rg.GraphError, match="memory_limit is for layered edge lists"):
             RUNS[algorithm](given_, memory_limit="1GB", **source)
 
@@ -456,7 +463,7 @@ def test_threads_that_check_one_list_at_once(tmp_path):
             "weight": random.random(60_000),
         }
     )
-    graph = LocalGraph(frame, weight="weight")
+    graph = build_storage(frame, weight="weight")
     LayeredEdgeList.build(graph, 0, partition_bytes=8000).save(tmp_path / "store")
     expected = rg.sssp(graph, 0)
     for _ in range(3):
@@ -513,7 +520,7 @@ def test_a_relative_path_is_where_it_was(tmp_path, monkeypatch):
 def test_kernels_stay_within_the_words(make_arrays):
     """A section whose neighbors are all one place takes no bits for them, and two words."""
     edges = [(a, 33, 1.0) for a in range(33)] + [(a, 33, 1.0) for a in range(31)]
-    graph = LocalGraph(make_arrays(columns_of([(33, a, 1.0) for a in range(33)] + edges)),
+    graph = build_storage(make_arrays(columns_of([(33, a, 1.0) for a in range(33)] + edges)),
                      multi_edges="keep")  # fmt: skip
     layered = LayeredEdgeList.build(graph, 33)
     for row in layered.table:

@@ -12,6 +12,7 @@ import dask.dataframe
 import numpy as np
 import pandas
 import pytest
+from conftest import build_storage
 from pandas.testing import assert_frame_equal
 from trials import Outcomes
 
@@ -89,10 +90,10 @@ def as_none(labels):
 @functools.cache
 def graph_of(kind):
     if kind == "undirected":
-        return LocalGraph(FRAME, directed=False)
+        return build_storage(FRAME, directed=False)
     if kind == "dask":
-        return LocalGraph(dask.dataframe.from_pandas(FRAME, npartitions=2), weight="weight")
-    graph = LocalGraph(FRAME, weight="weight")
+        return build_storage(dask.dataframe.from_pandas(FRAME, npartitions=2), weight="weight")
+    graph = build_storage(FRAME, weight="weight")
     return graph if kind == "graph" else rg.LayeredEdgeList.build(graph, 0)
 
 
@@ -165,10 +166,14 @@ def calls():
     for parameter in ("directed", "multi_edges", "self_loops", "source", "destination"):
         yield (
             f"Graph {parameter}",
-            lambda value, parameter=parameter: LocalGraph(FRAME, **{parameter: value}).vertices,
+            lambda value, parameter=parameter: build_storage(FRAME, **{parameter: value}).vertices,
             FLAGS if parameter == "directed" else {},
         )
-    yield "Graph weight", lambda value: LocalGraph(FRAME, weight=value).vertices, as_none(["None"])
+    yield (
+        "Graph weight",
+        lambda value: build_storage(FRAME, weight=value).vertices,
+        as_none(["None"]),
+    )
     yield (
         "LayeredEdgeList root",
         lambda value: rg.LayeredEdgeList.build(FRAME, value).layers,
@@ -249,7 +254,7 @@ def calls():
 
 def _vertices(kind, value):
     frame = FRAME if kind == "graph" else dask.dataframe.from_pandas(FRAME, npartitions=2)
-    return LocalGraph(frame, vertices=value).vertices
+    return build_storage(frame, vertices=value).vertices
 
 
 CALLS = {name: (function, same) for name, function, same in calls()}
@@ -307,16 +312,16 @@ def _frame(weights, kind):
 
 
 def _graph(frame, folder, **options):
-    return LocalGraph(frame, weight="weight", **options)
+    return build_storage(frame, weight="weight", **options)
 
 
 def _partitioned(frame, folder, **options):
     frame = dask.dataframe.from_pandas(frame, npartitions=3)
-    return LocalGraph(frame, weight="weight", **options)
+    return build_storage(frame, weight="weight", **options)
 
 
 def _layered(frame, folder, **options):
-    return rg.LayeredEdgeList.build(LocalGraph(frame, weight="weight", **options), "a")
+    return rg.LayeredEdgeList.build(build_storage(frame, weight="weight", **options), "a")
 
 
 def _stored(frame, folder, **options):
@@ -448,20 +453,20 @@ def test_weights_name_row_and_column(value):
     columns = {"source": [0, 1, 2], "destination": [1, 2, 3], "cost": [1.0, 2.0, value]}
     for frame in _makers(columns):
         with pytest.raises(rg.GraphError, match=r"(?=.*'cost')(?=.*row 2\b)"):
-            LocalGraph(frame, weight="cost")
+            build_storage(frame, weight="cost")
 
 
 @pytest.mark.parametrize("value", WRONG_NAMES.values(), ids=WRONG_NAMES)
 def test_names_name_row_and_column(value):
     for frame in _makers({"source": [0, 1, 2], "to": [1, 2, value]}):
         with pytest.raises(rg.GraphError, match=r"(?=.*'to')(?=.*row 2\b)"):
-            LocalGraph(frame, destination="to")
+            build_storage(frame, destination="to")
 
 
 @pytest.mark.parametrize("large", [2**63, 2**64, 10**30, 1e308])
 def test_large_numbers_are_weights(large):
     for frame in _makers({"source": [0, 1], "destination": [1, 2], "cost": [1, large]}):
-        graph = LocalGraph(frame, weight="cost")
+        graph = build_storage(frame, weight="cost")
         result = rg.sssp(graph, 0)
         result = result.compute() if hasattr(result, "compute") else result
         assert result["distance"].tolist() == [0.0, 1.0, 1.0 + float(large)]
