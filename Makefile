@@ -31,7 +31,7 @@ benchmark: $(VENV)/.installed-benchmark  ## time algorithms and builds on the CP
 	@$(VENV)/bin/python pipelines/benchmarks/run.py --device cpu $(ARGS)
 
 package: $(VENV)/.installed-dev  ## build wheel and sdist into dist/, install and run both elsewhere
-	@installation/release.sh $(VENV)/bin/python
+	@docker/test_release.sh $(VENV)/bin/python
 
 docker-test:  ## build the container image, run it, and a cluster of it
 	@docker/test.sh $(ARGS)

@@ -1,14 +1,16 @@
-"""Print what the package and some of its extras need, in the order of pyproject.toml.
+"""Print the dependencies of the package and of some extras, in the order of pyproject.toml.
 
     python requirements.py pyproject.toml dask plot
 
-So images install the dependencies in a layer of their own, which a change of the source keeps.
+Images install the dependencies in a layer of their own, which changes of the source do not
+invalidate.
 """
 
 import sys
 import tomllib
+from itertools import chain
 
 with open(sys.argv[1], "rb") as file:
     project = tomllib.load(file)["project"]
 extras = [project["optional-dependencies"][extra] for extra in sys.argv[2:]]
-print(*project["dependencies"], *sum(extras, []), sep="\n")
+print(*project["dependencies"], *chain(*extras), sep="\n")

@@ -1,17 +1,21 @@
-"""Say what compose.yaml says of a service, where there is no Compose to do what it says.
+"""Print a setting of a service in compose.yaml, for machines without Docker Compose.
 
     python services.py worker environment
 
-Prints one of `command` (with the entrypoint before it), `environment`, `healthcheck`, `replicas`
-and `user`, in words quoted for a shell. Of Compose's language it knows what compose.yaml uses:
-${NAME:-default} is the variable of the environment, or the default where it is unset or empty.
+The settings are `command` (preceded by the entrypoint), `environment`, `healthcheck`, `replicas`
+and `user`; words are quoted for a shell. Of Compose's interpolation syntax only ${NAME:-default} is
+supported: the environment variable, or the default if it is unset or empty.
 """
+
+from __future__ import annotations
 
 import os
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -19,31 +23,31 @@ COMPOSE = Path(__file__).with_name("compose.yaml")
 VARIABLE = re.compile(r"\$\{(\w+):-([^${}]*)\}")
 
 
-def filled_in(text, environment):
-    """The text with its variables, innermost first."""
+def interpolate(text: str, environment: Mapping[str, str]) -> str:
+    """Replace the variables in a text, the innermost first."""
     while VARIABLE.search(text):
-        text = VARIABLE.sub(lambda found: environment.get(found[1]) or found[2], text)
+        text = VARIABLE.sub(lambda match: environment.get(match[1]) or match[2], text)
     return text
 
 
-def services(environment, path=COMPOSE):
-    """The services of a file of Compose, by name."""
-    return yaml.safe_load(filled_in(path.read_text(), environment))["services"]
+def load_services(environment: Mapping[str, str], path: Path = COMPOSE) -> dict[str, Any]:
+    """Return the services of a Compose file by name."""
+    return yaml.safe_load(interpolate(path.read_text(), environment))["services"]
 
 
-def words(service, what):
-    """What is asked for of a service, as the words of a command line."""
-    if what == "command":
+def read_setting(service: dict[str, Any], setting: str) -> list[str]:
+    """Return a setting of a service as the words of a command line."""
+    if setting == "command":
         return [*service["entrypoint"], *service["command"]]
-    if what == "environment":
+    if setting == "environment":
         return [f"{name}={value}" for name, value in service.get("environment", {}).items()]
-    if what == "healthcheck":
-        return service["healthcheck"]["test"][1:]  # behind CMD
-    if what == "replicas":
+    if setting == "healthcheck":
+        return service["healthcheck"]["test"][1:]  # the first word is CMD
+    if setting == "replicas":
         return [str(service.get("deploy", {}).get("replicas", 1))]
-    return [service[what]]
+    return [service[setting]]
 
 
 if __name__ == "__main__":
-    name, what = sys.argv[1:]
-    print(shlex.join(words(services(os.environ)[name], what)))
+    service_name, setting_name = sys.argv[1:]
+    print(shlex.join(read_setting(load_services(os.environ)[service_name], setting_name)))

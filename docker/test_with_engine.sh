@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# How test.sh builds and runs with a Docker engine.
+# Functions of test.sh for machines with a Docker engine.
 
-prepare() { docker compose version >/dev/null || fail "docker compose is missing; install it"; }
+check_requirements() { docker compose version >/dev/null || fail "docker compose is missing; install it"; }
 
 build() {
     local name proxies=()
@@ -14,7 +14,7 @@ build() {
 
 size() { docker image inspect --format '{{.Size}}' "$1" | awk '{printf "%.0f MB", $1 / 1e6}'; }
 
-# A command of the image as user $1, by default its own.
+# Run a command of the image, as user $1 or, if it is empty, as the default user.
 run() {
     local user=$1 program=$2
     shift 2
@@ -24,22 +24,22 @@ run() {
 
 compose() { docker compose --project-name rapidsgraph-test --file docker/compose.yaml "$@"; }
 
-cluster() {
+run_cluster() {
     local job
     compose up --detach --wait
     passed "scheduler and workers are healthy"
     for job in rank communities reach; do compose run --rm "$job" >"$work/$job.log"; done
 }
 
-gpu() {
-    [[ -n ${GPU:-} ]] || { say "target gpu: not built; GPU=1 does"; return; }
+test_gpu() {
+    [[ -n ${GPU:-} ]] || { say "target gpu: skipped; GPU=1 builds it"; return; }
     build gpu "$IMAGE:gpu"
     say "target gpu: $(size "$IMAGE:gpu")"
     docker compose --file docker/compose.yaml --file docker/compose.gpu.yaml config --quiet
     IMAGE=$IMAGE:gpu run "$ANYONE" rapidsgraph pagerank "$GRAPH" --device cpu --verify --top 2
 }
 
-clean() {
+cleanup() {
     compose down
     [[ -n ${WORK:-} ]] || docker image rm "$IMAGE"
 }

@@ -1,37 +1,37 @@
 # shellcheck shell=bash disable=SC2154
-# How test.sh builds and runs without a Docker engine: buildah, whose isolation `chroot` asks for no
-# more than root, and network namespaces as the machines of a cluster.
+# Functions of test.sh for machines without a Docker engine: buildah, whose isolation `chroot`
+# requires only root, and network namespaces in place of the machines of a cluster.
 
-NETWORK=10.213.7 # addresses of the namespaces: 1 is none, 2 the scheduler, then workers, then jobs
-spaces=()        # namespaces, as far as they were made
+NETWORK=10.213.7 # addresses: .2 is the scheduler, followed by the workers and the jobs
+namespaces=()    # network namespaces that exist
 
 buildah() { command buildah --root "$work/storage" --runroot "$work/running" "$@"; }
 
-prepare() {
-    [[ $(id -u) == 0 ]] || fail "without a Docker engine this runs as root only"
-    needs buildah buildah
-    needs ip iproute2
+check_requirements() {
+    [[ $(id -u) == 0 ]] || fail "without a Docker engine this requires root"
+    require buildah buildah
+    require ip iproute2
     "$PYTHON" -c 'import yaml' || fail "PyYAML is missing; install it: apt install python3-yaml"
     python_base=$(sed -n 's/^ARG PYTHON_IMAGE=//p' docker/Dockerfile)
     rapids_base=$(sed -n 's/^ARG RAPIDS_IMAGE=//p' docker/Dockerfile)
-    is_there "docker.io/library/$python_base" || stand_in_for_python
+    is_available "docker.io/library/$python_base" || build_python_substitute
 }
 
-# Whether a base is here or can be pulled.
-is_there() {
+# Whether a base image exists or can be pulled.
+is_available() {
     buildah inspect --type image "$1" >/dev/null 2>&1 || timeout 60 buildah pull --quiet "$1" \
         >/dev/null 2>&1
 }
 
-stand_in_for_python() {
+build_python_substitute() {
     local root=$work/debian release=${python_base##*-} container
-    needs debootstrap debootstrap
-    say "$python_base cannot be pulled: Debian $release with its Python stands in for it"
+    require debootstrap debootstrap
+    say "$python_base cannot be pulled; using Debian $release with its Python instead"
     rm -rf "$root"
     debootstrap --variant=minbase --include=ca-certificates,python3,python3-pip,python3-venv \
         "$release" "$root" >"$work/debootstrap.log" ||
         fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
-    # As in the base: a Python of this name, without compiled modules; no index of packages.
+    # As in the Python image: `python` in the path, no compiled modules, no package index.
     ln -s /usr/bin/python3 "$root/usr/local/bin/python"
     find "$root/usr/lib/python3" "$root"/usr/lib/python3.* -name __pycache__ -prune \
         -exec rm -r {} +
@@ -44,10 +44,10 @@ stand_in_for_python() {
     rm -rf "$root"
 }
 
-# Python with what cuDF wants, in the place and under the user of the RAPIDS base.
-stand_in_for_rapids() {
+# Python with the versions that cuDF requires, in the folder and with the user of the RAPIDS image.
+build_rapids_substitute() {
     local container
-    say "$rapids_base cannot be pulled: an environment without RAPIDS stands in for it"
+    say "$rapids_base cannot be pulled; using an environment without RAPIDS instead"
     cat >"$work/rapids.Dockerfile" <<D
 FROM $python_base
 RUN groupadd conda && useradd --create-home --uid 1001 --gid conda rapids \\
@@ -62,7 +62,7 @@ D
     command buildah --root "$work/storage" --runroot "$work/running" build --isolation chroot \
         --quiet "${secrets[@]}" --file "$work/rapids.Dockerfile" \
         --tag "docker.io/$rapids_base" "$work" >"$work/rapids.log" 2>&1 ||
-        fail "stand-in of RAPIDS: $(tail -n 5 "$work/rapids.log")"
+        fail "substitute for RAPIDS: $(tail -n 5 "$work/rapids.log")"
 }
 
 build() {
@@ -73,7 +73,7 @@ build() {
 
 size() { buildah images --format '{{.Size}}' "docker.io/library/$1"; }
 
-# A command of the image in a new container, as user $1, by default its own.
+# Run a command of the image in a new container, as user $1 or, if it is empty, as the default user.
 run() {
     local user=$1 container status=0
     shift
@@ -84,10 +84,10 @@ run() {
     return "$status"
 }
 
-# A namespace with the address $2, on the same network as the others.
-add_space() {
+# Create a namespace with the address $2 on the common network.
+add_namespace() {
     ip netns add "$1"
-    spaces+=("$1")
+    namespaces+=("$1")
     ip -n "$1" link set lo up
     ip link add "rg-port-$2" netns rg-switch type veth peer name eth0 netns "$1"
     ip -n rg-switch link set "rg-port-$2" master switch up
@@ -95,14 +95,14 @@ add_space() {
     ip -n "$1" link set eth0 up
 }
 
-# A service of compose.yaml in the namespace $1, as Compose would run it. Its health check runs in a
-# container of its own: buildah does not start two programs in one container at once.
-serve() {
-    local space=$1 service=$2 what=${3:-command} container=${4:-$1} name environment=() command
-    eval "command=($("$PYTHON" docker/services.py "$service" "$what"))"
+# Run a service of compose.yaml in the namespace $1, as Compose would. Health checks run in a separate
+# container, because buildah does not run two programs in one container at the same time.
+run_service() {
+    local namespace=$1 service=$2 setting=${3:-command} container=${4:-$1} name environment=() command
+    eval "command=($("$PYTHON" docker/services.py "$service" "$setting"))"
     eval "set -- $("$PYTHON" docker/services.py "$service" environment)"
     for name in "$@"; do environment+=(--env "$name"); done
-    ip netns exec "$space" buildah --root "$work/storage" --runroot "$work/running" \
+    ip netns exec "$namespace" buildah --root "$work/storage" --runroot "$work/running" \
         run --isolation chroot --volume "$results:/data" "${environment[@]}" \
         --user "$("$PYTHON" docker/services.py "$service" user)" "$container" -- "${command[@]}"
 }
@@ -110,66 +110,66 @@ serve() {
 wait_until_healthy() {
     local try
     for try in $(seq 60); do
-        serve "$1" "$2" healthcheck rg-probe >/dev/null 2>&1 && return
+        run_service "$1" "$2" healthcheck rg-probe >/dev/null 2>&1 && return
         sleep 1
     done
     fail "$1 is not healthy after $try tries: $(tail -n 5 "$work/$1.log")"
 }
 
-cluster() {
-    local number place=2 space replicas job
+run_cluster() {
+    local number address=2 namespace replicas job
     ip netns add rg-switch
-    spaces+=(rg-switch)
+    namespaces+=(rg-switch)
     ip -n rg-switch link add switch type bridge
     ip -n rg-switch link set switch up
     replicas=$("$PYTHON" docker/services.py worker replicas)
-    for space in rg-scheduler $(seq -f rg-worker-%g "$replicas") rg-job; do
-        add_space "$space" "$place"
-        buildah from --quiet --name "$space" --add-host "scheduler:$NETWORK.2" \
+    for namespace in rg-scheduler $(seq -f rg-worker-%g "$replicas") rg-job; do
+        add_namespace "$namespace" "$address"
+        buildah from --quiet --name "$namespace" --add-host "scheduler:$NETWORK.2" \
             "docker.io/library/$IMAGE" >/dev/null
-        place=$((place + 1))
+        address=$((address + 1))
     done
     buildah from --quiet --name rg-probe "docker.io/library/$IMAGE" >/dev/null
-    serve rg-scheduler scheduler healthcheck rg-probe >/dev/null 2>&1 &&
-        fail "the health check is content without a scheduler"
-    serve rg-scheduler scheduler >"$work/rg-scheduler.log" 2>&1 &
+    run_service rg-scheduler scheduler healthcheck rg-probe >/dev/null 2>&1 &&
+        fail "the health check succeeds without a scheduler"
+    run_service rg-scheduler scheduler >"$work/rg-scheduler.log" 2>&1 &
     wait_until_healthy rg-scheduler scheduler
     for number in $(seq "$replicas"); do
-        serve "rg-worker-$number" worker >"$work/rg-worker-$number.log" 2>&1 &
+        run_service "rg-worker-$number" worker >"$work/rg-worker-$number.log" 2>&1 &
     done
     for number in $(seq "$replicas"); do wait_until_healthy "rg-worker-$number" worker; done
     passed "scheduler and $replicas workers are healthy, each in a container and network of its own"
     for job in rank communities reach; do
-        serve rg-job "$job" >"$work/$job.log" || fail "$job: $(tail -n 5 "$work"/rg-*.log)"
+        run_service rg-job "$job" >"$work/$job.log" || fail "$job: $(tail -n 5 "$work"/rg-*.log)"
     done
 }
 
-gpu() {
-    local began lost
-    is_there "docker.io/$rapids_base" || stand_in_for_rapids
-    began=$(date +%s.%N)
+test_gpu() {
+    local start changed
+    is_available "docker.io/$rapids_base" || build_rapids_substitute
+    start=$(date +%s.%N)
     build gpu "$IMAGE:gpu"
-    say "target gpu: built in $(seconds "$began") s"
+    say "target gpu: built in $(elapsed "$start") s"
     FROM=docker.io/$rapids_base run '' python -m pip list --format=freeze | sort >"$work/base.txt"
     IMAGE=$IMAGE:gpu run '' python -m pip list --format=freeze | sort >"$work/gpu.txt"
-    grep -q '^numba==' "$work/base.txt" || fail "the base lists no packages"
-    lost=$(comm -23 "$work/base.txt" "$work/gpu.txt")
-    [[ -z $lost ]] || fail "the GPU image has other versions than its base: $lost"
-    passed "target gpu keeps what its base has; it adds $(comm -13 "$work/base.txt" \
+    grep -q '^numba==' "$work/base.txt" || fail "the base image lists no packages"
+    changed=$(comm -23 "$work/base.txt" "$work/gpu.txt")
+    [[ -z $changed ]] || fail "the GPU image changes packages of its base: $changed"
+    passed "target gpu keeps the packages of its base; it adds $(comm -13 "$work/base.txt" \
         "$work/gpu.txt" | tr '\n' ' ')"
     IMAGE=$IMAGE:gpu run "$ANYONE" rapidsgraph pagerank "$GRAPH" --device cpu --verify --top 2
 }
 
-clean() {
-    local space signal
+cleanup() {
+    local namespace signal
     for signal in INT KILL; do
-        for space in "${spaces[@]}"; do
+        for namespace in "${namespaces[@]}"; do
             # shellcheck disable=SC2046
-            kill -$signal $(ip netns pids "$space") 2>/dev/null
+            kill -$signal $(ip netns pids "$namespace") 2>/dev/null
         done
         [[ $signal == KILL ]] || sleep 5
     done
     wait
-    for space in "${spaces[@]}"; do ip netns delete "$space"; done
+    for namespace in "${namespaces[@]}"; do ip netns delete "$namespace"; done
     buildah rm --all >/dev/null 2>&1
 }

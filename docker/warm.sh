@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run each algorithm once on the CPU, so that its kernels are in the cache that NUMBA_CACHE_DIR
-# names. Code in it is for processors of this kind; on another kind it is compiled again.
+# Run each algorithm once on the CPU to fill the kernel cache in NUMBA_CACHE_DIR. The cached code is
+# specific to this type of processor; on another type it is compiled again.
 set -eu
 
 graph=/opt/rapidsgraph/debian.parquet

@@ -1,4 +1,4 @@
-"""The files of docker/ fit the package and one another. docker/test.sh builds and runs them."""
+"""The files of docker/ are consistent with the package. docker/test.sh builds and runs them."""
 
 import importlib.util
 import re
@@ -25,40 +25,42 @@ spec.loader.exec_module(services)
 
 
 def stage(name):
-    """The instructions of a stage, continued lines joined, without comments."""
+    """Return the instructions of a stage, with continued lines joined, without comments."""
     text = re.search(rf"^FROM \S+ AS {name}\n(.*?)(?=^FROM |\Z)", DOCKERFILE, re.M | re.S)[1]
     text = re.sub(r"^\s*#.*\n", "", text, flags=re.M)
     return re.sub(r"\\\n\s*", "", text).splitlines()
 
 
-def of(stage_name, instruction):
+def arguments_of(stage_name, instruction):
     return [
         line.partition(" ")[2] for line in stage(stage_name) if line.startswith(f"{instruction} ")
     ]
 
 
 def environment(stage_name):
-    return dict(word.split("=", 1) for line in of(stage_name, "ENV") for word in shlex.split(line))
+    return dict(
+        word.split("=", 1) for line in arguments_of(stage_name, "ENV") for word in shlex.split(line)
+    )
 
 
 def in_build(path):
-    """Whether .dockerignore lets a path into a build: the last line that fits it decides."""
-    kept = True
+    """Return whether .dockerignore admits a path: the last matching line decides."""
+    is_included = True
     for line in (ROOT / ".dockerignore").read_text().splitlines():
         if line and not line.startswith("#"):
             pattern = line.removeprefix("!").removeprefix("**/")
             parts = Path(path).parts
-            above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
-            tried = list(parts) if "**/" in line else above
-            if any(fnmatch(name, pattern) for name in tried):
-                kept = line.startswith("!")
-    return kept
+            parents = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+            candidates = list(parts) if "**/" in line else parents
+            if any(fnmatch(name, pattern) for name in candidates):
+                is_included = line.startswith("!")
+    return is_included
 
 
-def of_compose(variables=None, gpu=False):
-    """Services by name; of compose.gpu.yaml only what it says itself."""
+def load_services(variables=None, gpu=False):
+    """Return services by name; with `gpu`, the overrides of compose.gpu.yaml alone."""
     name = "compose.gpu.yaml" if gpu else "compose.yaml"
-    return services.services(variables or {}, DOCKER / name)
+    return services.load_services(variables or {}, DOCKER / name)
 
 
 def test_bases_are_pinned_by_arguments():
@@ -77,7 +79,7 @@ def test_bases_are_pinned_by_arguments():
 
 
 def test_requirements_are_those_of_pyproject():
-    (command,) = [line for line in of("requirements", "RUN") if "requirements.py" in line]
+    (command,) = [line for line in arguments_of("requirements", "RUN") if "requirements.py" in line]
     extras = re.search(r"pyproject.toml (.*) >", command)[1].split()
     assert extras == ["dask", "plot"]
     program = [sys.executable, DOCKER / "requirements.py", ROOT / "pyproject.toml", *extras]
@@ -87,19 +89,21 @@ def test_requirements_are_those_of_pyproject():
 
 
 def test_dependencies_do_not_depend_on_the_source():
-    sources = [words.split()[-2] for words in of("dependencies", "COPY")]
+    sources = [words.split()[-2] for words in arguments_of("dependencies", "COPY")]
     assert sources == ["/requirements.txt"]
-    assert of("requirements", "COPY") == ["pyproject.toml docker/requirements.py /source/"]
+    assert arguments_of("requirements", "COPY") == [
+        "pyproject.toml docker/requirements.py /source/"
+    ]
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
 def test_targets(target):
-    assert of(target, "ENTRYPOINT") == ['["rapidsgraph"]']
+    assert arguments_of(target, "ENTRYPOINT") == ['["rapidsgraph"]']
     assert "rapidsgraph" in PROJECT["scripts"]
-    assert of(target, "USER")[-1] == "10001:10001"
-    assert of(target, "WORKDIR") == ["/data"]
-    assert of(target, "STOPSIGNAL") == ["SIGINT"]
-    (labels,) = of(target, "LABEL")
+    assert arguments_of(target, "USER")[-1] == "10001:10001"
+    assert arguments_of(target, "WORKDIR") == ["/data"]
+    assert arguments_of(target, "STOPSIGNAL") == ["SIGINT"]
+    (labels,) = arguments_of(target, "LABEL")
     labels = dict(word.split("=", 1) for word in shlex.split(labels))
     assert labels["org.opencontainers.image.version"] == rg.__version__
     assert labels["org.opencontainers.image.licenses"] == PROJECT["license"]
@@ -109,34 +113,36 @@ def test_targets(target):
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
 def test_any_user_has_a_home_and_caches(target):
-    given = environment(target)
-    (setup,) = [line for line in of(target, "RUN") if "useradd" in line]
+    variables = environment(target)
+    (setup,) = [line for line in arguments_of(target, "RUN") if "useradd" in line]
     assert 'chmod 1777 "$HOME" "$HOME/.cache" "$MPLCONFIGDIR"' in setup
     if target == "gpu":
-        assert given["CUPY_CACHE_DIR"] == f"{given['HOME']}/.cache/cupy"
+        assert variables["CUPY_CACHE_DIR"] == f"{variables['HOME']}/.cache/cupy"
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
 def test_only_root_can_write_to_cached_kernels(target):
-    assert not [line for line in of(target, "RUN") if "a+rwX" in line or "chmod 777" in line]
+    assert not [
+        line for line in arguments_of(target, "RUN") if "a+rwX" in line or "chmod 777" in line
+    ]
     if target == "cpu":
-        (warm,) = [line for line in of(target, "RUN") if "warm.sh" in line]
+        (warm,) = [line for line in arguments_of(target, "RUN") if "warm.sh" in line]
         assert 'chmod -R go=rX "$NUMBA_CACHE_DIR"' in warm
         assert environment(target)["NUMBA_CACHE_DIR"].startswith("/var/cache/rapidsgraph/")
 
 
-def test_what_the_base_of_rapids_has_stays():
-    (installs,) = [line for line in of("gpu", "RUN") if "pip install" in line]
+def test_packages_of_the_rapids_base_stay():
+    (installs,) = [line for line in arguments_of("gpu", "RUN") if "pip install" in line]
     assert "pip list --format=freeze >/tmp/installed.txt" in installs
     assert "--constraint /tmp/installed.txt" in installs
 
 
-def test_builds_take_what_they_copy_and_nothing_else():
+def test_the_build_context_is_what_builds_copy():
     names = ["requirements", "wheel", "dependencies", "cpu-package", "cpu", "gpu-package", "gpu"]
     copied = [
         source
         for name in names
-        for words in of(name, "COPY")
+        for words in arguments_of(name, "COPY")
         if not words.startswith("--from")
         for source in words.split()[:-1]
     ]
@@ -159,42 +165,42 @@ def test_builds_take_what_they_copy_and_nothing_else():
         assert not in_build(path), path
 
 
-def test_services_run_what_there_is():
-    found = of_compose()
-    assert set(found) == {"scheduler", "worker", "rank", "communities", "reach"}
+def test_services_run_existing_scripts():
+    all_services = load_services()
+    assert set(all_services) == {"scheduler", "worker", "rank", "communities", "reach"}
     targets = re.findall(r"^FROM \S+ AS (\w+)$", DOCKERFILE, re.M)
-    for name, service in found.items():
+    for name, service in all_services.items():
         build = service["build"]
         assert (DOCKER / build["context"]).resolve() == ROOT
         assert (ROOT / build["dockerfile"]).is_file()
         assert build["target"] in targets
         assert set(service.get("depends_on", {})) <= {"scheduler", "worker"} - {name}
     for name in ("rank", "communities", "reach"):
-        program, script, scheduler = found[name]["entrypoint"]
+        program, script, scheduler = all_services[name]["entrypoint"]
         assert program == "python"
         assert (ROOT / Path(script).relative_to("/opt/rapidsgraph")).is_file()
-        port = found["scheduler"]["command"][0].removeprefix("--port=")
+        port = all_services["scheduler"]["command"][0].removeprefix("--port=")
         assert scheduler == f"--scheduler=tcp://scheduler:{port}"
-        assert found[name]["depends_on"]["worker"] == {"condition": "service_healthy"}
-    assert found["worker"]["entrypoint"][-1] == f"tcp://scheduler:{port}"
+        assert all_services[name]["depends_on"]["worker"] == {"condition": "service_healthy"}
+    assert all_services["worker"]["entrypoint"][-1] == f"tcp://scheduler:{port}"
 
 
 @pytest.mark.parametrize("name", ["rank", "communities", "reach"])
-def test_jobs_are_given_options_that_they_have(name):
-    service = of_compose()[name]
+def test_jobs_have_the_options_they_are_given(name):
+    service = load_services()[name]
     script = ROOT / "pipelines" / f"{name}.py"
-    given = [word for word in service["entrypoint"] + service["command"] if word.startswith("--")]
-    answer = subprocess.run(
+    options = [word for word in service["entrypoint"] + service["command"] if word.startswith("--")]
+    output = subprocess.run(
         [sys.executable, script, "--help"], capture_output=True, text=True, cwd=ROOT, check=True
     ).stdout
-    for option in given:
-        assert re.search(rf"{option.partition('=')[0]}\b", answer), option
+    for option in options:
+        assert re.search(rf"{option.partition('=')[0]}\b", output), option
 
 
 @pytest.mark.parametrize("name", ["scheduler", "worker"])
 def test_dask_has_the_options_of_services(name):
     pytest.importorskip("distributed")
-    service = of_compose()[name]
+    service = load_services()[name]
     module = importlib.import_module(f"distributed.cli.dask_{name}")
     known = {option for parameter in module.main.params for option in parameter.opts}
     assert {word.partition("=")[0] for word in service["command"]} <= known
@@ -203,9 +209,11 @@ def test_dask_has_the_options_of_services(name):
     assert f"http://127.0.0.1:{port}/health" in service["healthcheck"]["test"][-1]
 
 
-def test_workers_are_set_as_those_of_one_machine():
+def test_workers_have_the_settings_of_a_local_cluster():
     pytest.importorskip("distributed")
-    worker = of_compose({"WORKER_THREADS": "3", "WORKERS": "5", "WORKER_MEMORY": "7GB"})["worker"]
+    worker = load_services({"WORKER_THREADS": "3", "WORKERS": "5", "WORKER_MEMORY": "7GB"})[
+        "worker"
+    ]
     assert "--nthreads=3" in worker["command"]
     assert "--memory-limit=7GB" in worker["command"]
     assert worker["deploy"]["replicas"] == 5
@@ -224,28 +232,30 @@ def test_settings_reach_dask():
     config = pytest.importorskip("dask.config")
     from dask.utils import parse_timedelta
 
-    found = of_compose()
-    read = config.collect_env(found["scheduler"]["environment"] | found["worker"]["environment"])
+    all_services = load_services()
+    read = config.collect_env(
+        all_services["scheduler"]["environment"] | all_services["worker"]["environment"]
+    )
     limit = config.get("distributed.scheduler.no-workers-timeout", config=read)
     assert parse_timedelta(limit) == parse_timedelta(monitor.DEFAULT_TIMEOUT)
     assert config.get("distributed.worker.memory.pause", config=read) is False
 
 
-def test_results_belong_to_who_is_named():
-    for service in of_compose({"RUN_AS": "7:8", "DATA": "/mine"}).values():
+def test_results_belong_to_run_as():
+    for service in load_services({"RUN_AS": "7:8", "DATA": "/mine"}).values():
         assert service["user"] == "7:8"
         assert service["volumes"] == [{"type": "bind", "source": "/mine", "target": "/data"}]
-    assert of_compose({"PWD": "/here"})["rank"]["volumes"][0]["source"] == "/here"
+    assert load_services({"PWD": "/here"})["rank"]["volumes"][0]["source"] == "/here"
 
 
 def test_services_on_gpus():
-    found = of_compose(gpu=True)
-    assert set(found) == set(of_compose())
-    for name, service in found.items():
+    overrides = load_services(gpu=True)
+    assert set(overrides) == set(load_services())
+    for name, service in overrides.items():
         assert service["build"] == {"target": "gpu"}
         (device,) = service["deploy"]["resources"]["reservations"]["devices"]
         assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}, name
-    worker = found["worker"]
+    worker = overrides["worker"]
     assert worker["entrypoint"] == ["dask", "cuda", "worker", "tcp://scheduler:8786"]
     assert f"--rmm-pool-size={cluster.POOL}" in worker["command"]
     assert "--set-rmm-allocator-for-libs=cupy" in worker["command"]
@@ -254,17 +264,16 @@ def test_services_on_gpus():
 
 
 def test_services_as_words_of_a_shell():
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, DOCKER / "services.py", "worker", "healthcheck"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    assert shlex.split(said) == of_compose()["worker"]["healthcheck"]["test"][1:]
-    filled = services.filled_in("${A:-${B:-c}} ${A:-d}", {"B": "b"})
-    assert filled == "b d"
+    assert shlex.split(output) == load_services()["worker"]["healthcheck"]["test"][1:]
+    assert services.interpolate("${A:-${B:-c}} ${A:-d}", {"B": "b"}) == "b d"
 
 
 @pytest.mark.parametrize("path", sorted(DOCKER.glob("*.sh")), ids=lambda path: path.name)
-def test_shells_can_read_the_scripts(path):
+def test_scripts_have_valid_syntax(path):
     shell = "sh" if path.name == "warm.sh" else "bash"
     result = subprocess.run([shell, "-n", path], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")

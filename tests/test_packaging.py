@@ -106,7 +106,7 @@ def test_the_oldest_python_is_the_same_everywhere():
     assert tools["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
 
 
-FOLDERS = ("docker", "installation", "pipelines", "rapidsgraph", "tests")
+FOLDERS = ("docker", "docs", "pipelines", "rapidsgraph", "tests")
 FILES = (
     ".dockerignore",
     "LICENSE",
@@ -211,7 +211,7 @@ def test_wheel_runs_outside_the_source_tree(wheel, tmp_path):
     question = """
 import rapidsgraph as rg
 from rapidsgraph import device
-print(rg.__file__, len(rg.datasets.debian()), "extern" in device.cuda_source("rank"))
+print(rg.__file__, len(rg.datasets.debian()), "extern" in device.cuda_source("pagerank"))
 """
     answer = subprocess.run(
         [sys.executable, "-c", question],
@@ -239,8 +239,8 @@ def test_a_wheel_of_the_sdist_is_that_of_the_tree(unpacked, wheel, tmp_path):
 
 
 def test_every_extra_was_resolved_for_every_python():
-    """The record of installation/resolve.py is of the requirements that stand in pyproject.toml."""
-    text = (ROOT / "installation/resolved.jsonl").read_text()
+    """The record of docker/resolve_dependencies.py agrees with pyproject.toml."""
+    text = (ROOT / "docs/resolved_dependencies.jsonl").read_text()
     assert "://" not in text
     rows = [json.loads(line) for line in text.splitlines()]
     cases = [(row["python"], row["machine"], row["extra"]) for row in rows]

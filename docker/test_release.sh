@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Build the wheel and the sdist into dist/, install each into a new environment and run it elsewhere.
+# Build the wheel and the sdist into dist/, install each into a new environment, and run it outside
+# the source tree.
 #
-#   installation/release.sh [python]    a Python with `build`; `make package` gives that of .venv
+#   docker/test_release.sh [python]    a Python with `build`; `make package` passes that of .venv
 set -euo pipefail
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=${1:-python3}
 [[ $python != */* ]] || python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
 "$python" -c 'import build' 2>/dev/null \
-|| { echo "$python has no 'build': $python -m pip install build"; exit 1; }
+|| { echo "$python has no module 'build': $python -m pip install build"; exit 1; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -22,8 +23,8 @@ for file in "$project"/dist/*; do
   rm -rf "$work/environment"
   "$python" -m venv "$work/environment"
   "$work/environment/bin/python" -m pip install --quiet --disable-pip-version-check "$file"
-  place=$("$work/environment/bin/python" -c 'import rapidsgraph; print(rapidsgraph.__file__)')
-  [[ $place = "$work/environment/"* ]] || { echo "FAILED: imported from $place"; exit 1; }
+  location=$("$work/environment/bin/python" -c 'import rapidsgraph; print(rapidsgraph.__file__)')
+  [[ $location = "$work/environment/"* ]] || { echo "FAILED: imported from $location"; exit 1; }
   "$work/environment/bin/rapidsgraph" doctor >"$work/doctor"
   grep '^runs on CPU   yes$' "$work/doctor" || { cat "$work/doctor"; echo "FAILED: doctor"; exit 1; }
   "$work/environment/bin/rapidsgraph" demo --device cpu >"$work/demo"
