@@ -12,7 +12,7 @@ JOBS ?= 2
 VENV := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test gpu-test benchmark package docker-test lint format clean
+.PHONY: help demo check test gpu-test benchmark package docker-test lint types imports format clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -21,8 +21,11 @@ help:  ## list the targets
 demo: $(VENV)/.installed-run  ## install and take a tour; needs no GPU and no data
 	@$(VENV)/bin/rapidsgraph demo
 
+check: lint types imports  ## what to run before a commit: style, types, imports and the fast tests
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not gpu" $(ARGS)
+
 test: $(VENV)/.installed-test  ## the tests that need no GPU (ARGS="-k pagerank" for some of them)
-	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile --max-worker-restart 0 $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist worksteal --max-worker-restart 0 $(ARGS)
 
 gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 	@$(VENV)/bin/python -m pytest -q --gpu $(ARGS)
@@ -40,12 +43,18 @@ lint: $(VENV)/.installed-dev  ## check style and formatting, change nothing
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check . || { echo "Run 'make format' to repair this."; exit 1; }
 
+types: $(VENV)/.installed-dev  ## check type annotations
+	@$(VENV)/bin/python -m mypy --no-error-summary
+
+imports: $(VENV)/.installed-dev  ## check that imports point down and have no cycles
+	@$(VENV)/bin/lint-imports --no-cache --no-logo
+
 format: $(VENV)/.installed-dev  ## repair style and formatting
 	@$(VENV)/bin/ruff check --fix .
 	@$(VENV)/bin/ruff format .
 
 clean:  ## remove the virtual environment and everything built
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find rapidsgraph pipelines tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of extras. The stamps live in the environment, so they go when it goes.
