@@ -56,9 +56,9 @@ ALGORITHM_BYTES = {
 UNDIRECTED_ALGORITHMS = {"scan", "scan_index", "structural_similarity"}  # an edge is two arcs
 # Adjacency that an algorithm needs of a directed graph.
 DIRECTIONS = {
-    "pagerank": ("incoming",),
-    "bfs": ("outgoing", "incoming"),
-    "sssp": ("outgoing", "incoming"),
+    "pagerank": ("csc",),
+    "bfs": ("csr", "csc"),
+    "sssp": ("csr", "csc"),
 }
 # Copies of text names on the way into a result on a GPU; predecessors have names, too.
 TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
@@ -373,7 +373,7 @@ def estimate_graph_memory(
         is_undirected
         and not graph.directed
         and graph.is_merged
-        and (graph.is_loopless or is_simple(graph.outgoing))
+        and (graph.is_loopless or is_simple(graph.csr))
     )
     weight_bytes = graph.built[0].weights.itemsize if graph.weighted else 0
     columns = [_name_part_stats(part, vertices) for part in names.parts]

@@ -276,7 +276,7 @@ class FakeCuGraph(types.ModuleType):
     def sssp(self, handle, graph, source, cutoff, predecessors, check):
         assert cutoff == np.inf and predecessors and not check
         found = rg.sssp(graph, source)
-        kind = graph.outgoing.weights.dtype
+        kind = graph.csr.weights.dtype
         distances = np.minimum(found["distance"], np.finfo(kind).max).astype(kind)
         return found["vertex"][::-1], distances[::-1], None
 

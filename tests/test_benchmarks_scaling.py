@@ -259,7 +259,7 @@ def test_scans_find_nothing_kept():
         honest = graph.kept
 
         def kept(key, make):
-            counted.append(key) if key not in graph._kept else None
+            counted.append(key) if key not in graph._cache else None
             return honest(key, make)
 
         graph.kept = kept

@@ -269,7 +269,7 @@ def test_cugraph_is_asked_and_its_jaccard_checked(cugraph, with_pairs):  # noqa:
 
     def jaccard(handle, graph, first, second, weighted, check):
         assert graph.symmetric and not weighted and not check
-        arcs = np.repeat(np.arange(64), np.diff(graph.outgoing.offsets)), graph.outgoing.neighbors
+        arcs = np.repeat(np.arange(64), np.diff(graph.csr.offsets)), graph.csr.neighbors
         near = [set(arcs[1][arcs[0] == vertex].tolist()) for vertex in range(64)]
         pairs = zip(first.tolist(), second.tolist())
         values = [len(near[a] & near[b]) / len(near[a] | near[b]) for a, b in pairs]

@@ -98,7 +98,9 @@ def test_kinds_filters():
 
 
 def test_unknown_kind_is_an_error_that_names_the_known():
-    with pytest.raises(ValueError, match="'Suggests'; the kinds are Depends, Pre-Depends, Recommends"):
+    with pytest.raises(
+        ValueError, match="'Suggests'; the kinds are Depends, Pre-Depends, Recommends"
+    ):
         datasets.debian(kinds=["Depends", "Suggests"])
 
 

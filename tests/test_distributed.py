@@ -90,8 +90,8 @@ def test_policies(in_parts, policies):
     again = spread.compute()
     assert type(again) is rg.Graph
     for name in ("offsets", "neighbors", "weights"):
-        there = getattr(whole.outgoing, name)
-        assert np.array_equal(getattr(again.outgoing, name), there)
+        there = getattr(whole.csr, name)
+        assert np.array_equal(getattr(again.csr, name), there)
     report, expected = (vars(each) | {"nbytes": 0} for each in (again.report, whole.report))
     assert report == expected
 
@@ -262,9 +262,9 @@ def test_what_cannot_be_used(client):
 def test_parts_stay_and_are_built_once(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(14)), 3))
     assert graph.parts() is graph.parts()
-    incoming = graph.parts("incoming")
+    csc = graph.parts("csc")
     rg.pagerank(graph)
-    assert graph.parts("incoming") is incoming
+    assert graph.parts("csc") is csc
     holders = client.who_has(graph.parts())
     assert len({tuple(where) for where in holders.values()}) == 3  # one on each worker
 
@@ -279,7 +279,7 @@ def test_parts_without_arcs(in_parts):
             frame["weight"] = random.random(rows)
             graphs = [rg.Graph(g, weight="weight") for g in (in_partitions(frame, 3), frame)]
             check_all(*graphs, int(source[0]))
-            assert graphs[0].compute().outgoing.weights.size == graphs[1].num_edges
+            assert graphs[0].compute().csr.weights.size == graphs[1].num_edges
 
 
 def test_ways_that_end_at_the_cutoff(in_parts):

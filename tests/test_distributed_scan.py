@@ -351,7 +351,7 @@ def test_names_without_room(client, place):
     with client.as_current() if place == "cluster" else nullcontext():
         for shared, call in (("cluster", rg.scan), ("similarity", rg.structural_similarity)):
             graph = rg.Graph(spread(frame), source=[shared, "a"], destination=[shared, "b"])
-            with pytest.raises(GraphError, match=f"a name column '{shared}' has no room"):
+            with pytest.raises(GraphError, match=f"vertex name column '{shared}' collides"):
                 call(graph)
 
 

@@ -19,7 +19,7 @@ EDGES = [(0, 1, 3), (1, 2, 1), (0, 1, 1), (1, 0, 5), (2, 2, 4), (0, 1, 2), (2, 2
 
 def arcs_of(graph, lists=None):
     """Sorted (source, destination, weight) of a graph's lists by source, by name."""
-    lists = graph.outgoing if lists is None else lists
+    lists = graph.csr if lists is None else lists
     offsets, neighbors, weights = (
         array.get() if hasattr(array, "get") else array
         for array in (lists.offsets, lists.neighbors, lists.weights)
@@ -51,7 +51,7 @@ def test_policies(make_arrays, multi_edges, self_loops, directed, edges):
     found, expected = arcs_of(graph), arcs_expected(left, directed)
     assert [arc[:2] for arc in found] == [arc[:2] for arc in expected]
     assert [arc[2] for arc in found] == pytest.approx([arc[2] for arc in expected], rel=1e-15)
-    backwards = [(b, a, weight) for a, b, weight in arcs_of(graph, graph.incoming)]
+    backwards = [(b, a, weight) for a, b, weight in arcs_of(graph, graph.csc)]
     assert sorted(backwards) == found
 
 
@@ -88,9 +88,7 @@ def test_sums_hold_what_no_single_weight_does(make_arrays, dtype):
 def test_weights_keep_their_type(make_arrays, weight_type):
     columns = columns_of(EDGES)
     columns["weight"] = columns["weight"].astype(weight_type)
-    assert (
-        build_storage(make_arrays(columns), weight="weight").outgoing.weights.dtype == weight_type
-    )
+    assert build_storage(make_arrays(columns), weight="weight").csr.weights.dtype == weight_type
 
 
 def test_first_means_first_row(make_frame):
@@ -133,10 +131,10 @@ def test_nbytes_counts_lists_once(make_arrays):
     directed = build_storage(make_arrays(columns_of(EDGES)))
     one_way = 8 * 5 + 4 * 5  # offsets, and a neighbor for each of the five distinct pairs
     assert directed.nbytes == one_way
-    assert directed.incoming.neighbors.size == 5
+    assert directed.csc.neighbors.size == 5
     assert directed.nbytes == 2 * one_way
     undirected = build_storage(make_arrays(columns_of(EDGES)), directed=False)
-    assert undirected.incoming is undirected.outgoing
+    assert undirected.csc is undirected.csr
     assert undirected.nbytes == 8 * 5 + 4 * 7
 
 
@@ -145,13 +143,13 @@ def test_degrees(make_arrays):
         (True, [1, 2, 1, 1], [3, 6, 4, 0]),
         (False, [2, 2, 2, 1], [3, 4, 5, 0]),
     ):
-        for first in ("outgoing", "incoming"):
+        for first in ("csr", "csc"):
             graph = build_storage(
                 make_arrays(columns_of(EDGES)), weight="weight", directed=directed
             )
-            if first == "incoming" and directed:
-                plain = LocalGraph.for_sweep(make_arrays(columns_of(EDGES)), "incoming")
-                assert "outgoing" not in vars(plain)
+            if first == "csc" and directed:
+                plain = LocalGraph.for_sweep(make_arrays(columns_of(EDGES)), "csc")
+                assert "csr" not in vars(plain)
                 assert plain.out_degrees.tolist() == degrees
                 assert plain.out_weights.tolist() == degrees
             assert graph.out_degrees.tolist() == degrees
@@ -190,7 +188,7 @@ def test_the_frame_and_the_graph_go_their_own_ways(make_arrays, dtype, is_sorted
         for values in frame.values():
             values[:] = 0
         assert arcs_of(graph) == before
-        back = [(b, a, weight) for a, b, weight in arcs_of(graph, graph.incoming)]
+        back = [(b, a, weight) for a, b, weight in arcs_of(graph, graph.csc)]
         assert sorted(back) == before
         for name, values in frame.items():
             values[:] = make_arrays(columns)[name]

@@ -222,5 +222,5 @@ def test_a_name_column_without_room_for_ranks(make_arrays):
     frame = make_arrays({"pagerank": [0, 0], "a": [0, 1], "b": [1, 2]})
     graph = rg.Graph(frame, source=["pagerank", "a"], destination=["pagerank", "b"])
     layered = LayeredEdgeList.build(graph, (0, 0))
-    with pytest.raises(rg.GraphError, match="a name column 'pagerank' has no room"):
+    with pytest.raises(rg.GraphError, match="vertex name column 'pagerank' collides"):
         rg.pagerank(layered)

@@ -446,7 +446,7 @@ def test_name_columns_without_room_for_results(make_arrays):
     frame = make_arrays({"distance": [0, 0], "a": [0, 1], "b": [1, 2]})
     graph = build_storage(frame, source=["distance", "a"], destination=["distance", "b"])
     layered = LayeredEdgeList.build(graph, (0, 0))
-    with pytest.raises(rg.GraphError, match="a name column 'distance' has no room"):
+    with pytest.raises(rg.GraphError, match="vertex name column 'distance' collides"):
         rg.bfs(layered)
 
 

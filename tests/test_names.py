@@ -81,7 +81,7 @@ def test_many_names_in_any_range(make_arrays):
             graph = build_storage(make_arrays(columns), multi_edges="keep")
             names = np.unique(np.concatenate(list(columns.values())))
             assert np.array_equal(to_pandas(graph.vertices)["vertex"], names)
-            lists = graph.outgoing
+            lists = graph.csr
             rows = np.repeat(names, np.diff(_on_host(lists.offsets)))
             order = np.lexsort((columns["destination"], columns["source"]))
             assert np.array_equal(rows, columns["source"][order])

@@ -134,7 +134,7 @@ def test_edges_are_undirected_and_count_once(directed, multi_edges):
 
 
 def test_lists_by_destination():
-    graph = LocalGraph.for_sweep(edges(), "incoming")
+    graph = LocalGraph.for_sweep(edges(), "csc")
     assert matrix(plot.adjacency(graph, found())) == expected()
 
 
@@ -161,7 +161,7 @@ def test_results_of_every_library(make_held_frame):
         role = importlib.import_module("cudf").Series(FOUND["role"])
     else:
         role = pd.Series(FOUND["role"])
-    result = graph.label({"cluster": (cluster, known), "role": role})
+    result = graph.vertex_frame({"cluster": (cluster, known), "role": role})
     figure = plot.adjacency(graph, result)
     assert matrix(figure) == expected()
     assert figure.axes[0].get_title() == "8 vertices, 2 clusters, 1 hub, 2 outliers"

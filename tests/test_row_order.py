@@ -130,7 +130,7 @@ def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thres
     for name, value in thresholds.items():
         monkeypatch.setattr(pagerank_layout, name, value)
     graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
-    lists = graph.incoming
+    lists = graph.csc
     rows = pagerank_layout.arrange(
         lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64
     )

@@ -126,7 +126,7 @@ def test_names(make_held_frame):
     rows = [((n, names[a]), (n, names[b]), 1) for n, (a, b, _) in zip(net, edges)]
     found = rg.ScanIndex(graph).query(0.5, 3)
     assert clustered(found, ("net", "vertex")) == naive.scan(rows, 0.5, 3)
-    with pytest.raises(rg.GraphError, match="name column 'role' has no room"):
+    with pytest.raises(rg.GraphError, match="name column 'role' collides"):
         frame = FrameMaker("pandas")({"role": ["x"], "a": [1], "b": [2]})
         rg.ScanIndex(rg.Graph(frame, ["role", "a"], ["role", "b"]))
 

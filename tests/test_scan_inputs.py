@@ -219,9 +219,9 @@ def test_own_names_of_several_columns(make_frame):
 def test_name_columns_that_have_no_room(name):
     frame = FrameMaker("pandas")({name: ["x"], "a": [1], "b": [2]})
     graph = rg.Graph(frame, [name, "a"], [name, "b"])
-    with pytest.raises(rg.GraphError, match=f"name column '{name}' has no room"):
+    with pytest.raises(rg.GraphError, match=f"name column '{name}' collides"):
         rg.scan(graph)
-    with pytest.raises(rg.GraphError, match=f"name column '{name}' has no room"):
+    with pytest.raises(rg.GraphError, match=f"name column '{name}' collides"):
         rg.ScanIndex(graph)
 
 

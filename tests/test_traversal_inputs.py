@@ -427,5 +427,5 @@ def test_a_name_column_called_like_a_result_has_no_room():
     graph = rg.Graph(
         FrameMaker("pandas")(edges), ["distance", "source"], ["distance", "destination"]
     )
-    with pytest.raises(rg.GraphError, match="'distance' has no room"):
+    with pytest.raises(rg.GraphError, match="'distance' collides"):
         rg.bfs(graph, ("x", 1))

@@ -82,7 +82,7 @@ class Ours(Builder):
         names, keys, first = case.expected
         if case.named and not same(case.xp.asarray(graph.vertices["vertex"]), names):
             return "wrong: other vertex names"
-        lists = graph.outgoing
+        lists = graph.csr
         if wrong := other_pairs(case.xp, row_indices(lists), lists.neighbors, keys):
             return wrong
         if case.weight is not None and not same(lists.weights, case.weight[first]):
@@ -98,11 +98,11 @@ class OursByDestination(Ours):
     cases = ("in order", "shuffled", "gaps", "far apart")
 
     def build(self, case):
-        return LocalGraph.for_sweep(case.frame, "incoming")
+        return LocalGraph.for_sweep(case.frame, "csc")
 
     def problem(self, case, graph):
         # No vertices were named that have no edge, so ids are places among the others.
-        xp, lists = case.xp, graph.incoming
+        xp, lists = case.xp, graph.csc
         everyone = xp.unique(xp.concatenate([case.source, case.destination]))
         names = xp.asarray(graph.vertices["vertex"])
         if not same(names, everyone):

@@ -63,7 +63,7 @@ class Case:
 
     def forget(self):
         """Nothing is kept of the graph but its lists, as after it was built."""
-        self.graph._kept.clear()
+        self.graph._cache.clear()
         return self.graph
 
     @cached_property

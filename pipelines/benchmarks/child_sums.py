@@ -99,7 +99,7 @@ class Sums:
     """
 
     def __init__(self, graph, kernel, damping, shortest=None):
-        xp, lists = graph.xp, graph.incoming
+        xp, lists = graph.xp, graph.csc
         self.xp, self.vertices, self.kernel = xp, graph.num_vertices, kernel
         self.damping, self.shortest = damping, shortest
         degrees = xp.bincount(lists.neighbors, minlength=self.vertices)

@@ -121,7 +121,7 @@ class OurScan(Ours):
             case.forget()
         else:
             similarity.neighborhoods(graph)
-            graph.kept(f"common neighbors, {method}", lambda: case.common)
+            graph.cached(f"common neighbors, {method}", lambda: case.common)
         return partial(rg.scan, graph, epsilon=EPSILON, mu=MU, method=method)
 
     def problem(self, case, answer):

@@ -68,7 +68,7 @@ class Layers:
 
 def layers_of(graph, root, distances):
     """Layers of a Graph from a root, whose verified `distances` (-1: unreached) are int32."""
-    xp, lists = graph.xp, graph.outgoing
+    xp, lists = graph.xp, graph.csr
     sources = row_indices(lists)
     levels = distances[sources].astype(np.int64)
     keys = levels * max(sources.size, 1) + xp.arange(sources.size, dtype=np.int64)

@@ -95,7 +95,7 @@ def ready(task, workload, folder=None):
     elif task.name == "scan":
 
         def scan():
-            graph._kept.clear()  # common neighbors are kept for later calls
+            graph._cache.clear()  # common neighbors are kept for later calls
             return rg.scan(graph)
 
         yield scan, partial(verified, task, graph, None), estimate
@@ -135,7 +135,7 @@ def check_ranks(answer, graph):
 
 def check_lists(graph, workload):
     """The lists must hold the rows, which are distinct."""
-    xp, lists = graph.xp, graph.outgoing
+    xp, lists = graph.xp, graph.csr
     found = row_indices(lists).astype(np.int64) << 32 | lists.neighbors
     given = workload.source.astype(np.int64) << 32 | workload.destination
     if graph.num_vertices != workload.vertices or found.size != given.size:

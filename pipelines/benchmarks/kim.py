@@ -84,7 +84,7 @@ class System:
 
     def structure(self, graph):
         """Arrays that Kim copies to the device: edges, or lists; and the out-degrees."""
-        lists = graph.incoming
+        lists = graph.csc
         degrees = graph.xp.bincount(lists.neighbors, minlength=graph.num_vertices)
         if self.method == "edge":
             arrays = lists.neighbors, row_indices(lists)
@@ -215,7 +215,7 @@ def build(workload, clock):
 
     def work():
         graph = workload.build()
-        return graph, graph.incoming  # made on first use, and kept
+        return graph, graph.csc  # made on first use, and kept
 
     len(workload.frame)  # made before, a caller holds it
     ms, (graph, _) = clock.timed(work)

@@ -88,7 +88,7 @@ class Serial(Implementation):
     """Reddy's listing 3.1, on the host."""
 
     def prepare(self, workload):
-        lists = workload.graph.incoming
+        lists = workload.graph.csc
         neighbors = on_host(lists.neighbors)
         degrees = np.bincount(neighbors, minlength=workload.vertices)
         return on_host(lists.offsets), neighbors, degrees.astype(np.int32)

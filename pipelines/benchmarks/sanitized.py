@@ -132,7 +132,7 @@ def components():
 
     def with_both(columns):
         graph = LocalGraph(columns)
-        _ = graph.incoming
+        _ = graph.csc
         return rg.connected_components(graph)
 
     for columns, _ in searches().values():

@@ -56,10 +56,10 @@ def connected_components(graph):
     4      e          0
     """
     graph = as_graph(graph)
-    graph.check_room("component")
+    graph.check_name_collisions("component")
     needed = estimate_graph_memory(graph, "connected_components").needed
     check_free_memory(f"components of {graph.num_vertices:,} vertices", needed, graph.xp)
-    return graph.label({"component": numbered(roots(graph), graph.xp)})
+    return graph.vertex_frame({"component": numbered(roots(graph), graph.xp)})
 
 
 def roots(graph):

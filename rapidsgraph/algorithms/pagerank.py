@@ -121,12 +121,12 @@ def pagerank(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     check_memory_limit(memory_limit)
-    graph = as_graph(graph, "incoming")
+    graph = as_graph(graph, "csc")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
-    graph.check_room("pagerank")
+    graph.check_name_collisions("pagerank")
     if not vertices:
-        return graph.label({"pagerank": xp.empty(0, value_type)})
+        return graph.vertex_frame({"pagerank": xp.empty(0, value_type)})
     needed = estimate_graph_memory(graph, "pagerank").needed
     check_free_memory(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
     if graph.weighted:
@@ -141,7 +141,7 @@ def pagerank(
         else:
             ranks, iterations, residual = power_iterate(run, method, report)
     check_convergence(iterations, residual, tolerance)
-    return graph.label({"pagerank": ranks})
+    return graph.vertex_frame({"pagerank": ranks})
 
 
 def check_convergence(iterations, residual, tolerance):
@@ -208,7 +208,7 @@ class Run:
     @cached_property
     def weights(self):
         """Each arc's share of the weight that leaves its source, which fits any precision."""
-        lists = self.graph.incoming
+        lists = self.graph.csc
         if not self.graph.weighted:
             return self.graph.xp.empty(0, self.value_type)
         leaving, xp = self.graph.out_weights, self.graph.xp
@@ -228,10 +228,10 @@ def _iterate(run, report):
     """Method auto: as many iterations a launch as a batch has."""
     graph, xp = run.graph, run.graph.xp
     vertices, value_type = graph.num_vertices, run.value_type
-    rows = graph.kept(
+    rows = graph.cached(
         f"row order, {np.dtype(value_type).name}",
         lambda: pagerank_layout.arrange(
-            graph.incoming, run.weights, graph.out_degrees, run.out_weights, value_type
+            graph.csc, run.weights, graph.out_degrees, run.out_weights, value_type
         ),
     )
     run.reorder(rows.order)
@@ -331,7 +331,7 @@ def power_iterate(run, method, report):
 
 def _edge_sweep(run, method, out_weights, ranks, state):
     graph, xp = run.graph, run.graph.xp
-    lists = graph.incoming
+    lists = graph.csc
     sources, destinations = lists.neighbors, row_indices(lists)
     # Without direction each edge once, and the kernel adds both ways; but the two arcs of a
     # weighted edge have shares of their own.
@@ -364,7 +364,7 @@ def start_sums(run, state, sums):
 
 
 def _node_sweep(run, method, out_weights, ranks, state):
-    graph, lists, weights = run.graph, run.graph.incoming, run.weights
+    graph, lists, weights = run.graph, run.graph.csc, run.weights
 
     def sweep(parity):
         device.launch(
@@ -380,7 +380,7 @@ def _node_sweep(run, method, out_weights, ranks, state):
 
 
 def _contribution_sweep(run, method, out_weights, ranks, state):
-    graph, xp, lists = run.graph, run.graph.xp, run.graph.incoming
+    graph, xp, lists = run.graph, run.graph.xp, run.graph.csc
     vertices = graph.num_vertices
     contributions = xp.empty((2, vertices), run.value_type)
     contributions[0] = ranks[0] / out_weights

@@ -90,7 +90,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     check_choice("method", method, METHODS)
     check_flag("memberships", memberships)
     graph = undirected_graph(graph)
-    graph.check_room("cluster", "role")
+    graph.check_name_collisions("cluster", "role")
     extended = memberships or method == "gpuscan"
     needed = estimate_graph_memory(graph, "scan", memberships=bool(extended)).needed
     check_free_memory(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
@@ -146,10 +146,10 @@ def checked_mu(mu):
 
 
 def clustering_frame(named, found, memberships=False):
-    """The result of `scan` of a NamedVertices."""
+    """The result of `scan` of a Labeling."""
     clusters, roles, ids = found.clusters, found.roles, None
     if memberships:
         ids, clusters = memberships_of(found)
         roles = roles[ids]
-    columns = {"cluster": (clusters, clusters >= 0), "role": named.words(roles, ROLES)}
-    return named.label(columns, ids)
+    columns = {"cluster": (clusters, clusters >= 0), "role": named.text_column(roles, ROLES)}
+    return named.vertex_frame(columns, ids)

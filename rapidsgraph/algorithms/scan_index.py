@@ -16,7 +16,7 @@ from .. import device, frames
 from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
-from ..graph.labeling import NamedVertices
+from ..graph.labeling import Labeling
 from ..io import index_files
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_flag, check_free_memory
@@ -41,7 +41,7 @@ SWEEP = {
 }
 
 
-class ScanIndex(NamedVertices):
+class ScanIndex(Labeling):
     """An index of structural similarities.
 
     Parameters
@@ -82,7 +82,7 @@ class ScanIndex(NamedVertices):
     def __init__(self, graph, *, method="auto"):
         check_choice("method", method, METHODS)
         graph = undirected_graph(graph)
-        graph.check_room("cluster", "role")
+        graph.check_name_collisions("cluster", "role")
         needed = estimate_graph_memory(graph, "scan_index").needed
         check_free_memory(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
         self._take_names(graph)

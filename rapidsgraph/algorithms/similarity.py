@@ -61,8 +61,10 @@ def structural_similarity(graph, *, method="auto"):
     """
     check_choice("method", method, METHODS)
     graph = undirected_graph(graph)
-    ends = [name for end in ("source", "destination") for name in graph.end_columns(end).values()]
-    graph.check_room("similarity", *ends)
+    ends = [
+        name for end in ("source", "destination") for name in graph.endpoint_columns(end).values()
+    ]
+    graph.check_name_collisions("similarity", *ends)
     needed = estimate_graph_memory(graph, "structural_similarity").needed
     check_free_memory(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
@@ -75,7 +77,7 @@ def structural_similarity(graph, *, method="auto"):
         vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
         starts=starts, sources=ends[0], destinations=ends[1], similarities=similarities,
     )  # fmt: skip
-    return graph.label_edges(*ends, {"similarity": similarities})
+    return graph.edge_frame(*ends, {"similarity": similarities})
 
 
 def undirected_graph(edges):
@@ -94,15 +96,15 @@ def neighborhoods(graph):
         if graph.directed:
             return to_undirected(graph.built[0])
         facts = {"is_merged": graph.is_merged, "is_loopless": graph.is_loopless}
-        return simplified(graph.outgoing, **facts)
+        return simplified(graph.csr, **facts)
 
-    return graph.kept("neighborhoods", make)
+    return graph.cached("neighborhoods", make)
 
 
 def common_neighbors(graph, method="auto"):
     """|N[u] & N[v]| of every arc (u, v) of `neighborhoods`: int32, shape (arcs,), kept."""
     count = _by_triangles if method == "auto" else _by_comparison
-    return graph.kept(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
+    return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
 
 
 def offsets_of(sizes):

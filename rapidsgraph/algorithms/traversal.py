@@ -171,7 +171,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
         found = paths(graph, ids, most, predecessors, pulls)
         distances = found.distances
         if most == math.inf and can_overflow(graph.total_weight):
-            check_distances(graph.outgoing, distances, graph)
+            check_distances(graph.csr, distances, graph)
     else:
         found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
         distances = as_weights(found.distances)
@@ -199,8 +199,8 @@ def weighted_graph(edges):
 def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     """BFS from int32 `ids`; with `pulls` also by lists of in-neighbors, which it may have made."""
     xp, vertices = graph.xp, graph.num_vertices
-    lists = graph.outgoing
-    towards = graph.incoming if pulls else lists
+    lists = graph.csr
+    towards = graph.csc if pulls else lists
     distances = xp.full(vertices, -1, xp.int32)
     before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     counts, arrived, state = _meeting(xp)
@@ -232,9 +232,9 @@ def paths(graph, ids, cutoff=math.inf, predecessors=True, pulls=True):
 
 def extend(graph, ids, distances, cutoff=math.inf):
     """Lower `distances` along all ways from int32 `ids`, whose own are known; how many rounds."""
-    xp, vertices, lists = graph.xp, graph.num_vertices, graph.outgoing
+    xp, vertices, lists = graph.xp, graph.num_vertices, graph.csr
     counts, arrived, state = _meeting(xp)
-    step = graph.kept("step", lambda: _first_step(lists, xp))
+    step = graph.cached("step", lambda: _first_step(lists, xp))
     device.launch(
         "sssp", "paths", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
         vertices=vertices, arcs=graph.num_arcs, cutoff=cutoff, step=step, source_count=ids.size,
@@ -250,7 +250,7 @@ def _predecessors(graph, ids, distances, pulls):
     """The smallest valid predecessor of every vertex that is reached and no source."""
     xp, vertices = graph.xp, graph.num_vertices
     found = xp.full(vertices, NO_VERTEX, xp.int32)
-    lists = graph.incoming if pulls else graph.outgoing
+    lists = graph.csc if pulls else graph.csr
     device.launch(
         "sssp", "pull_predecessors" if pulls else "push_predecessors", size=32 * vertices,
         vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
@@ -261,7 +261,7 @@ def _predecessors(graph, ids, distances, pulls):
     open_ends = ~rooted & (distances < math.inf)
     if bool(open_ends.any()):
         # Only edges that add nothing lead there: the fewest of them, from what has a predecessor.
-        level = ties(graph.outgoing, distances, open_ends, xp)
+        level = ties(graph.csr, distances, open_ends, xp)
         near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
         found = xp.where(open_ends, near.predecessors, found)
     return found
@@ -272,15 +272,15 @@ class Ties:
     """As much of a Graph as `search` needs."""
 
     xp: object
-    outgoing: Adjacency
+    csr: Adjacency
 
     @property
     def num_vertices(self):
-        return self.outgoing.offsets.size - 1
+        return self.csr.offsets.size - 1
 
     @property
     def num_arcs(self):
-        return self.outgoing.neighbors.size
+        return self.csr.neighbors.size
 
 
 def ties(lists, distances, open_ends, xp):
@@ -335,7 +335,7 @@ def _rounds(state):
 
 def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
-    check_columns(graph, predecessors)
+    check_result_columns(graph, predecessors)
     ids = resolve_vertices(graph, source)
     needed = estimate_graph_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
@@ -343,17 +343,17 @@ def _prepared(graph, source, predecessors, algorithm, title):
     return ids
 
 
-def check_columns(graph, predecessors):
+def check_result_columns(graph, predecessors):
     check_flag("predecessors", predecessors)
-    graph.check_room("distance", *graph.end_columns("predecessor").values())
+    graph.check_name_collisions("distance", *graph.endpoint_columns("predecessor").values())
 
 
 def traversal_frame(graph, found, distances, predecessors):
     columns = {"distance": distances}
     if predecessors:
         known = found.predecessors < NO_VERTEX
-        columns |= graph.named(found.predecessors, known, "predecessor")
-    return graph.label(columns)
+        columns |= graph.name_columns(found.predecessors, known, "predecessor")
+    return graph.vertex_frame(columns)
 
 
 def checked_cutoff(cutoff):

@@ -16,7 +16,7 @@ from .graph import as_partitioned, label
 def connected_components(graph):
     """As `rapidsgraph.connected_components`, of a Dask frame or DistributedGraph."""
     graph = as_partitioned(graph)
-    graph.check_room("component")
+    graph.check_name_collisions("component")
     engine = graph.engine
     given = next(iter(graph.built.values()))
     forests = [engine.submit(_forest, part, name="link", at=at) for at, part in enumerate(given)]

@@ -86,7 +86,7 @@ class DistributedGraph:
         vertices=None,
     ):
         options = source, destination, weight, directed, multi_edges, self_loops, vertices
-        self._build(edges, *options, "outgoing")
+        self._build(edges, *options, "csr")
 
     @classmethod
     def for_sweep(cls, edges, direction):
@@ -105,7 +105,7 @@ class DistributedGraph:
         manner = read_columns(edges._meta, *options)
         self.engine = engine = engine_of()
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
-        self._parts, self._kept = {}, {}
+        self._parts, self._cache = {}, {}
         wanted = [*_names(source), *_names(destination), *([] if weight is None else [weight])]
         columns = [
             engine.submit(
@@ -225,7 +225,7 @@ class DistributedGraph:
         """(first vertex, the one behind the last) of each part."""
         return list(zip(self.bounds, self.bounds[1:]))
 
-    def parts(self, direction="outgoing"):
+    def parts(self, direction="csr"):
         """A task for each Part, of lists by source or by destination."""
         if not self.directed:
             direction = next(iter(self._parts))
@@ -255,10 +255,10 @@ class DistributedGraph:
                 engine.submit(parts.both_ways_of, part, self.bounds, name="split", at=at)
                 for at, part in enumerate(given)
             ]
-            whole._make_parts("outgoing", pieces, "first")
-            return whole._parts["outgoing"]
+            whole._make_parts("csr", pieces, "first")
+            return whole._parts["csr"]
 
-        return self.kept("undirected", make)
+        return self.cached("undirected", make)
 
     def __reduce__(self):
         raise GraphError(
@@ -276,23 +276,25 @@ class DistributedGraph:
             self._multi_edges, self._self_loops, self._rows, self._loops_dropped,
         )  # fmt: skip
 
-    def kept(self, key, make):
+    def cached(self, key, make):
         """What an algorithm makes of the graph and may need again, made once."""
-        if key in self._kept and not self.engine.are_valid(self._kept[key]):
-            del self._kept[key]  # failed or cancelled since it was computed
-        if key not in self._kept:
-            on_error(lambda: self._kept.pop(key, None))
-            self._kept[key] = make()
-        return self._kept[key]
+        if key in self._cache and not self.engine.are_valid(self._cache[key]):
+            del self._cache[key]  # failed or cancelled since it was computed
+        if key not in self._cache:
+            on_error(lambda: self._cache.pop(key, None))
+            self._cache[key] = make()
+        return self._cache[key]
 
-    def check_room(self, *columns):
-        """As that of NamedVertices."""
+    def check_name_collisions(self, *columns):
+        """As that of Labeling."""
         taken = next((label for label in self._manner.labels if label in columns), None)
         if taken:
-            raise GraphError(f"a name column {taken!r} has no room beside results; rename it")
+            raise GraphError(
+                f"vertex name column {taken!r} collides with a result column; rename it"
+            )
 
-    def end_columns(self, end):
-        """As that of NamedVertices."""
+    def endpoint_columns(self, end):
+        """As that of Labeling."""
         own = [label for label, is_own in zip(self._manner.labels, self._manner.own) if is_own]
         return {label: end + label.removeprefix("vertex") for label in own}
 
@@ -365,7 +367,7 @@ class DistributedGraph:
         )
 
 
-def as_partitioned(edges, direction="outgoing"):
+def as_partitioned(edges, direction="csr"):
     """A DistributedGraph as it is; a Dask frame as a directed one with the default policies."""
     if isinstance(edges, DistributedGraph):
         return edges
@@ -382,7 +384,7 @@ def _names(given):
 def label(named, columns, first, stop):
     """A frame of some consecutive vertices: their names and `columns` of as many values."""
     xp = named.xp
-    return named.label(columns, xp.arange(first, stop, dtype=xp.int32))
+    return named.vertex_frame(columns, xp.arange(first, stop, dtype=xp.int32))
 
 
 def _indexed(frame, start):

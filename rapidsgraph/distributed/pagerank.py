@@ -50,8 +50,8 @@ def pagerank(
     if method != "auto":
         raise GraphError(f"method is {method!r}; graphs in several partitions have 'auto' alone")
     check_memory_limit(memory_limit)
-    graph = as_partitioned(graph, "incoming")
-    graph.check_room("pagerank")
+    graph = as_partitioned(graph, "csc")
+    graph.check_name_collisions("pagerank")
     engine, value_type = graph.engine, PRECISIONS[precision]
     ranges, vertices = graph.ranges, graph.num_vertices
     if not vertices:
@@ -59,7 +59,7 @@ def pagerank(
         return graph.result(
             [engine.submit(pagerank_partition.no_ranks, graph.named, empty, name="label")]
         )
-    leaving = graph.kept("leaving", lambda: _leaving(graph))
+    leaving = graph.cached("leaving", lambda: _leaving(graph))
     given = {"personalization": personalization, "dangling": dangling, "start": start}
     weights = {
         kind: each  # the same for all vertices, or wrong: each part says so
@@ -67,7 +67,7 @@ def pagerank(
         else engine.submit(vertex_shares, graph.named, in_one_piece(each), kind, name="shares")
         for kind, each in given.items()
     }
-    layouts = graph.kept(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))
+    layouts = graph.cached(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))
     runs = [
         engine.submit(
             pagerank_partition.prepare,
@@ -161,7 +161,7 @@ def _leaving(graph):
     engine = graph.engine
     sums = [
         engine.submit(pagerank_partition.leaving_part, part, name="out-weights", at=at)
-        for at, part in enumerate(graph.parts("incoming"))
+        for at, part in enumerate(graph.parts("csc"))
     ]
     return engine.submit(
         pagerank_partition.checked,
@@ -173,10 +173,10 @@ def _leaving(graph):
 
 def _layouts(graph, leaving, value_type):
     """A task a part: its rows as `rank.iterate` takes them."""
-    engine, incoming = graph.engine, graph.parts("incoming")
+    engine, csc = graph.engine, graph.parts("csc")
     orders = [
         engine.submit(pagerank_partition.order, part, leaving, name="row-order", at=at)
-        for at, part in enumerate(incoming)
+        for at, part in enumerate(csc)
     ]
     slots = engine.submit(pagerank_partition.slots, graph.bounds, *orders, name="slots")
     return [
@@ -184,5 +184,5 @@ def _layouts(graph, leaving, value_type):
             pagerank_partition.lay_out, part, order, slots, leaving, graph.weighted, value_type,
             name="lay-out", at=at,
         )
-        for at, (part, order) in enumerate(zip(incoming, orders))
+        for at, (part, order) in enumerate(zip(csc, orders))
     ]  # fmt: skip

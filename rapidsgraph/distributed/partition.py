@@ -33,7 +33,7 @@ class Part:
 
     def __init__(self, lists, first, stop, weighted):
         self.padded, self.first, self.stop, self.weighted = lists, first, stop, weighted
-        self._kept = {}
+        self._cache = {}
 
     @property
     def vertices(self):
@@ -64,7 +64,7 @@ class Part:
         return device.array_module(self.padded.neighbors)
 
     @property
-    def outgoing(self):
+    def csr(self):
         return self.padded
 
     @property
@@ -79,11 +79,11 @@ class Part:
     def num_arcs(self):
         return self.padded.neighbors.size
 
-    def kept(self, key, make):
+    def cached(self, key, make):
         """What a task made of the part and another may need, made once a worker."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     def __getstate__(self):
         """Without the rows of others, and what was kept."""
@@ -162,7 +162,7 @@ def split(rows, bounds, direction, directed):
     sources, destinations, weights = rows[:3]
     xp = device.array_module(sources)
     keys, neighbors = sources, destinations
-    if direction == "incoming" and directed:
+    if direction == "csc" and directed:
         keys, neighbors = destinations, sources
     if not directed:
         keys = xp.stack([sources, destinations], axis=1).ravel()
@@ -212,7 +212,7 @@ def piece(pieces, number):
 def build(number, bounds, multi_edges, sum_type, named, *pieces):
     """The Part of a range, of its rows from each partition; sum_type: see Graph, "sum".
 
-    `named` are the NamedVertices, for errors, where weights are summed; else None.
+    `named` are the Labeling, for errors, where weights are summed; else None.
     """
     keys, neighbors, weights = zip(*pieces)
     xp = device.array_module(keys[0])

@@ -133,7 +133,9 @@ def _check_room(graph, columns, ends=()):
 
 
 def _checked_room(named, columns, ends):
-    named.check_room(*columns, *(name for end in ends for name in named.end_columns(end).values()))
+    named.check_name_collisions(
+        *columns, *(name for end in ends for name in named.endpoint_columns(end).values())
+    )
 
 
 # Similarity
@@ -152,7 +154,7 @@ def _similarities(part, common, sizes):
 
 def _edge_frame(named, found):
     *ends, similarities = found
-    return named.label_edges(*ends, {"similarity": similarities})
+    return named.edge_frame(*ends, {"similarity": similarities})
 
 
 # Clusters
@@ -263,8 +265,8 @@ def _memberships(part, common, sizes, epsilon, is_core, clusters, roles):
 
 def _vertex_frame(named, found):
     ids, clusters, roles = found
-    columns = {"cluster": (clusters, clusters >= 0), "role": named.words(roles, ROLES)}
-    return named.label(columns, ids)
+    columns = {"cluster": (clusters, clusters >= 0), "role": named.text_column(roles, ROLES)}
+    return named.vertex_frame(columns, ids)
 
 
 def _frames(graph, found, make):

@@ -34,7 +34,7 @@ def closed_sizes_of(graph):
         pieces = map_partitions(graph, _sizes, graph.undirected(), name="sizes")
         return everywhere(graph.engine, pieces, "all-sizes")
 
-    return graph.kept("closed sizes", make)
+    return graph.cached("closed sizes", make)
 
 
 def _sizes(part):
@@ -46,7 +46,7 @@ def common_neighbors(graph):
 
     Of two parts one counts: that which comes soonest before the other, in a circle.
     """
-    return graph.kept("common neighbors", lambda: _count_all(graph))
+    return graph.cached("common neighbors", lambda: _count_all(graph))
 
 
 def _count_all(graph):

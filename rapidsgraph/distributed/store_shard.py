@@ -440,7 +440,7 @@ def path_rows(share, first, stop, distances, before):
 def _found_rows(layered, first, stop, distances, before):
     columns = {"distance": distances}
     if before is not None:
-        columns |= layered.named(before, before < NO_VERTEX, "predecessor")
+        columns |= layered.name_columns(before, before < NO_VERTEX, "predecessor")
     return _rows(layered, first, stop, columns)
 
 
@@ -451,7 +451,7 @@ def rank_rows(share, first, stop, ranks, value_type):
 
 
 def _rows(layered, first, stop, columns):
-    frame = layered.label(columns, layered.xp.arange(first, stop, dtype=np.int32))
+    frame = layered.vertex_frame(columns, layered.xp.arange(first, stop, dtype=np.int32))
     frame.index = importlib.import_module(frames.library_of(frame)).RangeIndex(first, stop)
     return frame
 

@@ -23,7 +23,7 @@ import numpy as np
 from .. import device
 from ..algorithms.traversal import (
     as_weights,
-    check_columns,
+    check_result_columns,
     checked_cutoff,
     checked_depth_limit,
     paths,
@@ -80,13 +80,13 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
 
 def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, shared):
     engine, ranges = graph.engine, graph.ranges
-    check_columns(graph, predecessors)
+    check_result_columns(graph, predecessors)
     ids = engine.submit(_sources, graph.named, in_one_piece(source), name="sources")
     engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
     is_bfs = not is_sssp or not graph.weighted
-    lists = graph.parts("outgoing")
+    lists = graph.parts("csr")
     # A graph that is kept gets the other lists, too, for this and later searches; as in one memory.
-    towards = graph.parts("incoming") if shared or not graph.directed else None
+    towards = graph.parts("csc") if shared or not graph.directed else None
     if graph.num_parts == 1:
         options = not is_bfs, cutoff, predecessors
         found = engine.submit(_alone, *lists, towards and towards[0], ids, *options, name="search")
@@ -95,8 +95,8 @@ def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, share
             before = [engine.submit(_before, found, name="predecessors")]
     else:
         if is_bfs:
-            lists = _with_costs(graph, "outgoing")
-            towards = towards and _with_costs(graph, "incoming")
+            lists = _with_costs(graph, "csr")
+            towards = towards and _with_costs(graph, "csc")
         given = lists, ids, ranges, cutoff, is_bfs, graph.device
         distances, before = _distances_apart(engine, *given, progress, title), None
     if not is_bfs and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight):
@@ -128,7 +128,7 @@ def _with_costs(graph, direction):
             for at, part in enumerate(graph.parts(direction))
         ]
 
-    return graph.kept(f"unit weights, {direction if graph.directed else 'both ways'}", make)
+    return graph.cached(f"unit weights, {direction if graph.directed else 'both ways'}", make)
 
 
 def _distances_apart(engine, lists, ids, ranges, cutoff, is_bfs, device_name, progress, title):
@@ -209,7 +209,7 @@ class _Whole:
     """A part that has all vertices, as a Graph is to searches."""
 
     part: Part
-    incoming: Adjacency | None
+    csc: Adjacency | None
 
     def __getattr__(self, name):
         return getattr(self.part, name)
@@ -240,7 +240,7 @@ def _with_units(part):
         Adjacency(lists.offsets, lists.neighbors, xp.ones(lists.neighbors.size, xp.uint8)),
         part.first, part.stop, True,
     )  # fmt: skip
-    units.kept("step", lambda: 1.0)
+    units.cached("step", lambda: 1.0)
     return units
 
 
@@ -255,5 +255,5 @@ def _found(named, is_sssp, distances, before, first, stop):
     if not is_sssp:
         columns["distance"] = xp.where(reached, distances, -1).astype(np.int32), reached
     if before is not None:
-        columns |= named.named(before, before < NO_VERTEX, "predecessor")
+        columns |= named.name_columns(before, before < NO_VERTEX, "predecessor")
     return label(named, columns, first, stop)

@@ -311,7 +311,7 @@ def _count_open(before, distances, ids, first):
 def _tied(part, distances, open_ends):
     """(rows, neighbors) of the arcs that lead to open ends and add nothing."""
     level = ties(part.padded, distances, open_ends, part.xp)
-    return row_indices(level.outgoing), level.outgoing.neighbors
+    return row_indices(level.csr), level.csr.neighbors
 
 
 def _settle_ties(before, open_ends, distances, *arcs):

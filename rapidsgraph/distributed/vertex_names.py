@@ -15,7 +15,7 @@ import numpy as np
 from .. import device
 from ..errors import GraphError
 from ..graph.edge_frame import EdgeColumns, read_columns
-from ..graph.labeling import NamedVertices
+from ..graph.labeling import Labeling
 from ..graph.vertex_names import VertexNames, name_vertices
 from ..graph.weight_sums import total_weight
 from ..validation import check_vertex_count, check_vertices
@@ -111,7 +111,7 @@ def name_all(engine, columns, facts, more, more_facts, vertices):
 
     Returns
     -------
-    named : task of a NamedVertices
+    named : task of a Labeling
     count : int
         How many vertices there are.
     ends : list of tasks
@@ -251,7 +251,7 @@ def _named_merged(manner, merged):
 
 
 def _named(manner, names, on_gpu):
-    named = object.__new__(NamedVertices)
+    named = object.__new__(Labeling)
     named.names, named.xp = names, device.import_cupy() if on_gpu else np
     named._name_as(manner)
     return named

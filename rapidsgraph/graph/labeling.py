@@ -9,7 +9,7 @@ from .. import device, frames
 from ..errors import GraphError
 
 
-class NamedVertices:
+class Labeling:
     """What is known by vertex id comes out by vertex name.
 
     Attributes
@@ -39,7 +39,7 @@ class NamedVertices:
     def device(self):
         return device.device_name(self.xp)
 
-    def label(self, columns, ids=None):
+    def vertex_frame(self, columns, ids=None):
         """A frame of the caller's library: vertex names and `columns` ({name: values}).
 
         Values are an array, or a pair (values, whether there is one) where some are missing; one a
@@ -48,33 +48,35 @@ class NamedVertices:
         columns = {**self.names.columns(self.xp, ids), **columns}
         return frames.make(self._kind, columns, self._text_types)
 
-    def label_edges(self, sources, destinations, columns):
+    def edge_frame(self, sources, destinations, columns):
         """As `label`, a row an edge: names of both ends, of what they share once, and `columns`."""
         named = {}
         for end, ids in (("source", sources), ("destination", destinations)):
-            own, values = self.end_columns(end), self.names.columns(self.xp, ids)
+            own, values = self.endpoint_columns(end), self.names.columns(self.xp, ids)
             named |= {own.get(label, label): values[label] for label in self._labels}
         shared = {label: named[label] for label in self._labels if label in named}
         types = {
             name: self._text_types.get(label)
             for end in ("source", "destination")
-            for label, name in self.end_columns(end).items()
+            for label, name in self.endpoint_columns(end).items()
         }
         return frames.make(
             self._kind, {**shared, **named, **columns}, {**self._text_types, **types}
         )
 
-    def words(self, codes, words):
+    def text_column(self, codes, categories):
         """A column of text, `words` by their places; in arrays on a GPU the places themselves."""
-        return frames.text_column(self._kind, codes, words)
+        return frames.text_column(self._kind, codes, categories)
 
-    def check_room(self, *columns):
+    def check_name_collisions(self, *columns):
         """Raise GraphError where a name column has the name of a result's column."""
         taken = next((label for label in self._labels if label in columns), None)
         if taken:
-            raise GraphError(f"a name column {taken!r} has no room beside results; rename it")
+            raise GraphError(
+                f"vertex name column {taken!r} collides with a result column; rename it"
+            )
 
-    def end_columns(self, end):
+    def endpoint_columns(self, end):
         """{name column: what that of `end` of an edge, as "predecessor", is called}.
 
         Columns that both ends of an edge share are left out.
@@ -82,12 +84,12 @@ class NamedVertices:
         own = [label for label, is_own in zip(self._labels, self._own, strict=True) if is_own]
         return {label: end + label.removeprefix("vertex") for label in own}
 
-    def named(self, ids, known, end):
+    def name_columns(self, ids, known, end):
         """Columns of the names of `end`, as `label` takes them, of int32 ids where `known`."""
         if self.names.parts[0] is not None:  # else ids are names, also those of nobody
             ids = self.xp.where(known, ids, 0)
         columns = self.names.columns(self.xp, ids)
-        return {name: (columns[label], known) for label, name in self.end_columns(end).items()}
+        return {name: (columns[label], known) for label, name in self.endpoint_columns(end).items()}
 
     def ids(self, named, what, labels=None):
         """int32 ids of the vertices that the name columns of an opened frame list."""

@@ -14,12 +14,12 @@ from . import weight_sums
 from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
 from .csr import from_coo, row_indices, symmetrize, transpose
 from .edge_frame import check_policies, read_columns
-from .labeling import NamedVertices
+from .labeling import Labeling
 from .report import BuildReport
 from .vertex_names import name_vertices
 
 
-class LocalGraph(NamedVertices):
+class LocalGraph(Labeling):
     """A graph in the memory of one process: the storage of `Graph` on one CPU or GPU.
 
     The parameters and attributes are those of `Graph`. Adjacency is sorted by neighbor, so results
@@ -40,7 +40,7 @@ class LocalGraph(NamedVertices):
         vertices=None,
     ):
         self._load(edges, source, destination, weight, directed, multi_edges, self_loops, vertices)
-        self._build("outgoing")
+        self._build("csr")
 
     @classmethod
     def for_sweep(cls, edges, direction):
@@ -57,7 +57,7 @@ class LocalGraph(NamedVertices):
         """A graph of lists of one direction, built elsewhere under these policies."""
         graph = object.__new__(cls)
         graph._take_names(named)
-        graph.directed, graph.weighted, graph._kept = directed, weighted, {}
+        graph.directed, graph.weighted, graph._cache = directed, weighted, {}
         graph._multi_edges, graph._self_loops = multi_edges, self_loops
         graph._ends = graph._weights = None
         graph.num_arcs = graph.num_edges = lists.neighbors.size
@@ -66,7 +66,7 @@ class LocalGraph(NamedVertices):
             graph.num_edges = (graph.num_arcs + loops) // 2
         graph._rows, graph._loops_dropped = rows, dropped
         graph._merged = rows - dropped - graph.num_edges
-        graph.__dict__["outgoing" if not directed else direction] = lists
+        graph.__dict__["csr" if not directed else direction] = lists
         return graph
 
     def _load(
@@ -122,7 +122,7 @@ class LocalGraph(NamedVertices):
                 source, destination = source[keep], destination[keep]
                 weights = weights[keep] if self.weighted else None
         rows = source.size
-        self._loops_dropped, self._kept = self._rows - rows, {}
+        self._loops_dropped, self._cache = self._rows - rows, {}
         if self._multi_edges == "sum":  # in 64 bits, and in floating point what those cannot hold
             if self.weighted:
                 total = weight_sums.sum_exactly(weights) if weights.dtype.kind == "i" else None
@@ -132,7 +132,7 @@ class LocalGraph(NamedVertices):
         if not self.directed:
             pairs = [self.xp.minimum(source, destination), self.xp.maximum(source, destination)]
         else:
-            pairs = [source, destination] if direction == "outgoing" else [destination, source]
+            pairs = [source, destination] if direction == "csr" else [destination, source]
         pairs.append(weights)
         del source, destination, weights
         lists = from_coo(pairs, self.num_vertices, self._multi_edges)
@@ -145,20 +145,20 @@ class LocalGraph(NamedVertices):
         self.__dict__[direction] = lists  # the place of the cached property of that name
 
     @cached_property
-    def outgoing(self):
+    def csr(self):
         """Adjacency by source (CSR)."""
-        return self.incoming if not self.directed else transpose(self.incoming)
+        return self.csc if not self.directed else transpose(self.csc)
 
     @cached_property
-    def incoming(self):
+    def csc(self):
         """Adjacency by destination (CSC)."""
-        return self.outgoing if not self.directed else transpose(self.outgoing)
+        return self.csr if not self.directed else transpose(self.csr)
 
     @cached_property
     def out_degrees(self):
         """How many arcs leave each vertex: float64, shape (vertices,)."""
-        if "outgoing" in self.__dict__ or not self.directed:
-            return self.xp.diff(self.outgoing.offsets).astype(self.xp.float64)
+        if "csr" in self.__dict__ or not self.directed:
+            return self.xp.diff(self.csr.offsets).astype(self.xp.float64)
         return self._sum_by_source(self.xp.empty(0), False)
 
     @cached_property
@@ -166,7 +166,7 @@ class LocalGraph(NamedVertices):
         """The weight that leaves each vertex, or its out-degree: float64, shape (vertices,)."""
         if not self.weighted:
             return self.out_degrees
-        return self._sum_by_source(self.incoming.weights, True)
+        return self._sum_by_source(self.csc.weights, True)
 
     @cached_property
     def total_weight(self):
@@ -174,23 +174,23 @@ class LocalGraph(NamedVertices):
         return weight_sums.total_weight(self.built[0].weights)
 
     def _sum_by_source(self, weights, weighted):
-        sums, sources = self.xp.zeros(self.num_vertices), self.incoming.neighbors
+        sums, sources = self.xp.zeros(self.num_vertices), self.csc.neighbors
         device.launch(
             "build", "accumulate", size=sources.size,
             count=sources.size, keys=sources, weights=weights, weighted=weighted, sums=sums,
         )  # fmt: skip
         return sums
 
-    def kept(self, key, make):
+    def cached(self, key, make):
         """What an algorithm makes of the graph and may need again, made once."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     @property
     def built(self):
         """The Adjacency of each direction that has been built so far."""
-        return [self.__dict__[name] for name in ("outgoing", "incoming") if name in self.__dict__]
+        return [self.__dict__[name] for name in ("csr", "csc") if name in self.__dict__]
 
     @property
     def is_merged(self):
@@ -204,7 +204,7 @@ class LocalGraph(NamedVertices):
 
     @property
     def vertices(self):
-        return self.label({})
+        return self.vertex_frame({})
 
     @property
     def nbytes(self):

@@ -55,7 +55,7 @@ def check_merged_weights(lists, vertices):
     ----------
     lists : Adjacency
         Of summed weights.
-    vertices : NamedVertices
+    vertices : Labeling
     """
     weights = lists.weights
     if not weights.size or weights.dtype.kind != "f" or bool(weights.max() < np.inf):
@@ -80,7 +80,7 @@ def check_out_weights(out_weights, vertices, order=None):
     Parameters
     ----------
     out_weights : float64 array
-    vertices : NamedVertices
+    vertices : Labeling
     order : int32 array, optional
         The vertex at each place of `out_weights`; by default they are in the order of ids.
     """
@@ -108,7 +108,7 @@ def check_distances(lists, distances, vertices):
         By source.
     distances : float64, shape (vertices,)
         Of shortest paths, without a cutoff.
-    vertices : NamedVertices
+    vertices : Labeling
     """
     xp = device.array_module(distances)
     is_infinite = distances == math.inf
@@ -132,7 +132,7 @@ def check_reached(distances, order, vertices):
         By place, of the vertices that are reached in edges.
     order : int32 array
         The vertex at each place.
-    vertices : NamedVertices
+    vertices : Labeling
     """
     is_infinite = distances == math.inf
     if bool(is_infinite.any()):

@@ -28,7 +28,7 @@ from ..algorithms.pagerank import (
 )
 from ..algorithms.traversal import (
     as_weights,
-    check_columns,
+    check_result_columns,
     checked_cutoff,
     checked_depth_limit,
     traversal_frame,
@@ -70,10 +70,10 @@ def pagerank(
     )
     if method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layered.check_room("pagerank")
+    layered.check_name_collisions("pagerank")
     xp, value_type = layered.xp, PRECISIONS[precision]
     if not layered.num_vertices:
-        return layered.label({"pagerank": xp.empty(0, value_type)})
+        return layered.vertex_frame({"pagerank": xp.empty(0, value_type)})
     if layered.weighted:
         check_out_weights(layered.out_weights, layered, layered.order)
     run = PageRankRun.create(
@@ -89,7 +89,7 @@ def pagerank(
     check_convergence(iterations, residual, tolerance)
     ranks = xp.empty(by_place.size, value_type)
     ranks[layered.order] = by_place
-    return layered.label({"pagerank": ranks})
+    return layered.vertex_frame({"pagerank": ranks})
 
 
 def _scatter_sweep(run, method, out_weights, ranks, state):
@@ -110,7 +110,7 @@ def bfs(
 ):
     """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
     limit = checked_depth_limit(depth_limit)
-    check_columns(layered, predecessors)
+    check_result_columns(layered, predecessors)
     check_root(layered, source)
     result = search(layered, limit, predecessors, memory_limit, progress)
     distances = result.distances, result.distances >= 0
@@ -120,7 +120,7 @@ def bfs(
 def sssp(layered, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
     limit = checked_cutoff(cutoff)
-    check_columns(layered, predecessors)
+    check_result_columns(layered, predecessors)
     check_root(layered, source)
     if layered.weighted:
         result = paths(layered, limit, predecessors, memory_limit, progress)

@@ -312,7 +312,7 @@ class LayeredEdgeList(HeldEdges):
 
     def _fill(self, graph, ids, partition_bytes):
         self.directed, self.weighted = graph.directed, graph.weighted
-        self.num_edges, lists = graph.num_arcs, graph.outgoing
+        self.num_edges, lists = graph.num_arcs, graph.csr
         found = search(graph, ids, predecessors=False, pulls=not graph.directed)
         layers = building.layers_of(found.distances)
         del found
@@ -418,7 +418,7 @@ class LayeredEdgeList(HeldEdges):
         order = xp.argsort(columns[0] * 0 if layer is not None else columns[0], kind="stable")
         sources, destinations, weights, forward = (c[order] if c.size else c for c in columns)
         more = {"weight": weights} if self.weighted else {}
-        return self.label_edges(
+        return self.edge_frame(
             self.order[sources], self.order[destinations], {**more, "forward": forward}
         )
 

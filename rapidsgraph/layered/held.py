@@ -15,7 +15,7 @@ from .. import device
 from ..algorithms.traversal import first_step
 from ..device import import_cupy
 from ..errors import GraphError
-from ..graph.labeling import NamedVertices
+from ..graph.labeling import Labeling
 from .packing import COLUMN, checksum, explain, sections, verify_partitions
 from .streaming import held_on_gpu
 
@@ -24,7 +24,7 @@ OF_ALL = "sums", "checked", "step", "last_run", "_on_device", "_pinned", "_was_s
 SAMPLE, SAMPLED = 2**16, 4  # weights of a partition that are looked at, and partitions
 
 
-class HeldEdges(NamedVertices):
+class HeldEdges(Labeling):
     """Partitions, and vertices in layer order."""
 
     is_mapped = False

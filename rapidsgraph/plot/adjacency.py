@@ -13,7 +13,7 @@ from ..algorithms.scan_index import ScanIndex
 from ..errors import GraphError
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import as_graph
-from ..graph.labeling import NamedVertices
+from ..graph.labeling import Labeling
 from ..validation import check_free_memory
 from ..verify.clusters import LOW
 from .clustering import ordered
@@ -76,7 +76,7 @@ def adjacency(graph, clusters, path=None):
     check(path)
     if isinstance(graph, ScanIndex):
         raise GraphError("an index does not keep the edges to draw; give the graph or its edges")
-    if isinstance(clusters, NamedVertices):
+    if isinstance(clusters, Labeling):
         raise GraphError(
             f"clusters: {type(clusters).__name__} is no frame of them; give what scan or "
             "index.query returns"
@@ -104,7 +104,7 @@ def adjacency(graph, clusters, path=None):
 def _counted(graph, cell_of, cells):
     """Arcs from the vertices of each cell to those of each other: int64, shape (cells * cells,)."""
     xp, vertices = graph.xp, graph.num_vertices
-    lists = [graph.outgoing, graph.incoming] if graph.directed else [graph.outgoing]
+    lists = [graph.csr, graph.csc] if graph.directed else [graph.csr]
     before = sum(each.offsets for each in lists)
     counts = xp.zeros(cells * cells, xp.int64)
     cuts = xp.searchsorted(before, xp.arange(0, int(before[-1]), PORTION))

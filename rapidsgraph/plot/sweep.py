@@ -5,7 +5,7 @@ import numpy as np
 from .. import frames
 from ..device import is_array
 from ..errors import GraphError
-from ..graph.labeling import NamedVertices
+from ..graph.labeling import Labeling
 from .savefig import check, write
 
 PARAMETERS = ("epsilon", "mu")
@@ -104,7 +104,7 @@ def sweep(frame, path=None):
 
 def _columns(frame):
     """{column: float64 array of finite numbers}, rows by epsilon, then mu."""
-    if isinstance(frame, NamedVertices):
+    if isinstance(frame, Labeling):
         raise GraphError(
             f"there is nothing to draw: {type(frame).__name__} is no frame; give what the sweep of "
             "a ScanIndex returns, as index.sweep()"

@@ -41,7 +41,7 @@ def components(graph, result):
     2
     """
     graph = as_graph(in_memory(graph))
-    xp, lists, count = graph.xp, graph.outgoing, graph.num_vertices
+    xp, lists, count = graph.xp, graph.csr, graph.num_vertices
     given = Result(graph, result).numbers("component")
     if not count:
         return 0

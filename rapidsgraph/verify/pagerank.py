@@ -44,7 +44,7 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     """
     damping, tolerance = check_formula(damping, tolerance, dangling)
     graph = as_graph(in_memory(graph))
-    xp, lists = graph.xp, graph.outgoing
+    xp, lists = graph.xp, graph.csr
     given = Result(graph, ranks).numbers("pagerank")
     if not graph.num_vertices:
         return 0.0

@@ -92,7 +92,7 @@ class Result:
         """
         xp, labels, count = self.xp, self.graph.names.labels, self.graph.num_vertices
         # A column that both ends share says the same of a predecessor as of the vertex itself.
-        names = self.graph.end_columns("predecessor")
+        names = self.graph.endpoint_columns("predecessor")
         if not set(names.values()) & set(frames.column_names(self.table)):
             return None
         parts, given = {}, None

@@ -144,7 +144,7 @@ def _tight(graph, distance, limit, weighted):
     steps : list of two int32 arrays
         Sources and destinations of those between equal distances, by source.
     """
-    xp, count, lists = graph.xp, graph.num_vertices, graph.outgoing
+    xp, count, lists = graph.xp, graph.num_vertices, graph.csr
     best, steps = xp.full(count, count, xp.int32), [[], []]
     all_tails = row_indices(lists)
     for start in range(0, all_tails.size, PIECE):

@@ -21,7 +21,7 @@ from ... import device
 from ...atomic import resolve_destination
 from ...errors import GraphError, InsufficientMemoryError
 from ...graph.edge_frame import check_policies
-from ...graph.labeling import NamedVertices
+from ...graph.labeling import Labeling
 from ...graph.vertex_names import check_within
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...validation import check_path, resolve_vertices, vertex_labels
@@ -125,7 +125,7 @@ def build_from_file(
             build.run(root, scratch, writer, partition_bytes, minimum_edges, made_from)
 
 
-class _Vertices(NamedVertices):
+class _Vertices(Labeling):
     """Names as the Graph of a pandas frame has them."""
 
     def __init__(self, names, ends):
@@ -210,7 +210,7 @@ class _Build:
         layers.depths = None  # places say it all from here
         release_free_memory()
         facts = SimpleNamespace(
-            **{name: getattr(vertices, name) for name in NamedVertices._attributes},
+            **{name: getattr(vertices, name) for name in Labeling._attributes},
             root_id=int(ids[0]), directed=self.directed, weighted=self.weighted,
             weight_dtype=lists.weight_dtype, num_edges=lists.size, minimum_edges=minimum_edges,
             order=layers.order, layer_starts=layers.starts, made_from=made_from,

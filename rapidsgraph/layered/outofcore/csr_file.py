@@ -1,6 +1,6 @@
 """Adjacency lists in a file, and a search through them.
 
-Means: what Graph.outgoing holds: neighbors ascending, parallel edges merged, offsets by vertex in
+Means: what Graph.csr holds: neighbors ascending, parallel edges merged, offsets by vertex in
   memory and the rest on the disk; and the distances of a breadth-first search.
 Requires: keys in ascending order.
 """
