@@ -42,7 +42,7 @@ from pipelines.runtime import (
     collected,
     running,
 )
-from rapidsgraph.algorithms.scan import checked_epsilon, checked_mu
+from rapidsgraph.algorithms.scan import check_epsilon, check_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
 from rapidsgraph.distributed.executor import tree
@@ -82,7 +82,7 @@ def communities(
     epsilons: Annotated[
         list,
         typer.Option(
-            parser=_several(Decimal, checked_epsilon, "number above 0, at most 1"),
+            parser=_several(Decimal, check_epsilon, "number above 0, at most 1"),
             metavar="E,E,...",
             help="How similar neighbors must be.",
         ),
@@ -90,7 +90,7 @@ def communities(
     mus: Annotated[
         list,
         typer.Option(
-            parser=_several(int, checked_mu, "whole number, at least 1"),
+            parser=_several(int, check_mu, "whole number, at least 1"),
             metavar="N,N,...",
             help="To how many a core is similar.",
         ),

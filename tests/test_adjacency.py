@@ -166,20 +166,20 @@ def arcs_of(lists):
 def test_without_loops_repetitions_and_weights(xp, rows, bound, weighted):
     if not bound:
         lists = Adjacency(xp.zeros(1, xp.int64), xp.empty(0, xp.int32), xp.empty(0))
-        assert arcs_of(csr.simplified(lists)) == []
+        assert arcs_of(csr.simplify(lists)) == []
         assert arcs_of(csr.to_undirected(lists)) == []
         return
     lists, major, minor, _ = lists_of(xp, rows, bound, weighted)
     arcs = {(a, b) for a, b in zip(major.tolist(), minor.tolist()) if a != b}
-    assert arcs_of(csr.simplified(lists)) == sorted(arcs)
+    assert arcs_of(csr.simplify(lists)) == sorted(arcs)
     both = csr.to_undirected(lists)
     assert arcs_of(both) == sorted(arcs | {(b, a) for a, b in arcs})
     assert both.offsets.size == bound + 1
     # What is simple already is taken as it is, and weights are left behind.
-    again = csr.simplified(both)
+    again = csr.simplify(both)
     assert again.neighbors is both.neighbors and again.offsets is both.offsets
     weights = xp.ones(both.neighbors.size)
-    assert arcs_of(csr.simplified(Adjacency(both.offsets, both.neighbors, weights))) == (
+    assert arcs_of(csr.simplify(Adjacency(both.offsets, both.neighbors, weights))) == (
         arcs_of(both)
     )
 
@@ -193,7 +193,7 @@ def test_without_loops_alone_and_without_repetitions_alone(xp):
     ):
         major, minor = (xp.asarray(v, xp.int32) for v in zip(*pairs_))
         lists = csr.from_coo([major, minor, None], 4, "keep")
-        assert arcs_of(csr.simplified(lists)) == left
+        assert arcs_of(csr.simplify(lists)) == left
         both = sorted({*left, *((b, a) for a, b in left)})
         assert arcs_of(csr.to_undirected(lists)) == both
 

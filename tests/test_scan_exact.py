@@ -15,8 +15,8 @@ from numba import prange
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.algorithms.clustering import LEVELS, Similar, least_above
-from rapidsgraph.algorithms.scan import checked_epsilon
+from rapidsgraph.algorithms.clustering import LEVELS, SimilarityGraph, min_fraction_at_least
+from rapidsgraph.algorithms.scan import check_epsilon
 from rapidsgraph.graph.csr import Adjacency
 from rapidsgraph.kernels.intrinsics import add_at, high_product
 
@@ -30,16 +30,16 @@ def test_least_above_is_the_least_of_all_fractions(largest):
     few = [f for f in FRACTIONS if f.denominator <= largest]
     for value in FRACTIONS[::17] + FRACTIONS[-3:]:
         expected = next(f for f in few if f >= value)
-        assert Fraction(*least_above(value, largest)) == expected
+        assert Fraction(*min_fraction_at_least(value, largest)) == expected
     for value in FRACTIONS[::61]:
         for near in (value * Fraction(10**30 - 1, 10**30), value * Fraction(10**30, 10**30 + 1)):
             expected = next(f for f in few if f >= near)
-            assert Fraction(*least_above(near, largest)) == expected
+            assert Fraction(*min_fraction_at_least(near, largest)) == expected
 
 
 def above(value, largest):
     """What least_above says, but that it is the least follows from the fraction before it."""
-    p, q = least_above(value, largest)
+    p, q = min_fraction_at_least(value, largest)
     assert p * value.denominator >= value.numerator * q and 0 < q <= largest and math.gcd(p, q) == 1
     if q > 1:
         # Of fractions with denominators up to `largest`, the one before p / q has the greatest
@@ -65,8 +65,8 @@ def test_least_above_of_huge_values(p, q, largest, noise):
 @pytest.mark.parametrize("largest", [1, 4, 9, 10**6, MOST**2])
 def test_least_above_of_epsilons(epsilon, largest):
     above(Fraction(epsilon) ** 2, largest)
-    assert least_above(Fraction(1), largest) == (1, 1)
-    assert least_above(Fraction("1e-300"), largest) == (1, largest)
+    assert min_fraction_at_least(Fraction(1), largest) == (1, 1)
+    assert min_fraction_at_least(Fraction("1e-300"), largest) == (1, largest)
 
 
 # The comparison, by the kernels
@@ -127,9 +127,9 @@ def test_huge_sizes_at_epsilons_as_written(make_arrays):
     for one, other, shared in arcs[::40]:
         near = shared / math.sqrt(one * other)
         epsilons += [min(math.nextafter(near, to), 1.0) for to in (0, near, 2)]
-    for epsilon in map(checked_epsilon, epsilons):
+    for epsilon in map(check_epsilon, epsilons):
         expected = [shared**2 >= epsilon**2 * one * other for one, other, shared in arcs]
-        limits = least_above(epsilon**2, largest)
+        limits = min_fraction_at_least(epsilon**2, largest)
         assert mark(make_arrays, rows, neighbors, common, sizes, *limits) == expected
 
 
@@ -161,7 +161,7 @@ def test_ties_of_huge_similarities_and_not_quite(make_arrays):
             }
         )
         lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
-        similar = Similar(lists, arrays["common"], arrays["sizes"], Fraction(1, 10**9))
+        similar = SimilarityGraph(lists, arrays["common"], arrays["sizes"], Fraction(1, 10**9))
         borders = arrays.pop("borders")
         similar.launch("attach", borders, **{name: arrays[name] for name in list(arrays)[4:]})
         assert on_host(arrays["nearest"]).tolist() == [nearest] + [-7] * 5
@@ -195,7 +195,7 @@ def test_lists_do_not_end_within_a_level(make_arrays, level):
               for c, s in zip(common, sizes[1:])]  # fmt: skip
     assert levels[0] == levels[1]
     lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
-    similar = Similar(lists, arrays["common"], arrays["sizes"], epsilon, is_ordered=True)
+    similar = SimilarityGraph(lists, arrays["common"], arrays["sizes"], epsilon, is_ordered=True)
     borders = arrays.pop("borders")
     similar.launch("attach", borders, **{name: arrays[name] for name in list(arrays)[4:]})
     assert on_host(arrays["nearest"]).tolist() == [2, -1, -1]

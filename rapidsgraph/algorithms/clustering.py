@@ -16,14 +16,14 @@ import numpy as np
 
 from .. import device
 from ..graph.csr import row_indices
-from .similarity import offsets_of
+from .similarity import offsets_from_sizes
 
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
 LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; similar.cuh agrees
 
 
-class Similar:
+class SimilarityGraph:
     """Lists of neighbors, and what makes neighbors similar.
 
     Attributes
@@ -48,7 +48,7 @@ class Similar:
         self.vertices, self.arcs = sizes.size, common.size
         largest = int(sizes.max()) if sizes.size else 1
         self.floor = int(float(epsilon) * LEVELS * (1 - 1e-9)) if is_ordered else 0
-        numerator, denominator = least_above(epsilon**2, largest**2)
+        numerator, denominator = min_fraction_at_least(epsilon**2, largest**2)
         self.threshold = {"numerator": numerator, "denominator": denominator}
 
     def launch(self, entry, rows, **arguments):
@@ -67,7 +67,7 @@ class Similar:
         )  # fmt: skip
 
 
-def least_above(value, largest):
+def min_fraction_at_least(value, largest):
     """(numerator, denominator) of the least fraction >= value with a denominator <= largest.
 
     A squared similarity is a fraction whose denominator is a product of two sizes. So it is at
@@ -89,13 +89,13 @@ def least_above(value, largest):
     return next(bound for bound in bounds if Fraction(*bound) >= value)
 
 
-def closed_sizes(lists):
+def closed_neighborhood_sizes(lists):
     """Of every closed neighborhood: int32."""
     xp = device.array_module(lists.offsets)
     return (xp.diff(lists.offsets) + 1).astype(xp.int32)
 
 
-def cores_of(similar, mu):
+def find_cores(similar, mu):
     """Whether a vertex is a core, by a pass over its list: bool, shape (vertices,)."""
     is_core = similar.xp.empty(similar.vertices, bool)
     mu = min(mu, similar.vertices + 1)  # no neighborhood has more
@@ -125,7 +125,7 @@ class Clustering:
     roles: object
     count: int
     members: object
-    similar: Similar
+    similar: SimilarityGraph
 
 
 def cluster(similar, is_core):
@@ -142,7 +142,7 @@ def cluster_by_turns(similar, mu):
     """The same as GPUSCAN finds it: from the pairs of similar neighbors, by sorting."""
     xp, vertices = similar.xp, similar.vertices
     tails, heads = row_indices(similar.adjacency), similar.adjacency.neighbors
-    is_similar, is_core = xp.empty(similar.arcs, bool), cores_of(similar, mu)
+    is_similar, is_core = xp.empty(similar.arcs, bool), find_cores(similar, mu)
     device.launch(
         "scan", "mark_similar", size=similar.arcs,
         arcs=similar.arcs, **similar.threshold, rows=tails, **similar.lists, is_similar=is_similar,
@@ -233,7 +233,7 @@ def number_clusters(labels, members, xp):
     return clusters, int(found.size)
 
 
-def memberships_of(found):
+def list_memberships(found):
     """(vertices, clusters): each vertex, borders once for every cluster they touch."""
     similar, xp = found.similar, found.similar.xp
     borders = _ids(found.roles == BORDER, xp)
@@ -241,7 +241,7 @@ def memberships_of(found):
     vertices = similar.vertices
     touching, nearest = xp.zeros(vertices, xp.int32), xp.empty(vertices, xp.int32)
     similar.launch("attach", borders, is_core=is_core, nearest=nearest, touching=touching)
-    starts = offsets_of(touching)
+    starts = offsets_from_sizes(touching)
     clusters = xp.empty(int(starts[-1]), xp.int32)
     similar.launch(
         "list_touching", borders, is_core=is_core, labels=found.clusters, starts=starts,

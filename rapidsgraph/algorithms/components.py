@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import device
 from ..graph.csr import row_indices
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from ..memory import estimate_graph_memory
 from ..validation import check_free_memory
 
@@ -55,14 +55,14 @@ def connected_components(graph):
     3      d          0
     4      e          0
     """
-    graph = as_graph(graph)
+    graph = as_local_graph(graph)
     graph.check_name_collisions("component")
     needed = estimate_graph_memory(graph, "connected_components").needed
     check_free_memory(f"components of {graph.num_vertices:,} vertices", needed, graph.xp)
-    return graph.vertex_frame({"component": numbered(roots(graph), graph.xp)})
+    return graph.vertex_frame({"component": number_components(find_roots(graph), graph.xp)})
 
 
-def roots(graph):
+def find_roots(graph):
     """The smallest vertex of every vertex's component: int32, shape (vertices,)."""
     xp, vertices = graph.xp, graph.num_vertices
     parents = xp.arange(vertices, dtype=xp.int32)
@@ -97,7 +97,7 @@ def roots(graph):
     return parents
 
 
-def numbered(parents, xp):
+def number_components(parents, xp):
     """Numbers of trees from 0, the largest first, ties by their roots: int32, one a vertex."""
     vertices = parents.size
     sizes = xp.zeros(vertices, xp.int32)

@@ -21,7 +21,7 @@ import numpy as np
 from .. import device
 from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.csr import row_indices
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from ..graph.weight_sums import check_out_weights
 from ..memory import estimate_graph_memory
 from ..progress import reporter
@@ -121,7 +121,7 @@ def pagerank(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     check_memory_limit(memory_limit)
-    graph = as_graph(graph, "csc")
+    graph = as_local_graph(graph, "csc")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
     graph.check_name_collisions("pagerank")
@@ -179,7 +179,7 @@ class Run:
         launch=None,
     ):
         """Create a run from the parameters of `pagerank`."""
-        teleport = vertex_shares(graph, personalization, "personalization")
+        teleport = vertex_distribution(graph, personalization, "personalization")
         return cls(
             graph,
             value_type,
@@ -188,7 +188,7 @@ class Run:
             max_iterations,
             restart=(1 - damping) * teleport,
             share=damping * dangling_weights(graph, dangling, teleport),
-            start=vertex_shares(graph, start, "start"),
+            start=vertex_distribution(graph, start, "start"),
             launch=launch,
         )
 
@@ -427,7 +427,7 @@ def _read(state):
     return int(done), residual, converged != 0
 
 
-def vertex_shares(graph, given, what):
+def vertex_distribution(graph, given, what):
     """A frame's values by id, or the same for all."""
     if given is None:
         return graph.xp.full(1, 1 / graph.num_vertices)
@@ -452,11 +452,15 @@ def dangling_weights(graph, dangling, teleport):
     if dangling is None:
         return teleport
     if isinstance(dangling, str):
-        return graph.xp.zeros(1) if dangling == "drop" else vertex_shares(graph, None, "dangling")
-    return vertex_shares(graph, dangling, "dangling")
+        return (
+            graph.xp.zeros(1)
+            if dangling == "drop"
+            else vertex_distribution(graph, None, "dangling")
+        )
+    return vertex_distribution(graph, dangling, "dangling")
 
 
-def check_formula(damping, tolerance, dangling):
+def check_formula_parameters(damping, tolerance, dangling):
     """Return (damping, tolerance) as Python numbers; raise GraphError unless all are valid.
 
     A frame or dict in `dangling` is checked against the graph by `dangling_weights`.
@@ -476,7 +480,7 @@ def _is_launch_size(number):
 
 def check_parameters(damping, tolerance, max_iterations, dangling, method, precision, launch):
     """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
-    damping, tolerance = check_formula(damping, tolerance, dangling)
+    damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
         raise GraphError(f"max_iterations is {format_value(max_iterations)}; it must be an integer")
     if max_iterations < 1:

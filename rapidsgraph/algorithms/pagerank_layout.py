@@ -29,7 +29,7 @@ SIMILAR = 0.9  # one order serves rows and slots when it covers this much of wha
 
 
 @dataclass(frozen=True)
-class RowOrder:
+class PageRankLayout:
     """The arrays of the layout; names are those of pagerank.cu's parameters."""
 
     order: object  # int32 (vertices,): which vertex is row r
@@ -66,14 +66,14 @@ def arrange(lists, weights, out_degrees, out_weights, value_type):
     degrees = xp.diff(lists.offsets)
     # Among equals those with out-edges first: what is gathered lies together, and rows without
     # any edge come last of all.
-    order = descending(2 * degrees + (out_weights > 0), xp)
+    order = order_by_degree(2 * degrees + (out_weights > 0), xp)
     idle = int(((degrees == 0) & (out_weights == 0)).sum())
     order = _near_together(order, idle, degrees, lists, xp)
     slots, slot_of, hot = _slots(order, out_degrees, lists.neighbors.size, value_type, xp)
-    return laid_out(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot)
+    return build_layout(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot)
 
 
-def laid_out(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot):
+def build_layout(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot):
     """The layout of some rows, the last `idle` of `order` without an edge.
 
     Row r's contribution lives at slots[r] (r, if empty), vertex v's at slot_of[v], of which there
@@ -115,7 +115,7 @@ def laid_out(lists, weights, out_weights, value_type, order, idle, slots, slot_o
     )  # fmt: skip
     out = out_weights[order]
     inverse = xp.where(out > 0, 1.0 / xp.where(out > 0, out, 1.0), 0.0).astype(value_type)
-    return RowOrder(
+    return PageRankLayout(
         order, slots, hot, idle, long_rows, whole_rows, narrow_slices, chunks,
         chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors,
         new_weights, inverse,
@@ -159,7 +159,7 @@ def _slots(order, out_degrees, gathers, value_type, xp):
     most = min(vertices, HOT_BYTES // np.dtype(value_type).itemsize)
     if xp is np or not gathers:
         return none, slot_of, 0
-    by_use = descending(out_degrees, xp)
+    by_use = order_by_degree(out_degrees, xp)
     best = float(out_degrees[by_use[:most]].sum()) / gathers
     same = float(out_degrees[order[:most]].sum()) / gathers
     if best < HOT_SHARE:
@@ -170,7 +170,7 @@ def _slots(order, out_degrees, gathers, value_type, xp):
     return slot_of[order], slot_of, most
 
 
-def descending(degrees, xp):
+def order_by_degree(degrees, xp):
     """Vertices by descending degree, int32; stable, so near vertices stay near."""
     return xp.argsort(-degrees, kind="stable").astype(xp.int32)
 

@@ -19,12 +19,12 @@ from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_flag, check_free_memory
 from .clustering import (
     ROLES,
-    Similar,
-    closed_sizes,
+    SimilarityGraph,
+    closed_neighborhood_sizes,
     cluster,
     cluster_by_turns,
-    cores_of,
-    memberships_of,
+    find_cores,
+    list_memberships,
 )
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
@@ -86,7 +86,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     5       5        1     core
     6       6        1     core
     """
-    epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
+    epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     check_choice("method", method, METHODS)
     check_flag("memberships", memberships)
     graph = undirected_graph(graph)
@@ -95,15 +95,15 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     needed = estimate_graph_memory(graph, "scan", memberships=bool(extended)).needed
     check_free_memory(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
     lists, common = neighborhoods(graph), common_neighbors(graph, method)
-    similar = Similar(lists, common, closed_sizes(lists), epsilon)
+    similar = SimilarityGraph(lists, common, closed_neighborhood_sizes(lists), epsilon)
     if method == "gpuscan":
         found = cluster_by_turns(similar, mu)
     else:
-        found = cluster(similar, cores_of(similar, mu))
+        found = cluster(similar, find_cores(similar, mu))
     return clustering_frame(graph, found, memberships)
 
 
-def checked_epsilon(epsilon):
+def check_epsilon(epsilon):
     """As a Fraction; a float as the decimal that it prints as."""
     try:
         exact = _exact(epsilon)
@@ -132,7 +132,7 @@ def _exact(number):
     return Fraction(repr(number.item() if hasattr(number, "item") else number))
 
 
-def checked_mu(mu):
+def check_mu(mu):
     """As an int."""
     try:
         if isinstance(mu, (bool, np.bool_)):
@@ -149,7 +149,7 @@ def clustering_frame(named, found, memberships=False):
     """The result of `scan` of a Labeling."""
     clusters, roles, ids = found.clusters, found.roles, None
     if memberships:
-        ids, clusters = memberships_of(found)
+        ids, clusters = list_memberships(found)
         roles = roles[ids]
     columns = {"cluster": (clusters, clusters >= 0), "role": named.text_column(roles, ROLES)}
     return named.vertex_frame(columns, ids)

@@ -20,8 +20,16 @@ from ..graph.labeling import Labeling
 from ..io import index_files
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_flag, check_free_memory
-from .clustering import CORE, HUB, LEVELS, OUTLIER, Similar, closed_sizes, cluster
-from .scan import checked_epsilon, checked_mu, clustering_frame
+from .clustering import (
+    CORE,
+    HUB,
+    LEVELS,
+    OUTLIER,
+    SimilarityGraph,
+    closed_neighborhood_sizes,
+    cluster,
+)
+from .scan import check_epsilon, check_mu, clustering_frame
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
 PORTION = 2**20  # arcs whose places in their lists are computed together
@@ -87,7 +95,7 @@ class ScanIndex(Labeling):
         check_free_memory(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
         self._take_names(graph)
         lists, common = neighborhoods(graph), common_neighbors(graph, method)
-        self._sizes = closed_sizes(lists)
+        self._sizes = closed_neighborhood_sizes(lists)
         self._order_neighbors(lists, common)
 
     def _order_neighbors(self, lists, common):
@@ -172,7 +180,7 @@ class ScanIndex(Labeling):
         index._text_types, index.source_columns = {}, index.names.labels
         offsets, neighbors, index._common, index._cores, cores = (arrays[name] for name in STORED)
         index._adjacency = Adjacency(offsets, neighbors, index.xp.empty(0))
-        index._sizes = closed_sizes(index._adjacency)
+        index._sizes = closed_neighborhood_sizes(index._adjacency)
         index._core_offsets = cores if on_cpu else cores.get()
         return index
 
@@ -182,7 +190,7 @@ class ScanIndex(Labeling):
         Takes time for what is clustered, and to write one row a vertex.
         """
         check_flag("memberships", memberships)
-        found = self._clustering(checked_epsilon(epsilon), checked_mu(mu))
+        found = self._clustering(check_epsilon(epsilon), check_mu(mu))
         return clustering_frame(self, found, memberships)
 
     def sweep(self, epsilons=EPSILONS, mus=MUS):
@@ -204,8 +212,8 @@ class ScanIndex(Labeling):
             (float64), Newman's, of the partition in which a vertex of no cluster is alone; 0 where
             there is no edge.
         """
-        epsilons = [checked_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
-        mus = [checked_mu(mu) for mu in _several(mus, "mus")]
+        epsilons = [check_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
+        mus = [check_mu(mu) for mu in _several(mus, "mus")]
         if max(mus) >= 2**63:
             raise GraphError(f"mu is {format_value(max(mus))}; a table has room for less than 2^63")
         rows = [
@@ -221,7 +229,9 @@ class ScanIndex(Labeling):
 
     def _clustering(self, epsilon, mu):
         xp, vertices = self.xp, self.num_vertices
-        similar = Similar(self._adjacency, self._common, self._sizes, epsilon, is_ordered=True)
+        similar = SimilarityGraph(
+            self._adjacency, self._common, self._sizes, epsilon, is_ordered=True
+        )
         is_core = xp.full(vertices, mu == 1, bool)
         if 1 < mu <= self._core_offsets.size:
             begin = int(self._core_offsets[mu - 2])

@@ -7,7 +7,7 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 """
 
 from .. import device, frames
-from ..graph.csr import count_later, row_indices, simplified, to_undirected
+from ..graph.csr import count_later, row_indices, simplify, to_undirected
 from ..graph.graph import as_local
 from ..graph.local_graph import LocalGraph
 from ..memory import estimate_graph_memory
@@ -69,7 +69,7 @@ def structural_similarity(graph, *, method="auto"):
     check_free_memory(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
     count, edges = graph.num_vertices, common.size // 2
-    starts = offsets_of(count_later(lists))
+    starts = offsets_from_sizes(count_later(lists))
     ends = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
     similarities = xp.empty(edges)
     device.launch(
@@ -96,7 +96,7 @@ def neighborhoods(graph):
         if graph.directed:
             return to_undirected(graph.built[0])
         facts = {"is_merged": graph.is_merged, "is_loopless": graph.is_loopless}
-        return simplified(graph.csr, **facts)
+        return simplify(graph.csr, **facts)
 
     return graph.cached("neighborhoods", make)
 
@@ -107,7 +107,7 @@ def common_neighbors(graph, method="auto"):
     return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
 
 
-def offsets_of(sizes):
+def offsets_from_sizes(sizes):
     """Where each of lists of these sizes begins, and the last one ends: int64."""
     xp = device.array_module(sizes)
     offsets = xp.zeros(sizes.size + 1, xp.int64)
@@ -135,7 +135,7 @@ def _by_triangles(lists):
         sizes=upper_offsets,
     )  # fmt: skip
     longest = int(upper_offsets.max())
-    upper_offsets = offsets_of(upper_offsets)
+    upper_offsets = offsets_from_sizes(upper_offsets)
     upper, triangles = xp.empty(arcs // 2, xp.int32), xp.zeros(arcs // 2, xp.int32)
     device.launch(
         "similarity", "gather_upper", size=size,

@@ -19,7 +19,7 @@ import numpy as np
 from .. import device, frames
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import as_graph, as_local
+from ..graph.graph import as_local, as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..graph.weight_sums import can_overflow, check_distances
 from ..memory import estimate_graph_memory
@@ -99,12 +99,12 @@ def bfs(
     2       2         1            0
     3       3         2            1
     """
-    limit = checked_depth_limit(depth_limit)
+    limit = check_depth_limit(depth_limit)
     check_memory_limit(memory_limit)
     shared = isinstance(graph, LocalGraph)
-    graph = as_graph(graph)
+    graph = as_local_graph(graph)
     ids = _prepared(graph, source, predecessors, "bfs", "BFS")
-    found = search(graph, ids, limit, predecessors, pulls=shared or not graph.directed)
+    found = run_bfs(graph, ids, limit, predecessors, bottom_up=shared or not graph.directed)
     return traversal_frame(graph, found, (found.distances, found.distances >= 0), predecessors)
 
 
@@ -161,24 +161,24 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     1       1       0.5            0
     2       2       1.5            1
     """
-    most = checked_cutoff(cutoff)
+    most = check_cutoff(cutoff)
     check_memory_limit(memory_limit)
     shared = isinstance(graph, LocalGraph)
     graph = weighted_graph(graph)
     ids = _prepared(graph, source, predecessors, "sssp", "SSSP")
-    pulls = shared or not graph.directed
+    bottom_up = shared or not graph.directed
     if graph.weighted:
-        found = paths(graph, ids, most, predecessors, pulls)
+        found = run_sssp(graph, ids, most, predecessors, bottom_up)
         distances = found.distances
         if most == math.inf and can_overflow(graph.total_weight):
             check_distances(graph.csr, distances, graph)
     else:
-        found = search(graph, ids, int(min(most, NO_VERTEX)), predecessors, pulls)
-        distances = as_weights(found.distances)
+        found = run_bfs(graph, ids, int(min(most, NO_VERTEX)), predecessors, bottom_up)
+        distances = float_distances(found.distances)
     return traversal_frame(graph, found, distances, predecessors)
 
 
-def as_weights(distances):
+def float_distances(distances):
     """Distances in edges as `sssp` gives them."""
     weights = distances.astype(np.float64)
     weights[distances < 0] = math.inf
@@ -192,15 +192,15 @@ def weighted_graph(edges):
         return storage
     _, frame = frames.opened(storage)
     if "weight" not in frames.column_names(frame):
-        return as_graph(storage)
+        return as_local_graph(storage)
     return LocalGraph(storage, weight="weight", multi_edges="min")
 
 
-def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
-    """BFS from int32 `ids`; with `pulls` also by lists of in-neighbors, which it may have made."""
+def run_bfs(graph, ids, depth_limit=NO_VERTEX, predecessors=True, bottom_up=True):
+    """BFS from int32 `ids`; with `bottom_up` also by lists of in-neighbors, which it may have made."""
     xp, vertices = graph.xp, graph.num_vertices
     lists = graph.csr
-    towards = graph.csc if pulls else lists
+    towards = graph.csc if bottom_up else lists
     distances = xp.full(vertices, -1, xp.int32)
     before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     counts, arrived, state = _meeting(xp)
@@ -208,7 +208,7 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
         "bfs", "levels", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True, shared_bytes=LOCAL * 24,
-        vertices=vertices, arcs=graph.num_arcs, depth_limit=depth_limit, pulls=pulls,
+        vertices=vertices, arcs=graph.num_arcs, depth_limit=depth_limit, pulls=bottom_up,
         traced=predecessors, source_count=ids.size, sources=ids, offsets=lists.offsets,
         neighbors=lists.neighbors, in_offsets=towards.offsets, in_neighbors=towards.neighbors,
         distances=distances, predecessors=before, queues=xp.empty(room, xp.int32),
@@ -218,19 +218,19 @@ def search(graph, ids, depth_limit=NO_VERTEX, predecessors=True, pulls=True):
     return TraversalResult(distances, before, _rounds(state))
 
 
-def paths(graph, ids, cutoff=math.inf, predecessors=True, pulls=True):
-    """Weighted shortest paths from int32 `ids`; with `pulls` predecessors by in-neighbors."""
+def run_sssp(graph, ids, cutoff=math.inf, predecessors=True, bottom_up=True):
+    """Weighted shortest paths from int32 `ids`; with `bottom_up` predecessors by in-neighbors."""
     distances = graph.xp.full(graph.num_vertices, math.inf)
     distances[ids] = 0.0
     found = TraversalResult(
-        distances, graph.xp.empty(0, np.int32), extend(graph, ids, distances, cutoff)
+        distances, graph.xp.empty(0, np.int32), relax_from(graph, ids, distances, cutoff)
     )
     if predecessors:
-        found.predecessors = _predecessors(graph, ids, distances, pulls)
+        found.predecessors = _predecessors(graph, ids, distances, bottom_up)
     return found
 
 
-def extend(graph, ids, distances, cutoff=math.inf):
+def relax_from(graph, ids, distances, cutoff=math.inf):
     """Lower `distances` along all ways from int32 `ids`, whose own are known; how many rounds."""
     xp, vertices, lists = graph.xp, graph.num_vertices, graph.csr
     counts, arrived, state = _meeting(xp)
@@ -246,13 +246,13 @@ def extend(graph, ids, distances, cutoff=math.inf):
     return _rounds(state)
 
 
-def _predecessors(graph, ids, distances, pulls):
+def _predecessors(graph, ids, distances, bottom_up):
     """The smallest valid predecessor of every vertex that is reached and no source."""
     xp, vertices = graph.xp, graph.num_vertices
     found = xp.full(vertices, NO_VERTEX, xp.int32)
-    lists = graph.csc if pulls else graph.csr
+    lists = graph.csc if bottom_up else graph.csr
     device.launch(
-        "sssp", "pull_predecessors" if pulls else "push_predecessors", size=32 * vertices,
+        "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=32 * vertices,
         vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
         weights=lists.weights, distances=distances, predecessors=found,
     )  # fmt: skip
@@ -261,14 +261,14 @@ def _predecessors(graph, ids, distances, pulls):
     open_ends = ~rooted & (distances < math.inf)
     if bool(open_ends.any()):
         # Only edges that add nothing lead there: the fewest of them, from what has a predecessor.
-        level = ties(graph.csr, distances, open_ends, xp)
-        near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
+        level = zero_weight_edges(graph.csr, distances, open_ends, xp)
+        near = run_bfs(level, xp.flatnonzero(rooted).astype(xp.int32), bottom_up=False)
         found = xp.where(open_ends, near.predecessors, found)
     return found
 
 
 @dataclass
-class Ties:
+class ArcSubgraph:
     """As much of a Graph as `search` needs."""
 
     xp: object
@@ -283,7 +283,7 @@ class Ties:
         return self.csr.neighbors.size
 
 
-def ties(lists, distances, open_ends, xp):
+def zero_weight_edges(lists, distances, open_ends, xp):
     """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
     rows, kept = row_indices(lists), [xp.empty(0, np.int64)]
     for start in range(0, rows.size, PORTION):
@@ -295,17 +295,17 @@ def ties(lists, distances, open_ends, xp):
         kept.append(start + xp.flatnonzero(keep))
     keep = xp.concatenate(kept)
     offsets = xp.searchsorted(rows[keep], xp.arange(distances.size + 1, dtype=xp.int32))
-    return Ties(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
+    return ArcSubgraph(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
 
 
 def _first_step(lists, xp):
     weights = lists.weights[:: max(lists.weights.size // SAMPLE, 1)]
     leaving = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
     weights = weights if xp is np else weights.get()
-    return first_step(weights, lists.neighbors.size / max(leaving, 1), xp)
+    return initial_delta(weights, lists.neighbors.size / max(leaving, 1), xp)
 
 
-def first_step(weights, degree, xp):
+def initial_delta(weights, degree, xp):
     """By how much searches go on at first, by the median of a sample of the weights above 0.
 
     A GPU wants many vertices at a time, a CPU none twice: the more arcs a vertex has, the more of
@@ -356,7 +356,7 @@ def traversal_frame(graph, found, distances, predecessors):
     return graph.vertex_frame(columns)
 
 
-def checked_cutoff(cutoff):
+def check_cutoff(cutoff):
     """As float, infinite for None; GraphError where it is no number from 0."""
     if cutoff is None:
         return math.inf
@@ -369,7 +369,7 @@ def checked_cutoff(cutoff):
         return math.inf
 
 
-def checked_depth_limit(limit):
+def check_depth_limit(limit):
     """As int, more than any depth for None; GraphError where it is no number of edges."""
     if limit is None:
         return NO_VERTEX

@@ -7,7 +7,7 @@ Reference: a part's forest of trees is its word on components (kernels/union_fin
 """
 
 from .. import device
-from ..algorithms.components import numbered, roots
+from ..algorithms.components import find_roots, number_components
 from .executor import release_on_error, tree
 from .graph import as_partitioned, label
 
@@ -34,7 +34,7 @@ def connected_components(graph):
 
 def _forest(part):
     """The root of every vertex's tree along a part's arcs: int32, shape (vertices,)."""
-    return roots(part)
+    return find_roots(part)
 
 
 def join_forests(*forests):
@@ -52,7 +52,7 @@ def join_forests(*forests):
 
 
 def _numbers(parents):
-    return numbered(parents, device.array_module(parents))
+    return number_components(parents, device.array_module(parents))
 
 
 def _component(named, numbers, first, stop):

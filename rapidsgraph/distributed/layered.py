@@ -98,7 +98,7 @@ def bfs(
     layers, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
 ):
     """As `rapidsgraph.bfs`, of DistributedLayeredEdgeList: a Dask frame."""
-    limit = traversal.checked_depth_limit(depth_limit)
+    limit = traversal.check_depth_limit(depth_limit)
     _check(layers, source, predecessors)
     return _search(layers, limit, predecessors, memory_limit, progress, False)
 
@@ -106,7 +106,7 @@ def bfs(
 @release_on_error
 def sssp(layers, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """As `rapidsgraph.sssp`, of DistributedLayeredEdgeList: a Dask frame."""
-    most = traversal.checked_cutoff(cutoff)
+    most = traversal.check_cutoff(cutoff)
     _check(layers, source, predecessors)
     if layers.weighted:
         return _paths(layers, most, predecessors, memory_limit, progress)
@@ -174,7 +174,7 @@ def _iterate(run, terms, ranks, damping, tolerance, max_iterations, report):
     return ranks, iterations, residual
 
 
-def _search(layers, limit, predecessors, memory_limit, progress, as_weights):
+def _search(layers, limit, predecessors, memory_limit, progress, float_distances):
     """BFS: distances are the layers, so one pass over edges that go forward finds parents."""
     last, found = min(limit, layers.depth), None
     sweeps.check_vertices_fit(layers.opened, "bfs", "BFS", memory_limit)
@@ -184,7 +184,7 @@ def _search(layers, limit, predecessors, memory_limit, progress, as_weights):
             swept = run.each(store_shard.parents, last)
             run.wait(swept, progress, "BFS")
             found = tree(run.engine, store_shard.least, swept, "least")
-        return run.frame(store_shard.level_rows, last, found, as_weights)
+        return run.frame(store_shard.level_rows, last, found, float_distances)
 
 
 def _paths(layers, cutoff, predecessors, memory_limit, progress):

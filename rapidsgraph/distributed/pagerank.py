@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 
 import numpy as np
 
-from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_shares
+from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_distribution
 from ..errors import ConvergenceError, GraphError
 from ..frames import in_one_piece
 from ..progress import reporter
@@ -64,7 +64,9 @@ def pagerank(
     weights = {
         kind: each  # the same for all vertices, or wrong: each part says so
         if each is None or isinstance(each, str)
-        else engine.submit(vertex_shares, graph.named, in_one_piece(each), kind, name="shares")
+        else engine.submit(
+            vertex_distribution, graph.named, in_one_piece(each), kind, name="shares"
+        )
         for kind, each in given.items()
     }
     layouts = graph.cached(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import device
 from ..algorithms import pagerank_layout
-from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
+from ..algorithms.pagerank import PARTS, dangling_weights, vertex_distribution
 from ..graph.weight_sums import check_out_weights
 from . import communicator
 from .communicator import Near
@@ -24,7 +24,7 @@ from .graph import label
 class Run:
     """What a part needs for an iteration. restart, share: a value a row, or one for all."""
 
-    rows: pagerank_layout.RowOrder
+    rows: pagerank_layout.PageRankLayout
     first: int
     damping: float
     restart: object
@@ -201,7 +201,7 @@ def order(part, leaving):
     """The rows of a part by in-degree, among equals those with out-edges first: int32."""
     degrees = part.xp.diff(part.lists.offsets)
     has_out = leaving[part.first : part.stop] > 0
-    return pagerank_layout.descending(2 * degrees + has_out, part.xp)
+    return pagerank_layout.order_by_degree(2 * degrees + has_out, part.xp)
 
 
 def slots(bounds, *orders):
@@ -221,7 +221,7 @@ def lay_out(part, order, slot_of, leaving, weighted, value_type):
         whole = xp.where(leaving > 0, leaving, 1.0)[lists.neighbors]
         weights = (lists.weights / whole).astype(value_type)
         out_weights = (own > 0).astype(np.float64)
-    return pagerank_layout.laid_out(
+    return pagerank_layout.build_layout(
         lists, weights, out_weights, value_type, order, idle=0, slots=slot_of[part.first + order],
         slot_of=slot_of, hot=0,
     )  # fmt: skip
@@ -234,11 +234,11 @@ def prepare(rows, named, damping, personalization, dangling, first_ranks, first)
     text as the caller passed it.
     """
     if not device.is_array(personalization):
-        personalization = vertex_shares(named, personalization, "personalization")
+        personalization = vertex_distribution(named, personalization, "personalization")
     if not device.is_array(dangling):
         dangling = dangling_weights(named, dangling, personalization)
     if not device.is_array(first_ranks):
-        first_ranks = vertex_shares(named, first_ranks, "start")
+        first_ranks = vertex_distribution(named, first_ranks, "start")
     own = first + rows.order
     restart, share, first_ranks = (
         values if values.size == 1 else values[own]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import device
 from ..graph.build_memory import build_bytes
-from ..graph.csr import Adjacency, from_coo, row_indices, simplified, to_undirected
+from ..graph.csr import Adjacency, from_coo, row_indices, simplify, to_undirected
 from ..graph.weight_sums import check_merged_weights
 from ..validation import check_free_memory
 
@@ -183,7 +183,7 @@ def transpose(part, bounds):
 
 def simple(part):
     """A part of lists of both directions without self-loops, repeated neighbors and weights."""
-    return Part(simplified(part.padded), part.first, part.stop, False)
+    return Part(simplify(part.padded), part.first, part.stop, False)
 
 
 def both_ways_of(part, bounds):

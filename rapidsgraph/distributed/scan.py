@@ -19,12 +19,12 @@ from ..algorithms.clustering import (
     OUTLIER,
     ROLES,
     Clustering,
-    Similar,
-    cores_of,
-    memberships_of,
+    SimilarityGraph,
+    find_cores,
+    list_memberships,
     number_clusters,
 )
-from ..algorithms.scan import checked_epsilon, checked_mu
+from ..algorithms.scan import check_epsilon, check_mu
 from ..algorithms.similarity import METHODS
 from ..errors import GraphError
 from ..graph.csr import row_indices
@@ -88,7 +88,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     InsufficientMemoryError
         A part would not fit on its worker.
     """
-    epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
+    epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     check_flag("memberships", memberships)
     _check_method(method)
     graph = as_partitioned(graph)
@@ -161,7 +161,7 @@ def _edge_frame(named, found):
 
 
 def _similar(part, common, sizes, epsilon):
-    return Similar(part.padded, common, sizes, epsilon)
+    return SimilarityGraph(part.padded, common, sizes, epsilon)
 
 
 def _own(part):
@@ -176,7 +176,7 @@ def _marked(part, flags):
 
 def _cores(part, common, sizes, epsilon, mu):
     """Whether a vertex of the part is a core."""
-    return cores_of(_similar(part, common, sizes, epsilon), mu)[_own(part)].copy()
+    return find_cores(_similar(part, common, sizes, epsilon), mu)[_own(part)].copy()
 
 
 def _forest(part, common, sizes, epsilon, is_core):
@@ -257,7 +257,7 @@ def _memberships(part, common, sizes, epsilon, is_core, clusters, roles):
     everyone[is_core] = CORE
     everyone[_own(part)] = roles
     # Borders of other parts pass for outliers: they have one row, which is left out.
-    ids, clusters = memberships_of(Clustering(clusters, everyone, 0, None, similar))
+    ids, clusters = list_memberships(Clustering(clusters, everyone, 0, None, similar))
     keep = is_within(ids, part.first, part.count)
     ids = ids[keep]
     return ids, clusters[keep], roles[ids - part.first]

@@ -13,8 +13,8 @@ to half of the workers once; counts are 4 bytes an arc, and stay with the graph.
 import numpy as np
 
 from .. import device
-from ..algorithms.clustering import closed_sizes
-from ..algorithms.similarity import offsets_of
+from ..algorithms.clustering import closed_neighborhood_sizes
+from ..algorithms.similarity import offsets_from_sizes
 from ..graph.csr import Adjacency, row_indices
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
@@ -38,7 +38,7 @@ def closed_sizes_of(graph):
 
 
 def _sizes(part):
-    return closed_sizes(part.lists)
+    return closed_neighborhood_sizes(part.lists)
 
 
 def common_neighbors(graph):
@@ -110,7 +110,7 @@ def _side(first, offsets, neighbors, other_first, other_count):
     """Lists, those of their arcs that lead to a range of vertices, and a place for their counts."""
     xp = device.array_module(offsets)
     keep = is_within(neighbors, other_first, other_count)
-    starts = offsets_of(keep)[offsets]
+    starts = offsets_from_sizes(keep)[offsets]
     return first, offsets, neighbors, starts, neighbors[keep], xp.empty(int(starts[-1]), xp.int32)
 
 

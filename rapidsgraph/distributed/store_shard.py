@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import device, frames
-from ..algorithms.pagerank import PARTS, dangling_weights, vertex_shares
+from ..algorithms.pagerank import PARTS, dangling_weights, vertex_distribution
 from ..algorithms.traversal_result import NO_VERTEX
 from ..errors import GpuUnavailableError, GraphError
 from ..graph import weight_sums
@@ -252,7 +252,7 @@ def check_distances(share, distances):
     """Raise GraphError where a distance is beyond double precision; 0 else, as a small result."""
     layered = share.layered
     reached = distances.values[: int(layered.layer_starts[-1])]
-    weight_sums.check_reached(reached, layered.order, layered)
+    weight_sums.check_reached_distances(reached, layered.order, layered)
     return 0
 
 
@@ -347,11 +347,11 @@ def rank_terms(share, damping, personalization, dangling, start):
     leaving = layered.out_weights
     if layered.weighted:
         weight_sums.check_out_weights(leaving, layered, layered.order)
-    teleport = vertex_shares(layered, personalization, "personalization")
+    teleport = vertex_distribution(layered, personalization, "personalization")
     by_id = (
         (1 - damping) * teleport,
         damping * dangling_weights(layered, dangling, teleport),
-        vertex_shares(layered, start, "start"),
+        vertex_distribution(layered, start, "start"),
     )
     order = layered.order
     return Terms(*(each if each.size == 1 else each[order] for each in by_id), leaving == 0)
@@ -415,14 +415,14 @@ def standing(ranks):
 # Rows of results, by id from `first` to before `stop`
 
 
-def level_rows(share, first, stop, last, found, as_weights):
+def level_rows(share, first, stop, last, found, float_distances):
     """Of BFS, or as SSSP gives distances in edges; `found` may be None, for no predecessors."""
     layered = share.layered
     before = layered.xp.empty(0, layered.xp.int32) if found is None else found.values
     levels = sweeps.levels(layered, last, before)
     distances = levels.distances[first:stop]
     known = distances >= 0
-    if as_weights:
+    if float_distances:
         distances = layered.xp.where(known, distances.astype(np.float64), math.inf)
     else:
         distances = distances, known

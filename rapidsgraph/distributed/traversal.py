@@ -22,12 +22,12 @@ import numpy as np
 
 from .. import device
 from ..algorithms.traversal import (
-    as_weights,
+    check_cutoff,
+    check_depth_limit,
     check_result_columns,
-    checked_cutoff,
-    checked_depth_limit,
-    paths,
-    search,
+    float_distances,
+    run_bfs,
+    run_sssp,
 )
 from ..algorithms.traversal_result import NO_VERTEX
 from ..frames import in_one_piece
@@ -59,7 +59,7 @@ def bfs(
     graph, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
 ):
     """As `rapidsgraph.bfs`, of a Dask frame or DistributedGraph; gives a Dask frame."""
-    limit = checked_depth_limit(depth_limit)
+    limit = check_depth_limit(depth_limit)
     check_memory_limit(memory_limit)
     shared = isinstance(graph, DistributedGraph)
     graph = as_partitioned(graph)
@@ -69,7 +69,7 @@ def bfs(
 @release_on_error
 def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """As `rapidsgraph.sssp`, of a Dask frame or DistributedGraph; gives a Dask frame."""
-    most = checked_cutoff(cutoff)
+    most = check_cutoff(cutoff)
     check_memory_limit(memory_limit)
     shared = isinstance(graph, DistributedGraph)
     if not shared and "weight" in graph.columns:
@@ -218,11 +218,11 @@ class _Whole:
 def _alone(part, towards, ids, weighted, cutoff, predecessors):
     """What the search of one memory finds."""
     fits(part, "sssp" if weighted else "bfs")
-    whole, pulls = _Whole(part, towards and towards.padded), towards is not None
+    whole, bottom_up = _Whole(part, towards and towards.padded), towards is not None
     if weighted:
-        return paths(whole, ids, cutoff, predecessors, pulls)
-    found = search(whole, ids, int(min(cutoff, NO_VERTEX)), predecessors, pulls)
-    found.distances = as_weights(found.distances)
+        return run_sssp(whole, ids, cutoff, predecessors, bottom_up)
+    found = run_bfs(whole, ids, int(min(cutoff, NO_VERTEX)), predecessors, bottom_up)
+    found.distances = float_distances(found.distances)
     return found
 
 

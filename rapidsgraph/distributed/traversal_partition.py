@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import device
-from ..algorithms.traversal import Ties, extend, search, ties
+from ..algorithms.traversal import ArcSubgraph, relax_from, run_bfs, zero_weight_edges
 from ..algorithms.traversal_result import NO_VERTEX
 from ..graph.csr import from_coo, row_indices
 from ..memory import ALGORITHM_BYTES
@@ -197,10 +197,10 @@ def expand(part, distances, expanded, cutoff, bound):
         return Wave(distances, expanded, xp.empty(0, xp.int32), xp.empty(0))
     before = distances.copy()
     if bound <= cutoff and bool((distances[ids] == bound - 1).all()):
-        near = search(part, ids, 1, predecessors=False, pulls=False).distances == 1
+        near = run_bfs(part, ids, 1, predecessors=False, bottom_up=False).distances == 1
         xp.minimum(distances, xp.where(near, bound, math.inf), out=distances)
     else:
-        extend(part, ids, distances, min(bound, cutoff))
+        relax_from(part, ids, distances, min(bound, cutoff))
     lowered = distances < before
     lowered[part.first : part.stop] = False
     ids = xp.flatnonzero(lowered).astype(xp.int32)
@@ -310,14 +310,14 @@ def _count_open(before, distances, ids, first):
 
 def _tied(part, distances, open_ends):
     """(rows, neighbors) of the arcs that lead to open ends and add nothing."""
-    level = ties(part.padded, distances, open_ends, part.xp)
+    level = zero_weight_edges(part.padded, distances, open_ends, part.xp)
     return row_indices(level.csr), level.csr.neighbors
 
 
 def _settle_ties(before, open_ends, distances, *arcs):
     xp = device.array_module(before)
     pairs = [xp.concatenate(each) for each in zip(*arcs)]
-    level = Ties(xp, from_coo([*pairs, None], before.size, "keep"))
+    level = ArcSubgraph(xp, from_coo([*pairs, None], before.size, "keep"))
     rooted = ~open_ends & (distances < math.inf)
-    near = search(level, xp.flatnonzero(rooted).astype(xp.int32), pulls=False)
+    near = run_bfs(level, xp.flatnonzero(rooted).astype(xp.int32), bottom_up=False)
     return xp.where(open_ends, near.predecessors, before)

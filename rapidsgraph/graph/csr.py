@@ -89,7 +89,7 @@ def to_undirected(lists):
     return symmetrize(from_coo(pairs, count, "first"))
 
 
-def simplified(lists, *, is_merged=False, is_loopless=False):
+def simplify(lists, *, is_merged=False, is_loopless=False):
     """Lists of both directions without self-loops, repeated neighbors and weights.
 
     The same lists where there are none; what the build has merged or dropped is not looked for.

@@ -176,7 +176,7 @@ def as_local(graph: Any) -> Any:
     return storage
 
 
-def as_graph(edges: Any, direction: str = "csr") -> LocalGraph:
+def as_local_graph(edges: Any, direction: str = "csr") -> LocalGraph:
     """Return a graph as it is; build a directed one with default policies from an edge frame."""
     storage = as_local(edges)
     return storage if isinstance(storage, LocalGraph) else LocalGraph.for_sweep(storage, direction)

@@ -86,7 +86,7 @@ class VertexNames:
         for values in columns:
             check_present(values, "{parameter} has no value", parameter=what)
         if self.parts[0] is None:
-            values = as_numbers(columns[0], "{parameter}", parameter=what)
+            values = as_integers(columns[0], "{parameter}", parameter=what)
             known = (values >= 0) & (values < self.count)
             return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
         ids = None
@@ -132,10 +132,10 @@ def name_vertices(sources, destinations, vertices, labels, xp, check=None):
 def check_names(values, label, column):
     """Raise GraphError where a name column holds numbers that are no integers; names the row."""
     if len(values) and getattr(values.dtype, "kind", "O") == "f":
-        as_numbers(values, label, f" of column {column!r}")
+        as_integers(values, label, f" of column {column!r}")
 
 
-def check_within(low, high, end):
+def check_ids_in_range(low, high, end):
     """Raise GraphError unless the names `low` to `high` of edges lie in ``range(end)``."""
     if low < 0 or high >= end:
         outside = low if low < 0 else high
@@ -181,7 +181,7 @@ def _name_column(columns, label, xp, check):
         ]
         return names, None, check_vertex_count(len(names)), ids
     arrays = [
-        as_numbers(values, label) if len(values) else xp.empty(0, _integer_type(values))
+        as_integers(values, label) if len(values) else xp.empty(0, _integer_type(values))
         for values in arrays
     ]
     dtype = np.result_type(*(values for values in arrays if values.size or not filled))
@@ -207,7 +207,7 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
     rows = sum(values.size for values in arrays)
     if ranges:
         end = len(ranges[0])
-        check_within(low, high, end)
+        check_ids_in_range(low, high, end)
         dtype = dtype if end <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
         return None, dtype, check_vertex_count(end), [_narrow(values, xp) for values in arrays]
     span = high - low + 1
@@ -253,7 +253,7 @@ def _narrow(values, xp):
     return xp.ascontiguousarray(values.astype(xp.int32, copy=False))
 
 
-def as_numbers(values, label, where="", parameter=None):
+def as_integers(values, label, where="", parameter=None):
     """An integer array, or the error that says what `values` is instead."""
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu":
@@ -289,7 +289,7 @@ def _positions(values, part, xp, what, label=None):
     """Return the positions of `values` in a name column; `label` names one of several columns."""
     where = f"{{parameter}}: {label}" if label else "{parameter}"
     if isinstance(part, xp.ndarray):
-        return frames.number_positions(as_numbers(values, where, parameter=what), part, xp)
+        return frames.number_positions(as_integers(values, where, parameter=what), part, xp)
     if isinstance(values, xp.ndarray):
         raise VertexTypeError(
             f"{where}: vertices are named by text, and a number was given",

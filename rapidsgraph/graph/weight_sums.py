@@ -123,7 +123,7 @@ def check_distances(lists, distances, vertices):
             raise distance_error(vertices, int(xp.min(overflown)))
 
 
-def check_reached(distances, order, vertices):
+def check_reached_distances(distances, order, vertices):
     """Raise GraphError where a vertex that a path leads to has an infinite distance.
 
     Parameters

@@ -27,15 +27,15 @@ from ..algorithms.pagerank import (
     Run as PageRankRun,
 )
 from ..algorithms.traversal import (
-    as_weights,
+    check_cutoff,
+    check_depth_limit,
     check_result_columns,
-    checked_cutoff,
-    checked_depth_limit,
+    float_distances,
     traversal_frame,
 )
 from ..algorithms.traversal_result import NO_VERTEX, TraversalResult
 from ..errors import GraphError, InsufficientMemoryError, format_value
-from ..graph.weight_sums import check_out_weights, check_reached
+from ..graph.weight_sums import check_out_weights, check_reached_distances
 from ..memory import ALGORITHM_BYTES
 from ..progress import reporter
 from ..validation import parse_bytes, resolve_vertices
@@ -109,7 +109,7 @@ def bfs(
     layered, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
 ):
     """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
-    limit = checked_depth_limit(depth_limit)
+    limit = check_depth_limit(depth_limit)
     check_result_columns(layered, predecessors)
     check_root(layered, source)
     result = search(layered, limit, predecessors, memory_limit, progress)
@@ -119,7 +119,7 @@ def bfs(
 
 def sssp(layered, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
-    limit = checked_cutoff(cutoff)
+    limit = check_cutoff(cutoff)
     check_result_columns(layered, predecessors)
     check_root(layered, source)
     if layered.weighted:
@@ -128,7 +128,7 @@ def sssp(layered, source=None, *, cutoff=None, predecessors=True, memory_limit=N
     else:
         depth_limit = int(min(limit, NO_VERTEX))
         result = search(layered, depth_limit, predecessors, memory_limit, progress)
-        distances = as_weights(result.distances)
+        distances = float_distances(result.distances)
     return traversal_frame(layered, result, distances, predecessors)
 
 
@@ -194,7 +194,7 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
         rounds = sweeps.run("relax", stamps, cutoff=cutoff, distances=distances)
         if cutoff == math.inf:
             reached = distances[: int(layered.layer_starts[-1])]
-            check_reached(reached, layered.order, layered)
+            check_reached_distances(reached, layered.order, layered)
         if predecessors:
             sweeps.look_back(distances, stamps, False, before)
             open_ends = ends_without(before, distances)

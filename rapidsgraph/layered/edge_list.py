@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import frames
-from ..algorithms.traversal import search
+from ..algorithms.traversal import run_bfs
 from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from ..graph.vertex_names import name_of
 from ..progress import reporter
 from ..validation import check_count, check_free_memory, parse_bytes, resolve_vertices
@@ -142,7 +142,7 @@ class LayeredEdgeList(HeldEdges):
         if of_file:
             name = next(iter(of_file))
             raise GraphError(f"{name} is for a path; a Graph or frame is taken as it is")
-        graph = as_graph(graph)
+        graph = as_local_graph(graph)
         ids = resolve_vertices(graph, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
@@ -313,7 +313,7 @@ class LayeredEdgeList(HeldEdges):
     def _fill(self, graph, ids, partition_bytes):
         self.directed, self.weighted = graph.directed, graph.weighted
         self.num_edges, lists = graph.num_arcs, graph.csr
-        found = search(graph, ids, predecessors=False, pulls=not graph.directed)
+        found = run_bfs(graph, ids, predecessors=False, bottom_up=not graph.directed)
         layers = building.layers_of(found.distances)
         del found
         self.weight_dtype = building.stored_dtype(lists.weights) if graph.weighted else None

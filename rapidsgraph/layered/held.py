@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import device
-from ..algorithms.traversal import first_step
+from ..algorithms.traversal import initial_delta
 from ..device import import_cupy
 from ..errors import GraphError
 from ..graph.labeling import Labeling
@@ -174,7 +174,7 @@ class HeldEdges(Labeling):
             sample.append(words.view(self.weight_dtype))
         sample = np.concatenate(sample)
         leaving = int((self.out_weights > 0).sum())
-        return first_step(sample[sample < np.inf], self.num_edges / max(leaving, 1), self.xp)
+        return initial_delta(sample[sample < np.inf], self.num_edges / max(leaving, 1), self.xp)
 
     def part(self, start, stop):
         """The list with partitions `start` to before `stop` alone, of the same vertices."""

@@ -12,7 +12,7 @@ import numpy as np
 from ..algorithms.scan_index import ScanIndex
 from ..errors import GraphError
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from ..graph.labeling import Labeling
 from ..validation import check_free_memory
 from ..verify.clusters import LOW
@@ -81,7 +81,7 @@ def adjacency(graph, clusters, path=None):
             f"clusters: {type(clusters).__name__} is no frame of them; give what scan or "
             "index.query returns"
         )
-    graph = as_graph(graph)
+    graph = as_local_graph(graph)
     vertices = graph.num_vertices
     if not vertices:
         raise GraphError("there is nothing to draw: the graph has no vertex")

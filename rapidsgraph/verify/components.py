@@ -3,7 +3,7 @@
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from .partitioning import check_order, smallest_joined, smallest_members
 from .result_reader import Result, vertex_name
 
@@ -40,7 +40,7 @@ def components(graph, result):
     >>> rg.verify.components(edges, rg.connected_components(edges))
     2
     """
-    graph = as_graph(in_memory(graph))
+    graph = as_local_graph(in_memory(graph))
     xp, lists, count = graph.xp, graph.csr, graph.num_vertices
     given = Result(graph, result).numbers("component")
     if not count:

@@ -1,10 +1,10 @@
 """One more application of PageRank's formula must change next to nothing."""
 
-from ..algorithms.pagerank import check_formula, dangling_weights, vertex_shares
+from ..algorithms.pagerank import check_formula_parameters, dangling_weights, vertex_distribution
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from ..graph.weight_sums import check_out_weights
 from .result_reader import Result, vertex_name
 
@@ -42,8 +42,8 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     >>> rg.verify.pagerank(edges, rg.pagerank(edges)) < 1e-12
     True
     """
-    damping, tolerance = check_formula(damping, tolerance, dangling)
-    graph = as_graph(in_memory(graph))
+    damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
+    graph = as_local_graph(in_memory(graph))
     xp, lists = graph.xp, graph.csr
     given = Result(graph, ranks).numbers("pagerank")
     if not graph.num_vertices:
@@ -57,7 +57,7 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
         lists.neighbors, weights=shares * given[sources], minlength=graph.num_vertices
     )
     held = float(given[leaving == 0].sum())
-    teleport = vertex_shares(graph, personalization, "personalization")
+    teleport = vertex_distribution(graph, personalization, "personalization")
     expected += damping * held * dangling_weights(graph, dangling, teleport)
     expected += (1 - damping) * teleport
     change = xp.abs(expected - given)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .. import frames
 from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
-from ..algorithms.scan import checked_epsilon, checked_mu
+from ..algorithms.scan import check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import array_module
 from ..dispatch import in_memory
@@ -66,7 +66,7 @@ def scan(graph, result, *, epsilon=0.5, mu=3):
     >>> rg.verify.scan(edges, result.assign(role=["core"] * 3 + ["outlier"]), epsilon=0.8)
     1
     """
-    epsilon, mu = checked_epsilon(epsilon), checked_mu(mu)
+    epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     graph = undirected_graph(in_memory(graph))
     try:
         rows = _read(graph, result)

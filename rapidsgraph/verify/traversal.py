@@ -7,11 +7,11 @@ to right never fall in floating point, so all of it holds bit for bit.
 
 import numpy as np
 
-from ..algorithms.traversal import checked_cutoff, checked_depth_limit, weighted_graph
+from ..algorithms.traversal import check_cutoff, check_depth_limit, weighted_graph
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
-from ..graph.graph import as_graph
+from ..graph.graph import as_local_graph
 from ..validation import resolve_vertices
 from .result_reader import Result, vertex_name
 
@@ -52,8 +52,10 @@ def bfs(graph, result, source, *, depth_limit=None):
     >>> rg.verify.bfs(edges, rg.bfs(edges, 1), 1)
     2
     """
-    limit = None if depth_limit is None else checked_depth_limit(depth_limit)
-    return int(_greatest(as_graph(in_memory(graph)), result, source, limit, False, nullable=True))
+    limit = None if depth_limit is None else check_depth_limit(depth_limit)
+    return int(
+        _greatest(as_local_graph(in_memory(graph)), result, source, limit, False, nullable=True)
+    )
 
 
 def sssp(graph, result, source, *, cutoff=None):
@@ -97,7 +99,7 @@ def sssp(graph, result, source, *, cutoff=None):
     1.5
     """
     graph = weighted_graph(in_memory(graph))
-    return _greatest(graph, result, source, checked_cutoff(cutoff), graph.weighted, nullable=False)
+    return _greatest(graph, result, source, check_cutoff(cutoff), graph.weighted, nullable=False)
 
 
 def _greatest(graph, result, source, limit, weighted, *, nullable):

@@ -22,7 +22,7 @@ from ...atomic import resolve_destination
 from ...errors import GraphError, InsufficientMemoryError
 from ...graph.edge_frame import check_policies
 from ...graph.labeling import Labeling
-from ...graph.vertex_names import check_within
+from ...graph.vertex_names import check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...validation import check_path, resolve_vertices, vertex_labels
 from .. import build as building
@@ -329,7 +329,7 @@ class _Build:
             if not vertices.start and naming.integers is not None:
                 (part,) = names.parts
                 ends = (0, names.count - 1) if part is None else part[[0, -1]].tolist()
-                check_within(*ends, vertices.stop)
+                check_ids_in_range(*ends, vertices.stop)
         return names
 
     def edges(self, naming, names):

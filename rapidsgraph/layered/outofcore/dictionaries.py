@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import frames
 from ...errors import VertexTypeError
-from ...graph.vertex_names import VertexNames, as_numbers, check_present
+from ...graph.vertex_names import VertexNames, as_integers, check_present
 from ...validation import check_vertex_count
 from .bucket_sort import check_disk, release_free_memory
 
@@ -428,7 +428,7 @@ class StoredNames(VertexNames):
         where = f"{{parameter}}: {label}" if label else "{parameter}"
         check_present(values, f"{where} has no value", parameter=what)
         if part.ends is None:
-            return as_numbers(values, where, parameter=what).tolist()
+            return as_integers(values, where, parameter=what).tolist()
         if isinstance(values, np.ndarray):
             raise VertexTypeError(
                 f"{where}: vertices are named by text, and a number was given",

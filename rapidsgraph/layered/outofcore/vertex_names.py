@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import device
 from ...errors import GraphError
-from ...graph.vertex_names import VertexNames, as_numbers, check_present, name_vertices
+from ...graph.vertex_names import VertexNames, as_integers, check_present, name_vertices
 from ...validation import check_vertex_count
 from . import kernels
 from .bucket_sort import check_disk, run
@@ -363,7 +363,7 @@ class IntegerNames(VertexNames):
         if part is None or not len(columns[0]):
             return super()._look_up(columns, xp, what)
         check_present(columns[0], "{parameter} has no value", parameter=what)
-        values = as_numbers(columns[0], "{parameter}", parameter=what).tolist()
+        values = as_integers(columns[0], "{parameter}", parameter=what).tolist()
         return np.array([_place_in(part, value) for value in values], np.int64)
 
 
