@@ -429,7 +429,7 @@ def _file_stats(
     destination: str | list[str] | None,
     weight: str | None,
 ) -> EdgeStats:
-    path = check_path(path)
+    path = Path(check_path(path))
     rows, kind, limits = edge_facts(path, source=source, destination=destination)
     declared = declared_vertices(path)
     num_declared = None if declared is None else len(declared)

@@ -27,7 +27,7 @@ from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.workloads import Missing, load, with_weights
 from rapidsgraph import device
 from rapidsgraph.layered import streaming
-from rapidsgraph.layered.outofcore.build import OVERHEAD_BYTES
+from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

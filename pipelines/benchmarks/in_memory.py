@@ -19,7 +19,7 @@ from pipelines.benchmarks.workloads import with_weights
 from rapidsgraph import device
 from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import algorithms as sweeps
-from rapidsgraph.layered.outofcore.build import LEAST_ROOM, OVERHEAD_BYTES, VERTEX_BYTES
+from rapidsgraph.layered.outofcore.limits import MIN_WORK_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
 
 MOST_WEIGHTED = 2**24  # rows of a file with weights that is built out of core, too
 FLAGS = 200  # times that a flag is copied to the host
@@ -184,7 +184,7 @@ def one_build(workload, root, session, effort, folder):
     options = {"directed": workload.directed, "multi_edges": workload.multi_edges}
 
     if not weighted or workload.rows <= MOST_WEIGHTED:
-        limit = OVERHEAD_BYTES + LEAST_ROOM + VERTEX_BYTES * workload.vertices
+        limit = OVERHEAD_BYTES + MIN_WORK_BYTES + VERTEX_BYTES * workload.vertices
         limit += path.stat().st_size // 4
         external = partial(
             rg.LayeredEdgeList.build, path, root, store=folder / "external", device="cpu",

@@ -15,7 +15,7 @@ from pipelines.benchmarks import limited, timing
 from pipelines.benchmarks.streams import arrays_of, opened
 from pipelines.benchmarks.workloads import SEED, Missing
 from rapidsgraph import generate
-from rapidsgraph.layered.outofcore.build import OVERHEAD_BYTES
+from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.memory import ALGORITHM_BYTES
 

@@ -18,9 +18,9 @@ import pytest
 from pyarrow import csv, parquet
 
 import rapidsgraph as rg
-from rapidsgraph.layered.outofcore.build import (
-    LEAST_ROOM,
-    OPENED_BYTES,
+from rapidsgraph.layered.outofcore.limits import (
+    MIN_WORK_BYTES,
+    OPEN_VERTEX_BYTES,
     OVERHEAD_BYTES,
     VERTEX_BYTES,
 )
@@ -128,8 +128,8 @@ def test_peak(tmp_path, kind, ending, rows, vertices, shares, record_faults):
     write(kind, tmp_path / f"small.{ending}", 3000, 300)
     write(kind, tmp_path / f"large.{ending}", rows, vertices)
     name_bytes = 8 * vertices * (1 + (kind == "several columns")) + 14 * vertices
-    arrays = max(VERTEX_BYTES * vertices, OPENED_BYTES * vertices + 2 * name_bytes)
-    least = OVERHEAD_BYTES + LEAST_ROOM + arrays
+    arrays = max(VERTEX_BYTES * vertices, OPEN_VERTEX_BYTES * vertices + 2 * name_bytes)
+    least = OVERHEAD_BYTES + MIN_WORK_BYTES + arrays
     wrong = []
     for share in shares:
         limit = int(least * share)

@@ -1,291 +1,205 @@
-"""What does not fit in memory, on disk in buckets by key.
+"""External sort of edge keys, in buckets on disk.
 
-Means: batches of keys come in any order and go out in ascending order, equal keys in the order in
-  which they came; so lists of neighbors are sorted with as much memory as there is.
-Requires: room on the disk of the folder; a temporary folder that vanishes, also after a kill: the
-  next run removes it.
-Reference: external distribution sort, Knuth, The Art of Computer Programming 3, 5.4.9.
+Batches of keys come in any order and are scattered into buckets of consecutive keys, which are
+written to disk. A bucket that fits in memory is then sorted there; a larger one is scattered
+again. Equal keys stay in the order in which they came.
+
+References
+----------
+Knuth, The Art of Computer Programming, volume 3, section 5.4.9 (external distribution sort).
 """
 
-import contextlib
-import ctypes
-import math
-import mmap
-import os
-import shutil
+from __future__ import annotations
+
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ... import device
-from ...errors import GraphError, format_bytes
-from ...kernels import counting
-from . import kernels
+from ... import kernels
+from . import run_kernel
+from .file_array import TempFiles
 
-DIGIT = 12  # bits
-BUCKETS = 512  # at most, at once; a read is scattered to as many buffers
-POOLED_FROM = 10**9  # bytes of a limit, from which what allocators keep is of no account
-PIECE = 2**27  # keys moved at once, at most: 1 GB, which one system call reads
+DIGIT_BITS = 12
+MAX_BUCKETS = 512  # per pass; one read is scattered to as many buffers
 
 
-def run(entry, *arguments):
-    """Run a kernel that has no twin."""
-    size = max(each.size for each in arguments if isinstance(each, np.ndarray))
-    with device.parallel_region(size):
-        return entry(*arguments)
-
-
-@contextlib.contextmanager
-def system_memory(limit):
-    """Have Arrow allocate by malloc under a low limit, so that freed memory leaves the process.
-
-    Its own allocators are faster, but keep tens of megabytes for its threads.
-    """
-    import pyarrow
-
-    if limit >= POOLED_FROM:
-        yield
-        return
-    before = pyarrow.default_memory_pool()
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-    try:
-        yield
-    finally:
-        release_free_memory()
-        pyarrow.set_memory_pool(before)
-
-
-def release_free_memory():
-    """Return memory that malloc keeps for reuse, in a block of `system_memory` and where it can."""
-    import pyarrow
-
-    if pyarrow.default_memory_pool().backend_name != "system":
-        return
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # of glibc
-        trim(0)
-
-
-def check_disk(folder, needed):
-    """Raise GraphError where the disk has less room than will be needed."""
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise GraphError(
-            f"{folder}: about {format_bytes(needed, math.ceil)} are needed there while the layers "
-            f"are built, and {format_bytes(free)} are free; free some, or write to another disk"
-        )
-
-
-class Scratch:
-    """Files in a folder, which are closed at the end of the block; the folder is another's."""
-
-    def __init__(self, folder):
-        self.folder, self.files = Path(folder), []
-
-    def flat(self, dtype):
-        """A new Flat."""
-        self.files.append(Flat(self.folder / f"{len(self.files)}.flat", dtype))
-        return self.files[-1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for file in self.files:
-            file.close()
-
-
-class Flat:
-    """An array in a file, written from its start and read anywhere."""
-
-    def __init__(self, path, dtype):
-        self.path, self.dtype, self.size = path, np.dtype(dtype), 0
-        self._map = None
-        self.file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until `close`
-
-    def append(self, values):
-        data = memoryview(np.ascontiguousarray(values, self.dtype)).cast("B")
-        while len(data):
-            data = data[self.file.write(data) :]
-        self.size += len(values)
-
-    def write(self, start, values):
-        """Write `values` at `start`, inside or behind what is there."""
-        data = memoryview(np.ascontiguousarray(values, self.dtype)).cast("B")
-        place = start * self.dtype.itemsize
-        while len(data):
-            written = os.pwrite(self.file.fileno(), data, place)
-            data, place = data[written:], place + written
-
-    def mapped(self):
-        """What was appended as an array over the mapped file; `release` drops its pages."""
-        if not self.size:
-            return np.empty(0, self.dtype)
-        self._map = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.frombuffer(self._map, self.dtype)
-
-    def release(self):
-        """Drop the pages of the mapped file from this process; they are read again if needed."""
-        if self._map is not None:
-            self._map.madvise(mmap.MADV_DONTNEED)
-
-    def read(self, begin, into):
-        """Fill arrays, one after the other, with what begins at `begin`."""
-        into = [values for values in into if len(values)]
-        wanted = sum(values.nbytes for values in into)
-        place, read = begin * self.dtype.itemsize, 0
-        if wanted:
-            read = os.preadv(self.file.fileno(), [memoryview(v).cast("B") for v in into], place)
-        if read != wanted:
-            raise OSError(f"{self.path}: {wanted} bytes were to be read at {place}, not {read}")
-
-    def close(self):
-        self.file.close()
-        self.path.unlink(missing_ok=True)
-
-
-class Spill:
-    """Keys, perhaps with weights, in buckets of consecutive keys.
+class BucketSorter:
+    """Sort keys, with or without weights, that do not fit in memory.
 
     Parameters
     ----------
-    scratch : Scratch
-    low, bits : int
-        Keys are at least `low` and below low + 2**bits.
-    buckets : int
-        As many, or fewer.
-    weight_type : dtype or None
-    room : int
-        Keys that may be in memory at once.
+    files : TempFiles
+    min_key, num_bits : int
+        Keys are in [min_key, min_key + 2**num_bits).
+    num_buckets : int
+        Upper bound of the number of buckets.
+    weight_dtype : dtype or None
+        None without weights.
+    max_keys : int
+        Number of keys that fit in memory.
     """
 
-    def __init__(self, scratch, low, bits, buckets, weight_type, room):
-        self.scratch, self.low, self.room = scratch, low, room
-        self.shift = max(bits - max(buckets - 1, 0).bit_length(), 0)
-        self.count = 1 << (bits - self.shift)
-        self.keys = scratch.flat(np.uint64)
-        self.weighted = weight_type is not None
-        self.weight_type = weight_type if self.weighted else np.float64
-        self.weights = scratch.flat(self.weight_type) if self.weighted else None
-        self.starts = []  # of each bucket in each batch, and the end
-
-    def add(self, keys, weights):
-        """Write a batch, by bucket; `weights` are empty where there are none."""
-        if not keys.size:
-            return
-        moved, moved_weights, cursors = keys, weights, np.array([0, keys.size])
-        if self.count > 1:
-            moved, moved_weights = np.empty_like(keys), np.empty_like(weights)
-            cursors = by_digit(
-                keys, weights, self.low, self.shift, self.count, moved, moved_weights
-            )
-        self.starts.append(cursors + self.keys.size)
-        self.keys.append(moved)
-        if self.weighted:
-            self.weights.append(moved_weights)
+    def __init__(
+        self,
+        files: TempFiles,
+        min_key: int,
+        num_bits: int,
+        num_buckets: int,
+        weight_dtype: Any,
+        max_keys: int,
+    ) -> None:
+        self._files, self._min_key, self._max_keys = files, min_key, max_keys
+        self._shift = max(num_bits - max(num_buckets - 1, 0).bit_length(), 0)
+        self._num_buckets = 1 << (num_bits - self._shift)
+        self._weighted = weight_dtype is not None
+        self._weight_dtype = np.dtype(weight_dtype if self._weighted else np.float64)
+        self._keys = files.create(np.uint64)
+        self._weights = files.create(self._weight_dtype) if self._weighted else None
+        self._batch_offsets: list[np.ndarray] = []  # by batch and bucket: (num_buckets + 1,)
 
     @property
-    def size(self):
-        return self.keys.size
+    def size(self) -> int:
+        return self._keys.size
 
-    def runs(self):
-        """(keys, weights) of all buckets, keys ascending from the first run to the last.
+    def add(self, keys: np.ndarray, weights: np.ndarray) -> None:
+        """Write a batch by bucket; `weights` is empty without weights."""
+        if not keys.size:
+            return
+        offsets = np.array([0, keys.size])
+        if self._num_buckets > 1:
+            bucketed, bucketed_weights = np.empty_like(keys), np.empty_like(weights)
+            offsets = _scatter(
+                keys, weights, bucketed, bucketed_weights, min_key=self._min_key,
+                shift=self._shift, num_digits=self._num_buckets,
+            )  # fmt: skip
+            keys, weights = bucketed, bucketed_weights
+        self._batch_offsets.append(offsets + self._keys.size)
+        self._keys.append(keys)
+        if self._weights is not None:
+            self._weights.append(weights)
 
-        At most `room` keys at a time; arrays belong to the caller.
+    def sorted_batches(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (keys, weights); keys ascend within a batch and from batch to batch.
+
+        A batch has at most `max_keys` keys. The arrays belong to the caller.
         """
-        starts = np.array(self.starts, np.int64).reshape(-1, self.count + 1)
-        sizes = np.diff(starts, axis=1).sum(axis=0)
-        first = 0
-        while first < self.count:
-            last, total = first, 0
-            while last < self.count and last - first < BUCKETS:
-                if total + int(sizes[last]) > self.room:
+        offsets = np.array(self._batch_offsets, np.int64).reshape(-1, self._num_buckets + 1)
+        sizes = np.diff(offsets, axis=1).sum(axis=0)
+        start = 0
+        while start < self._num_buckets:
+            stop, total = start, 0
+            while stop < self._num_buckets and stop - start < MAX_BUCKETS:
+                if total + int(sizes[stop]) > self._max_keys:
                     break
-                total += int(sizes[last])
-                last += 1
-            if last > first:
-                yield self._sorted(starts, first, last, total)
-                first = last
+                total += int(sizes[stop])
+                stop += 1
+            if stop > start:
+                yield self._sort_buckets(offsets, start, stop, total)
+                start = stop
             else:
-                yield from self._parts(starts, first)
-                first += 1
+                yield from self._split_bucket(offsets, start)
+                start += 1
 
-    def _sorted(self, starts, first, last, total):
-        ends = np.zeros(last - first + 1, np.int64)
-        np.cumsum(np.diff(starts[:, first : last + 1], axis=1).sum(axis=0), out=ends[1:])
+    def _sort_buckets(
+        self, offsets: np.ndarray, start: int, stop: int, total: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sorted keys of the buckets [start, stop), and their weights."""
+        bucket_starts = np.zeros(stop - start + 1, np.int64)
+        bucket_sizes = np.diff(offsets[:, start : stop + 1], axis=1).sum(axis=0)
+        np.cumsum(bucket_sizes, out=bucket_starts[1:])
         keys = np.empty(total, np.uint64)
-        weights = np.empty(total if self.weighted else 0, self.weight_type)
-        cursors = ends[:-1].copy()
-        for batch in starts:
-            sizes = np.diff(batch[first : last + 1])
-            slices = [slice(c, c + n) for c, n in zip(cursors.tolist(), sizes.tolist())]
-            self.keys.read(int(batch[first]), [keys[s] for s in slices])
-            if self.weighted:
-                self.weights.read(int(batch[first]), [weights[s] for s in slices])
+        weights = np.empty(total if self._weighted else 0, self._weight_dtype)
+        cursors = bucket_starts[:-1].copy()
+        for batch in offsets:
+            sizes = np.diff(batch[start : stop + 1])
+            slices = [
+                slice(cursor, cursor + size)
+                for cursor, size in zip(cursors.tolist(), sizes.tolist(), strict=True)
+            ]
+            self._keys.read_into(int(batch[start]), [keys[s] for s in slices])
+            if self._weights is not None:
+                self._weights.read_into(int(batch[start]), [weights[s] for s in slices])
             cursors += sizes
-        if self.weighted:
-            low = self.low + (first << self.shift)
-            return sort_digits(keys, weights, low, (last - first << self.shift) - 1)
-        slices = [slice(begin, end) for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist())]
-        with ThreadPoolExecutor(counting.threads()) as threads:
-            list(threads.map(lambda s: keys[s].sort(), slices))
+        if self._weighted:
+            min_key = self._min_key + (start << self._shift)
+            return radix_sort(keys, weights, min_key, (stop - start << self._shift) - 1)
+        ends = bucket_starts.tolist()
+        slices = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        with ThreadPoolExecutor(kernels.counting.threads()) as pool:
+            list(pool.map(lambda s: keys[s].sort(), slices))
         return keys, weights
 
-    def _parts(self, starts, bucket):
-        """Runs of a bucket that is too large: spilled again, or as it is if its keys are equal."""
-        parts = None
-        if self.shift:
-            low = self.low + (bucket << self.shift)
-            weight_type = self.weight_type if self.weighted else None
-            parts = Spill(self.scratch, low, self.shift, BUCKETS // 2, weight_type, self.room)
-        for batch in starts:
-            begin, end = map(int, batch[bucket : bucket + 2])
-            for piece in range(begin, end, max(self.room // 2, 1)):
-                size = min(self.room // 2, end - piece)
-                keys = np.empty(size, np.uint64)
-                weights = np.empty(size if self.weighted else 0, self.weight_type)
-                self.keys.read(piece, [keys])
-                if self.weighted:
-                    self.weights.read(piece, [weights])
-                if parts:
-                    parts.add(keys, weights)
+    def _split_bucket(
+        self, offsets: np.ndarray, bucket: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the sorted batches of a bucket that does not fit in memory.
+
+        The bucket is scattered again, unless all of its keys are equal.
+        """
+        sorter = None
+        if self._shift:
+            sorter = BucketSorter(
+                self._files, self._min_key + (bucket << self._shift), self._shift,
+                MAX_BUCKETS // 2, self._weight_dtype if self._weighted else None, self._max_keys,
+            )  # fmt: skip
+        for batch in offsets:
+            start, stop = map(int, batch[bucket : bucket + 2])
+            for chunk in range(start, stop, max(self._max_keys // 2, 1)):
+                chunk_stop = min(chunk + self._max_keys // 2, stop)
+                keys, weights = self._keys.read(chunk, chunk_stop), np.empty(0, self._weight_dtype)
+                if self._weights is not None:
+                    weights = self._weights.read(chunk, chunk_stop)
+                if sorter is not None:
+                    sorter.add(keys, weights)
                 else:
                     yield keys, weights
-        if parts:
-            yield from parts.runs()
-            parts.close()
+        if sorter is not None:
+            yield from sorter.sorted_batches()
+            sorter.close()
 
-    def close(self):
-        self.keys.close()
-        if self.weights:
-            self.weights.close()
-
-
-def by_digit(keys, weights, low, shift, count, moved, moved_weights, mask=None):
-    """Move keys by (key - low) >> shift; where each of the `count` digits begins, and the end."""
-    mask = 2**63 - 1 if mask is None else mask
-    low, shift, mask = np.uint64(low), np.uint64(shift), np.uint64(mask)
-    cursors = np.zeros((counting.threads(), count), np.int64)
-    starts = np.empty(count + 1, np.int64)
-    run(kernels.count_digits, keys, low, shift, mask, cursors)
-    counting.accumulate_parts(cursors, starts)
-    run(
-        kernels.move_digits, keys, weights, weights.size > 0, low, shift, mask, cursors, moved,
-        moved_weights,
-    )  # fmt: skip
-    return starts
+    def close(self) -> None:
+        self._keys.close()
+        if self._weights is not None:
+            self._weights.close()
 
 
-def sort_digits(keys, weights, low, span):
-    """Both in the order of the keys, which are from `low` to low + span; equal ones as they are."""
-    high, more = np.empty_like(keys), np.empty_like(weights)
-    bits, shift = span.bit_length(), 0
-    used = int(np.bitwise_or.reduce(keys - np.uint64(low))) if keys.size else 0
-    while shift < bits:
-        mask = (1 << DIGIT) - 1
-        if used >> shift & mask:
-            by_digit(keys, weights, low, shift, 1 << DIGIT, high, more, mask)
-            keys, weights, high, more = high, more, keys, weights
-        shift += DIGIT
+def _scatter(
+    keys: np.ndarray,
+    weights: np.ndarray,
+    out_keys: np.ndarray,
+    out_weights: np.ndarray,
+    *,
+    min_key: int,
+    shift: int,
+    num_digits: int,
+    mask: int = 2**63 - 1,
+) -> np.ndarray:
+    """Group keys by the digit ``(key - min_key) >> shift & mask``; return the digits' offsets."""
+    digit = np.uint64(min_key), np.uint64(shift), np.uint64(mask)
+    cursors = np.zeros((kernels.counting.threads(), num_digits), np.int64)
+    offsets = np.empty(num_digits + 1, np.int64)
+    run_kernel("count_digits", keys, *digit, cursors)
+    kernels.counting.accumulate_parts(cursors, offsets)
+    run_kernel(
+        "scatter_by_digit", keys, weights, weights.size > 0, *digit, cursors, out_keys, out_weights
+    )
+    return offsets
+
+
+def radix_sort(
+    keys: np.ndarray, weights: np.ndarray, min_key: int, span: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sort keys in [min_key, min_key + span] stably, with their weights."""
+    other_keys, other_weights = np.empty_like(keys), np.empty_like(weights)
+    used_bits = int(np.bitwise_or.reduce(keys - np.uint64(min_key))) if keys.size else 0
+    mask = (1 << DIGIT_BITS) - 1
+    for shift in range(0, span.bit_length(), DIGIT_BITS):
+        if used_bits >> shift & mask:
+            _scatter(
+                keys, weights, other_keys, other_weights, min_key=min_key, shift=shift,
+                num_digits=1 << DIGIT_BITS, mask=mask,
+            )  # fmt: skip
+            keys, weights, other_keys, other_weights = other_keys, other_weights, keys, weights
     return keys, weights

@@ -1,134 +1,144 @@
-"""From a file to a store of layers, without the whole graph in memory.
+"""Build a layered edge list from a file of edges that does not fit in memory.
 
-Means: what LayeredEdgeList.build makes of the Graph of the same file, partition by partition.
-Requires: arrays by vertex fit in memory (VERTEX_BYTES each); disk beside the store for the edges,
-  three times, and for names of text or several columns, twice.
-Reference: Zhu et al. 2017 (WolfPath); external distribution sort, Knuth, The Art of Computer
-  Programming 3, 5.4.9.
+The store is the one that `LayeredEdgeList.build` makes of the `Graph` of the same file, partition
+by partition. Arrays by vertex have to fit in memory (`VERTEX_BYTES` each). The disk of the store
+needs space for the edges three times, and for names of text or several columns twice.
 
-Integers that name vertices are read twice: for the distinct ones, and for the edges. Text and names
-of several columns are read once and dictionary-encoded, with sorted runs on the disk. Edges are
-spilled into buckets by source. Sorted, they are adjacency lists in one flat file. A search from the
-root reads each list once; then all are moved into buckets of layer order, and packed from these.
+Names that are integers of one column are read twice: for the distinct names, and for the edges.
+Text and names of several columns are read once and dictionary-encoded, with sorted runs on disk.
+Edges are sorted by source, through buckets on disk, into adjacency lists in one file. A
+breadth-first search from the root reads each list once. Then the lists are scattered into buckets
+by layer, and partitions are packed from these.
+
+References
+----------
+H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
+GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y.
+
+Knuth, The Art of Computer Programming, volume 3, section 5.4.9 (external distribution sort).
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ... import device
 from ...atomic import resolve_destination
-from ...errors import GraphError, InsufficientMemoryError
+from ...errors import GraphError, format_value
 from ...graph.edge_frame import check_policies
 from ...graph.labeling import Labeling
-from ...graph.vertex_names import check_ids_in_range
+from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...validation import check_path, resolve_vertices, vertex_labels
-from .. import build as building
+from ..build import layers_of
 from ..packing import PARTITION_BYTES
 from ..store import writing
 from ..store_writer import temporary_folder, write_errors
-from . import kernels
-from .bucket_sort import (
-    BUCKETS,
-    PIECE,
-    Scratch,
-    Spill,
-    check_disk,
-    release_free_memory,
-    run,
-    system_memory,
-)
-from .csr_file import Lists, search
+from . import run_kernel
+from .bucket_sort import MAX_BUCKETS, BucketSorter
+from .csr_file import CsrFile, bfs_distances
 from .edge_reader import EdgeFile
-from .pack import pack_places
-from .vertex_names import Names, check_found
+from .file_array import TempFiles, WeightSpool, release_free_memory, system_allocator
+from .integer_names import check_unchanged
+from .limits import MIN_NAMING_BYTES, Limits
+from .pack import pack_partitions
+from .vertex_names import NameCollector
 
-VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
-OPENED_BYTES = 12  # of a vertex in an opened store, beside its name, mapped and copied
-LEAST_ROOM = 2**18  # bytes beside these
-OVERHEAD_BYTES = 45_000_000  # of a limit, for decoders and for what allocators keep; measured
-MIN_NAMING_BYTES = 2**22  # naming takes as much even under a lower limit, to say which suffices
-CODE_BYTES = 16  # on the disk, of a row and a column of names that is dictionary-encoded
-STEPS = 100  # that a progress report counts to
-BATCH = 2**20  # rows of the file at once
+MAX_CHUNK_KEYS = 2**27  # keys that are moved at once: 1 GB, which one system call reads
+STEPS = 100  # of a progress report
+
+# The steps of each phase, for progress reports.
+NAMING, EDGE_KEYS, SORTING, SEARCH, PACKING = (0, 10), (10, 35), (35, 60), (60, 70), (70, 100)
+
+Report = Callable[[int, str], None]
 
 
 def build_from_file(
-    path,
-    root,
-    folder,
+    path: str | Path,
+    root: Any,
+    folder: str | Path,
     *,
-    source=None,
-    destination=None,
-    weight=None,
-    directed=True,
-    multi_edges="first",
-    self_loops="keep",
-    minimum_edges=None,
-    memory_limit=None,
-    partition_bytes=PARTITION_BYTES,
-    report=None,
-    made_from=None,
-    vertices=None,
-):
-    """Make a store of layers from a file of edges that may be larger than memory.
+    source: str | list[str] | None = None,
+    destination: str | list[str] | None = None,
+    weight: str | None = None,
+    directed: bool = True,
+    multi_edges: str = "first",
+    self_loops: str = "keep",
+    minimum_edges: int | None = None,
+    memory_limit: int | None = None,
+    partition_bytes: int = PARTITION_BYTES,
+    report: Report | None = None,
+    made_from: dict[str, Any] | None = None,
+    vertices: Any = None,
+) -> None:
+    """Build a store of a layered edge list from a file of edges.
 
     Parameters
     ----------
     path, source, destination, weight
-        As `read_edges`.
-    root : name of a vertex, or a tuple of names
-    folder : str or path
-        Of the store; one that is there is replaced at the end, and only if all went well.
+        As for `read_edges`.
+    root : vertex name
+        A tuple where several columns name a vertex.
+    folder : str or Path
+        Folder of the store. An existing store is replaced when the new one is complete.
     directed, multi_edges, self_loops
-        As `Graph`.
+        As for `Graph`.
     minimum_edges : int, optional
-        As `LayeredEdgeList.build`.
+        As for `LayeredEdgeList.build`.
     memory_limit : int, optional
-        Bytes that the process may grow by; by default half of what is free. `OVERHEAD_BYTES` of
-        them are for libraries. Arrays by vertex take `VERTEX_BYTES` a vertex, and names in the
-        opened store twice their size where that is more; all else goes to the disk where it does
-        not fit. What is imported, and compiled in the first run of a process, is not counted.
+        Bytes by which the process may grow; by default half of the free memory. `OVERHEAD_BYTES`
+        of them are for libraries. Arrays by vertex take `VERTEX_BYTES` per vertex, or the names in
+        the open store twice their size where that is more; everything else goes to disk where it
+        does not fit. Imports and the compilation in the first run of a process are not counted.
     partition_bytes : int
-        About, of a partition before it is packed.
+        Approximate size of a partition before packing.
     report : callable, optional
-        Called with (steps done out of STEPS, text).
+        Called with the number of completed steps, of `STEPS`, and a text.
     made_from : dict, optional
-        What the store is to say about the file.
-    vertices : str, path, or as `Graph`
-        Names to include even without edges; a path of a file as `read_vertices` takes it.
+        The description of the input in the manifest of the store.
+    vertices : str, Path, or as for `Graph`
+        Names to include even without edges; a path is that of a file for `read_vertices`.
 
     Raises
     ------
     GraphError
-        As `read_edges` and `Graph`; a root that is not in the graph; a disk that is full.
+        As for `read_edges` and `Graph`; if the root is not in the graph or the disk is full.
     InsufficientMemoryError
-        Arrays by vertex take more than `memory_limit`; `needed` is a limit that suffices.
+        If arrays by vertex take more than `memory_limit`; `needed` is a sufficient limit.
     """
     check_policies(directed, multi_edges, self_loops)
     if memory_limit is None:
         memory_limit = device.free_memory(np) // 2
     if not isinstance(memory_limit, (int, np.integer)) or memory_limit <= 0:
-        raise GraphError(f"memory_limit is {memory_limit!r}; it can be a number of bytes")
+        raise GraphError(
+            f"memory_limit is {format_value(memory_limit)}; it must be a number of bytes above 0",
+            parameter="memory_limit",
+            value=memory_limit,
+        )
     folder = check_path(folder)
     file = EdgeFile(path, source, destination, weight, vertices)
-    build = _Build(file, directed, multi_edges, self_loops == "drop", int(memory_limit), report)
+    limits = Limits(file, directed, file.weighted or multi_edges == "sum", int(memory_limit))
+    builder = _Builder(file, limits, directed, multi_edges, self_loops == "drop", report)
     with (
-        system_memory(int(memory_limit)),
-        writing(folder, build.disk_bytes) as writer,
-        write_errors(folder, build.disk_bytes, writer.temporary),
+        system_allocator(limits.memory_limit),
+        writing(folder, limits.disk_bytes) as writer,
+        write_errors(folder, limits.disk_bytes, writer.temporary),
     ):
         final = resolve_destination(folder)
-        with temporary_folder(final) as temporary, Scratch(temporary) as scratch:
-            build.run(root, scratch, writer, partition_bytes, minimum_edges, made_from)
+        with temporary_folder(final) as temporary, TempFiles(temporary) as files:
+            builder.build(files, writer, root, partition_bytes, minimum_edges, made_from)
 
 
-class _Vertices(Labeling):
-    """Names as the Graph of a pandas frame has them."""
+class _FileVertices(Labeling):
+    """The vertex names of a file, labeled as the Graph of a pandas frame labels them."""
 
-    def __init__(self, names, ends):
+    def __init__(self, names: VertexNames, ends: list[list[str]]) -> None:
         self.names, self.xp, self._kind = names, np, "pandas"
         self._labels, self._own = vertex_labels(*ends), [a != b for a, b in zip(*ends, strict=True)]
         self.source_columns, self._text_types = ends[0], {}
@@ -137,260 +147,221 @@ class _Vertices(Labeling):
                 self._text_types[column] = None
 
 
-class _Weights:
-    """Weights of rows whose names are not read again, in a file."""
+class _Builder:
+    """The state that the phases of a build share."""
 
-    def __init__(self, scratch):
-        self.scratch, self.files, self.ends = scratch, [], [0]
+    def __init__(
+        self,
+        file: EdgeFile,
+        limits: Limits,
+        directed: bool,
+        multi_edges: str,
+        drops_loops: bool,
+        report: Report | None,
+    ) -> None:
+        self.file, self.limits, self.directed = file, limits, directed
+        self.multi_edges, self.drops_loops, self.report = multi_edges, drops_loops, report
+        self.num_rows = 0
+        self.total_weight: Any = 0
+        self.weight_dtype: np.dtype | None = None
 
-    def append(self, weights):
-        """Write the weights of a batch; a file holds those of one type."""
-        if not self.files or self.files[-1].dtype != weights.dtype:
-            self.files.append(self.scratch.flat(weights.dtype))
-            self.ends.append(self.ends[-1])
-        self.files[-1].append(weights)
-        self.ends[-1] += weights.size
-
-    def read(self, start, stop, dtype):
-        """The weights of the rows from `start` to `stop`."""
-        weights = np.empty(stop - start, dtype)
-        for file, first, end in zip(self.files, self.ends[:-1], self.ends[1:], strict=True):
-            low, high = max(start, first), min(stop, end)
-            if low < high:
-                values = np.empty(high - low, file.dtype)
-                file.read(low - first, [values])
-                weights[low - start : high - start] = values
-        return weights
-
-    def close(self):
-        for file in self.files:
-            file.close()
-
-
-class _Build:
-    """One build: what its steps share."""
-
-    def __init__(self, file, directed, multi_edges, drops_loops, limit, report):
-        self.file, self.directed, self.drops_loops = file, directed, drops_loops
-        self.multi_edges, self.memory_limit, self.report = multi_edges, limit, report
-        self.limit = max(limit - OVERHEAD_BYTES, 0)
-        self.weighted = file.weighted or multi_edges == "sum"
-
-    def tell(self, begin, end, done, total, text):
-        """Report a share of the steps from `begin` to `end`."""
+    def _progress(self, phase: tuple[int, int], done: int, total: int, text: str) -> None:
         if self.report:
-            self.report(begin + int((end - begin) * min(done / max(total, 1), 1)), text)
+            start, stop = phase
+            self.report(start + int((stop - start) * min(done / max(total, 1), 1)), text)
 
-    def run(self, root, scratch, writer, partition_bytes, minimum_edges, made_from):
-        file = self.file
-        self.check_vertices()
-        self.check_disk(scratch.folder)
-        file.parse(scratch.folder, lambda text: self.tell(0, 0, 0, 1, text))
-        self.check_disk(scratch.folder)
-        naming = Names(vertex_labels(*file.ends), max(self.limit, MIN_NAMING_BYTES) // 3, scratch)
-        names = self.named(naming, scratch)
-        if naming.is_encoded:
-            file.forget()
-        self.check_disk(scratch.folder)
-        vertices = _Vertices(names, file.ends)
+    def build(
+        self,
+        files: TempFiles,
+        writer: Any,
+        root: Any,
+        partition_bytes: int,
+        minimum_edges: int | None,
+        made_from: dict[str, Any] | None,
+    ) -> None:
+        """Run all phases and write the store."""
+        file, limits = self.file, self.limits
+        limits.check_vertex_ranges()
+        limits.check_disk(files.folder)
+        file.parse(files.folder, lambda text: self._progress(NAMING, 0, 1, text))
+        limits.check_disk(files.folder)
+        memory = max(limits.usable_bytes, MIN_NAMING_BYTES) // 3
+        collector = NameCollector(vertex_labels(*file.ends), memory, files)
+        weights = WeightSpool(files)
+        names = self._name_vertices(collector, weights, files)
+        if collector.is_encoded:
+            file.remove_parsed()
+        limits.check_disk(files.folder)
+        vertices = _FileVertices(names, file.ends)
         ids = resolve_vertices(vertices, root, "root")
         if ids.size > 1:
-            raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
-        lists = self.lists(naming, vertices, scratch)
-        naming.close()
-        self.weights.close()
-        file.forget()
+            raise GraphError(
+                f"root names {ids.size} vertices; a layered edge list has one",
+                parameter="root",
+                value=root,
+            )
+        csr = self._build_csr(collector, weights, vertices, files)
+        collector.close()
+        weights.close()
+        file.remove_parsed()
         release_free_memory()
-        distances = search(
-            lists, int(ids[0]), self.room // 4,
-            lambda level, done: self.tell(60, 70, done, names.count, f"{level:,} levels"),
+        root_id = int(ids[0])
+        distances = bfs_distances(
+            csr, root_id, limits.work_bytes // 4,
+            lambda level, done: self._progress(SEARCH, done, names.count, f"{level:,} levels"),
         )  # fmt: skip
-        layers = building.layers_of(distances)
+        layers = layers_of(distances)
         del distances
-        layers.depths = None  # places say it all from here
+        layers.depths = None  # the positions determine the layers from here on
         release_free_memory()
         facts = SimpleNamespace(
             **{name: getattr(vertices, name) for name in Labeling._attributes},
-            root_id=int(ids[0]), directed=self.directed, weighted=self.weighted,
-            weight_dtype=lists.weight_dtype, num_edges=lists.size, minimum_edges=minimum_edges,
+            root_id=root_id, directed=self.directed, weighted=csr.weighted,
+            weight_dtype=csr.weight_dtype, num_edges=csr.num_arcs, minimum_edges=minimum_edges,
             order=layers.order, layer_starts=layers.starts, made_from=made_from,
         )  # fmt: skip
-        facts.layer_edges = pack_places(
-            lists, layers, writer, scratch, self.room, partition_bytes,
-            lambda done, text: self.tell(70, 100, done, 2 * lists.size, text),
+        num_arcs = csr.num_arcs
+        facts.layer_edges = pack_partitions(
+            csr, layers, writer, files, limits.work_bytes, partition_bytes,
+            lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
         )  # fmt: skip
         del layers
-        facts.out_weights = lists.out_weights()[facts.order]
-        lists.offsets = lists.sums = None
+        facts.out_weights = csr.out_weights()[facts.order]
+        del csr
         release_free_memory()
         writer.finish(facts)
 
-    def check_disk(self, temporary, encodes=False):
-        """Raise GraphError where the disk is too small for the edges, and for codes of names."""
-        if self.file.rows is not None:
-            check_disk(temporary.parent, self.disk_bytes(encodes))
+    def _name_vertices(
+        self, collector: NameCollector, weights: WeightSpool, files: TempFiles
+    ) -> VertexNames:
+        """Read the file for the first time; return the names of the vertices.
 
-    def disk_bytes(self, encodes=False):
-        """Return about how many bytes of disk space the build takes at its peak."""
-        rows = self.file.count_rows()
-        weight_bytes = 8 if self.weighted else 0
-        code_bytes = encodes * (CODE_BYTES * len(self.file.groups) + weight_bytes)
-        arcs = rows * (1 if self.directed else 2)
-        return arcs * (12 + 2 * weight_bytes) + rows * code_bytes
-
-    def check_vertices(self):
-        """Raise InsufficientMemoryError where a range of vertices alone exceeds the limit."""
-        for vertices in self.file.vertex_ranges:
-            count = most = len(vertices)
-            if count * VERTEX_BYTES <= self.limit:
-                continue
-            if vertices.start:  # edges may name others
-                most += 2 * self.file.count_rows()
-            room = max(LEAST_ROOM, 2 * self.file.largest_batch + 2)
-            what = f"building layers of {count:,} vertices"
-            self._check_limit(what, most * VERTEX_BYTES + room)
-
-    def reserve(self, count, name_bytes):
-        """Set memory aside for arrays by vertex and, at the end, for the opened store.
-
-        Raises
-        ------
-        InsufficientMemoryError
-            The limit is too low; says which one suffices.
+        Checks all rows. Weights are stored if the names are encoded, as the file is then not read
+        again.
         """
-        needed = max(count * VERTEX_BYTES, count * OPENED_BYTES + 2 * name_bytes)
-        self._check_limit(
-            f"building layers of {count:,} vertices",
-            needed + max(LEAST_ROOM, 2 * self.file.largest_batch + 2),
-        )
-        self.room = self.limit - needed
-
-    def _check_limit(self, what, needed):
-        """Raise InsufficientMemoryError where the limit is below `needed` beside the overhead."""
-        if needed > self.limit:
-            raise InsufficientMemoryError(
-                what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit"
-            )
-
-    def batch_rows(self, memory):
-        """Return how many rows of the file may be read at once into so many bytes."""
-        width = 64 * (len(self.file.ids) + self.file.weighted)
-        return int(np.clip(memory // width // 2, 1024, BATCH))
-
-    def batches(self, room):
-        """Batches of the file, which take less than half of `room`."""
-        try:
-            yield from self.file.batches(self.batch_rows(room), room)
-        except (
-            InsufficientMemoryError
-        ) as error:  # of a batch; vertices are not known, but there are rows
-            needed = error.needed + 2 * VERTEX_BYTES * self.file.count_rows() + LEAST_ROOM
-            raise InsufficientMemoryError(
-                error.what, needed + OVERHEAD_BYTES, self.memory_limit, "memory_limit"
-            ) from error
-
-    def named(self, naming, scratch):
-        """The first pass: the names of the vertices.
-
-        What is wrong with a row is found here, too.
-        """
-        done, types = 0, []
-        self.total_weight, self.weights = 0, _Weights(scratch)
-        batches = self.batches(max(self.limit, MIN_NAMING_BYTES) // 2)
+        file, limits, done = self.file, self.limits, 0
+        batches = limits.batches(max(limits.usable_bytes, MIN_NAMING_BYTES) // 2)
         for batch in batches:
-            if batch.rows and not done:
-                self.file.check_names(naming.labels, batch, batches)
+            if batch.num_rows and not done:
+                file.check_names(collector.labels, batch, batches)
             try:
-                naming.add(batch.sources, batch.destinations)
+                collector.add(batch.sources, batch.destinations)
             except GraphError:
                 for _ in batches:  # errors of reading the file take precedence
                     pass
                 raise
-            if batch.weights is not None and (batch.rows or not types):
-                types = [batch.weights.dtype] if not done else [*types[-1:], batch.weights.dtype]
-                types = [np.result_type(*types)]
+            if batch.weights is not None and (batch.num_rows or self.weight_dtype is None):
+                dtypes = [self.weight_dtype] if done and self.weight_dtype is not None else []
+                self.weight_dtype = np.result_type(*dtypes, batch.weights.dtype)
                 self.total_weight += total_weight(batch.weights)
-                if naming.is_encoded:
-                    self.weights.append(batch.weights)
-            if not done and naming.is_encoded:
-                self.check_disk(scratch.folder, encodes=True)
-            done += batch.rows
-            self.tell(0, 10, done, self.file.rows or done, f"{done:,} rows, names")
-        labels, dtypes = naming.labels, naming.dtypes
-        text_labels = [label for label, dtype in zip(labels, dtypes) if dtype is None]
-        rows = self.batch_rows(self.limit // 2)
-        for columns in self.file.vertex_batches(rows, labels, text_labels):
-            naming.add_vertices(columns)
-        self.file.rows, self.weight_type = done, types[0] if types else None
+                if collector.is_encoded:
+                    weights.append(batch.weights)
+            if not done and collector.is_encoded:
+                limits.check_disk(files.folder, encodes_names=True)
+            done += batch.num_rows
+            self._progress(NAMING, done, file.rows or done, f"{done:,} rows, names")
+        dtypes_by_label = zip(collector.labels, collector.dtypes, strict=True)
+        text_labels = [label for label, dtype in dtypes_by_label if dtype is None]
+        rows = limits.batch_rows(limits.usable_bytes // 2)
+        for columns in file.vertex_batches(rows, collector.labels, text_labels):
+            collector.add_vertices(columns)
+        file.rows = self.num_rows = done
         del batch, batches
         release_free_memory()
-        names = naming.named(self.reserve)
-        for vertices in self.file.vertex_ranges:
-            if not vertices.start and naming.integers is not None:
+        names = collector.finish(limits.reserve)
+        for vertices in file.vertex_ranges:
+            if not vertices.start and collector.is_integer:
                 (part,) = names.parts
-                ends = (0, names.count - 1) if part is None else part[[0, -1]].tolist()
-                check_ids_in_range(*ends, vertices.stop)
+                low, high = (0, names.count - 1) if part is None else part[[0, -1]].tolist()
+                check_ids_in_range(low, high, vertices.stop)
         return names
 
-    def edges(self, naming, names):
-        """Pieces of the edges, in the order of the file: ids of sources and destinations, weights.
+    def _edges(
+        self, collector: NameCollector, weights: WeightSpool, names: VertexNames
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Yield the ids of sources and destinations and the weights, in the order of the file.
 
-        Weights are None where there are none.
+        Without weights, these are None.
         """
-        if naming.is_encoded:
+        if collector.is_encoded:
             done = 0
-            for sources, destinations in naming.ids():
-                weights = None
-                if self.file.weighted:
-                    weights = self.weights.read(done, done + sources.size, self.weight_type)
+            for sources, destinations in collector.edge_ids():
+                batch_weights = None
+                if self.weight_dtype is not None:
+                    batch_weights = weights.read(done, done + sources.size, self.weight_dtype)
                 done += sources.size
-                yield sources, destinations, weights
+                yield sources, destinations, batch_weights
             return
-        look_up = naming.look_up_in(names)
-        for batch in self.batches(self.room // 2):
-            if batch.rows:
-                yield *look_up(batch.sources, batch.destinations), batch.weights
+        edge_ids = collector.integer_lookup(names)
+        for batch in self.limits.batches(self.limits.work_bytes // 2):
+            if batch.num_rows:
+                yield *edge_ids(batch.sources, batch.destinations), batch.weights
 
-    def lists(self, naming, vertices, scratch):
-        """The second pass, and a sort: adjacency lists in a file."""
-        count = vertices.names.count
-        each, weighted, kind = 1 if self.directed else 2, self.file.weighted, self.weight_type
-        arcs, weight_bytes = self.file.rows * each, kind.itemsize if weighted else 0
-        sorted_room = max(self.room // (24 + 3 * weight_bytes if weighted else 10), 64)
-        buckets = 1 if arcs <= sorted_room else min(-(-8 * arcs // sorted_room), BUCKETS)
-        bits = 32 + max(count - 1, 1).bit_length()
-        spilled = Spill(scratch, 0, bits, buckets, kind, sorted_room)
-        size = min(self.room // 4 // (8 + weight_bytes), PIECE, max(arcs, each))
-        keys, weights, used = np.empty(size, np.uint64), np.empty(size if weighted else 0, kind), 0
-        done, none = 0, np.empty(0, kind)
-        for sources, destinations, given in self.edges(naming, vertices.names):
-            rows = sources.size
-            given = given.astype(kind, copy=False) if weighted else none
-            for start in range(0, rows, size // each):
-                piece = slice(start, start + size // each)
-                if used + each * sources[piece].size > size:
-                    spilled.add(keys[:used], weights[:used])
-                    used = 0
-                used = run(
-                    kernels.to_keys, sources[piece], destinations[piece], given[piece], weighted,
-                    not self.directed, self.drops_loops, used, keys, weights,
-                )  # fmt: skip
-            done += rows
-            self.tell(10, 35, done, self.file.rows, f"{done:,} rows, by source")
-        spilled.add(keys[:used], weights[:used])
-        del keys, weights
-        check_found(done == self.file.rows)
-        release_free_memory()
-        total = self.total_weight if weighted and kind.kind == "i" else math.inf
-        lists = Lists(scratch, count, self.multi_edges, kind, sum_type(total))
+    def _build_csr(
+        self,
+        collector: NameCollector,
+        weights: WeightSpool,
+        vertices: _FileVertices,
+        files: TempFiles,
+    ) -> CsrFile:
+        """Read the edges, sort them by source and destination, and merge parallel edges."""
+        sorter = self._sort_edges(collector, weights, vertices.names, files)
+        dtype = self.weight_dtype
+        is_integer = dtype is not None and dtype.kind == "i"
+        total = self.total_weight if is_integer else math.inf
+        csr = CsrFile(files, vertices.names.count, self.multi_edges, dtype, sum_type(total))
         done = 0
-        for keys, weights in spilled.runs():
+        for keys, key_weights in sorter.sorted_batches():
             done += keys.size
-            lists.add(keys, weights)
-            del keys, weights  # before there are others
-            self.tell(35, 60, done, spilled.size, f"{done:,} edges sorted")
-        lists.finish()
-        if lists.infinite is not None:
-            raise merged_weight_error(vertices, *lists.infinite)
-        spilled.close()
-        return lists
+            csr.append_sorted(keys, key_weights)
+            del keys, key_weights  # before the next batch is allocated
+            self._progress(SORTING, done, sorter.size, f"{done:,} edges sorted")
+        csr.finish()
+        if csr.infinite_edge is not None:
+            raise merged_weight_error(vertices, *csr.infinite_edge)
+        sorter.close()
+        return csr
+
+    def _sort_edges(
+        self,
+        collector: NameCollector,
+        weights: WeightSpool,
+        names: VertexNames,
+        files: TempFiles,
+    ) -> BucketSorter:
+        """Read the edges for the second time, into a sorter."""
+        arcs_per_edge, weighted = 1 if self.directed else 2, self.weight_dtype is not None
+        arcs = self.num_rows * arcs_per_edge
+        weight_bytes = self.weight_dtype.itemsize if self.weight_dtype is not None else 0
+        max_keys = max(self.limits.work_bytes // (24 + 3 * weight_bytes if weighted else 10), 64)
+        num_buckets = 1 if arcs <= max_keys else min(-(-8 * arcs // max_keys), MAX_BUCKETS)
+        key_bits = 32 + max(names.count - 1, 1).bit_length()
+        sorter = BucketSorter(files, 0, key_bits, num_buckets, self.weight_dtype, max_keys)
+        capacity = self.limits.work_bytes // 4 // (8 + weight_bytes)
+        capacity = min(capacity, MAX_CHUNK_KEYS, max(arcs, arcs_per_edge))
+        keys = np.empty(capacity, np.uint64)
+        key_weights = np.empty(capacity if weighted else 0, self.weight_dtype)
+        no_weights = key_weights[:0].copy()
+        size = done = 0
+        for sources, destinations, batch_weights in self._edges(collector, weights, names):
+            if batch_weights is None:
+                batch_weights = no_weights
+            else:
+                batch_weights = batch_weights.astype(self.weight_dtype, copy=False)
+            chunk_rows = capacity // arcs_per_edge
+            for start in range(0, sources.size, chunk_rows):
+                chunk = slice(start, start + chunk_rows)
+                if size + arcs_per_edge * sources[chunk].size > capacity:
+                    sorter.add(keys[:size], key_weights[:size])
+                    size = 0
+                size = run_kernel(
+                    "append_edge_keys", sources[chunk], destinations[chunk], batch_weights[chunk],
+                    weighted, not self.directed, self.drops_loops, size, keys, key_weights,
+                )  # fmt: skip
+            done += sources.size
+            self._progress(EDGE_KEYS, done, self.num_rows, f"{done:,} rows, by source")
+        sorter.add(keys[:size], key_weights[:size])
+        del keys, key_weights
+        check_unchanged(done == self.num_rows)
+        release_free_memory()
+        return sorter

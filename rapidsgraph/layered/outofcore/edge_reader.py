@@ -1,14 +1,17 @@
-"""Files of edges, batch by batch: what read_edges and Graph say about a file, without holding it.
+"""Read a file of edges batch by batch.
 
-Means: the same columns, checks and messages as there; rows count over the whole file.
-Requires: Parquet of any size, in row groups of any size. Of an Arrow file a record batch must fit
-  in memory. Text becomes an Arrow file first (parsing.py).
+Columns, checks and messages are those of `read_edges` and `Graph`; rows are counted over the whole
+file. Parquet files and their row groups may be of any size. A record batch of an Arrow file has to
+fit in memory. Text becomes an Arrow file first.
 """
+
+from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,35 +23,54 @@ from ...io.edge_files import POSITIONAL, _checked, _ends, read_vertices_as
 from ...io.formats import checked, reading
 from ...io.text_files import Matrix
 from ...validation import check_path, check_vertex_range, check_vertices, check_weights
-from .text_to_arrow import Parsed
+from .text_to_arrow import ArrowSpool
 
 READ_BYTES = 2**20  # of a Parquet column at a time
-MIN_ROWS, SAMPLED_ROWS = 256, 1024  # read at once; measured for how wide text is
+MIN_BATCH_ROWS = 256
+SAMPLE_ROWS = 1024  # by which the width of a row is estimated
 
 
 class Batch(NamedTuple):
-    """Columns of some rows, as `frames.column` gives them; the weights as Graph takes them."""
+    """The columns of some rows, as returned by `frames.column`; weights as in `Graph`."""
 
-    sources: list
-    destinations: list
-    weights: object
-    rows: int
+    sources: list[Any]
+    destinations: list[Any]
+    weights: Any
+    num_rows: int
 
 
 class EdgeFile:
-    """A file of edges and the columns that are wanted of it.
+    """A file of edges and its columns of vertex names and weights.
+
+    Parameters
+    ----------
+    path, source, destination, weight
+        As for `read_edges`.
+    vertices : str, Path, or as for `Graph`
+        Names of vertices to include even without edges; a path is that of a file.
 
     Attributes
     ----------
     ends : list of two lists of str
-        What the columns of sources and of destinations are called in a frame of `read_edges`.
+        The columns of sources and of destinations in a frame of `read_edges`.
+    ids : list of str
+        The columns of names in the file.
+    groups : list of list of str
+        The columns of sources and destinations that hold the same part of a name.
     rows : int or None
-        None while it is not known, which is of text that `parse` has not read.
+        Number of edges; None for text that `parse` has not read.
     largest_batch : int
-        Bytes that the largest compressed batch of an Arrow file takes; 0 of other files.
+        Bytes of the largest compressed batch of an Arrow file; 0 for other files.
     """
 
-    def __init__(self, path, source, destination, weight, vertices=None):
+    def __init__(
+        self,
+        path: str | Path,
+        source: str | list[str] | None,
+        destination: str | list[str] | None,
+        weight: str | None,
+        vertices: Any = None,
+    ) -> None:
         self.path = path = check_path(path)
         with reading(path):
             self.file = file = formats.opened(path, POSITIONAL)
@@ -56,76 +78,79 @@ class EdgeFile:
             self.weights = [] if weight is None else [_checked(file, path, weight, "weight")]
             if ends[0] == ends[1] or {*self.weights} & {*ends[0], *ends[1]}:
                 raise GraphError(
-                    f"{path}: source, destination and weight must be different columns"
+                    f"{path}: source, destination and weight must be different columns", path=path
                 )
             self.ids = list(dict.fromkeys([*ends[0], *ends[1]]))
             self.groups = [list(group) for group in zip(*ends, strict=True)]
-            self.rows, self.parsed, self.largest_batch = None, None, 0
+            self.rows: int | None = None
+            self.largest_batch = 0
             if isinstance(file, formats.Parquet | formats.Arrow | Matrix):
                 self.rows = file.facts(ends[0][0], ends[1][0])[0]
             if isinstance(file, formats.Arrow):
                 sizes = file.sizes([*self.ids, *self.weights])
                 self.largest_batch = max((size.nbytes for size in sizes), default=0)
-        several = any(isinstance(given, list | tuple) for given in (source, destination))
-        names = [*self.ids, *self.weights]
-        self.names = names if several else POSITIONAL[: len(names)]
-        self.ends = ends if several else [["source"], ["destination"]]
+        self._spool: ArrowSpool | None = None
+        has_lists = any(isinstance(columns, list | tuple) for columns in (source, destination))
+        columns = [*self.ids, *self.weights]
+        self.names = columns if has_lists else POSITIONAL[: len(columns)]
+        self.ends = ends if has_lists else [["source"], ["destination"]]
         if not isinstance(vertices, (str, Path)):
             vertices = check_vertex_range(vertices, len(self.groups))
-        self.given_vertices = vertices
+        self._vertices = vertices
 
     @property
-    def weighted(self):
+    def weighted(self) -> bool:
         return bool(self.weights)
 
     @property
-    def is_text(self):
+    def is_text(self) -> bool:
         return isinstance(self.file, formats.Text)
 
-    def count_rows(self):
-        """Return the number of rows; of text that was not read yet, lines of comments count."""
+    def count_rows(self) -> int:
+        """Return the number of rows; before `parse`, lines of comments in text count."""
         if self.rows is not None:
             return self.rows
         return self.file.facts(self.ids[0], self.ids[-1])[0]
 
     @property
-    def vertex_ranges(self):
-        """The ranges of integers among the further names of vertices, as a list."""
-        several = getattr(self.file, "vertices", None), self.given_vertices
-        return [vertices for vertices in several if isinstance(vertices, range)]
+    def vertex_ranges(self) -> list[range]:
+        """The additional vertices that are ranges of integers."""
+        vertices = getattr(self.file, "vertices", None), self._vertices
+        return [each for each in vertices if isinstance(each, range)]
 
-    def parse(self, folder, report):
-        """Text becomes an Arrow file in `folder`; what else there is stays as it is."""
+    def parse(self, folder: Path, report: Callable[[str], None]) -> None:
+        """Convert text to an Arrow file in `folder`; other files are read as they are."""
         if self.is_text:
+            path = folder / "parsed.arrow"
+            self._spool = ArrowSpool(path, self.file, self.groups, self.weights)
             with reading(self.path):
-                self.parsed, self.rows = Parsed(self.file, self.groups, self.weights).written(
-                    folder / "parsed.arrow", report
-                )
+                self._spool.parse(report)
+            self.rows = self._spool.num_rows
 
-    def forget(self):
-        """Remove what `parse` has written."""
-        if self.parsed:
-            self.parsed.path.unlink(missing_ok=True)
+    def remove_parsed(self) -> None:
+        """Remove the file that `parse` has written."""
+        if self._spool is not None:
+            self._spool.remove()
 
-    def vertex_batches(self, size, labels, text_labels):
-        """Yield further names of vertices: at most `size` rows of columns, one a label.
+    def vertex_batches(
+        self, size: int, labels: list[str], text_labels: list[str]
+    ) -> Iterator[list[Any]]:
+        """Yield the names of additional vertices: those that the file declares, then `vertices`.
 
-        A range from 0 is given as ranges.
-
-        Those that the file declares, and those of `given_vertices`: a path, or what Graph takes.
+        Each batch has one column per label with at most `size` rows. A range from 0 yields ranges.
 
         Parameters
         ----------
         size : int
         labels : list of str
-            What the columns are called.
+            The names of the columns.
         text_labels : list of str
-            Labels whose names in the file of edges are text.
+            The labels of the columns that are text in the file of edges.
         """
-        given = self.given_vertices
-        if isinstance(given, (str, Path)):
-            given = read_vertices_as(given, labels, "cpu", text_labels)
-        for vertices in (getattr(self.file, "vertices", None), given):
+        names = self._vertices
+        if isinstance(names, (str, Path)):
+            names = read_vertices_as(names, labels, "cpu", text_labels)
+        for vertices in (getattr(self.file, "vertices", None), names):
             vertices = check_vertex_range(vertices, len(labels))
             if isinstance(vertices, range):
                 for start in range(vertices.start, vertices.stop, size):
@@ -136,128 +161,135 @@ class EdgeFile:
                 for start in range(0, len(columns[0]), size):
                     yield [values[start : start + size] for values in columns]
 
-    def batches(self, size, room):
-        """Each `Batch` of at most `size` rows, in the order of the file; the last has none.
+    def batches(self, size: int, memory: int) -> Iterator[Batch]:
+        """Yield batches of at most `size` rows in the order of the file; the last one is empty.
 
         Raises
         ------
         GraphError
-            As from read_edges and Graph.
+            As for `read_edges` and `Graph`.
         InsufficientMemoryError
-            A record batch of an Arrow file takes more than `room` bytes, half of the limit.
+            If a record batch of an Arrow file takes more than `memory` bytes.
         """
-        first, columns = 0, [*self.ids, *self.weights]
-        for table in self._tables(columns, size, room):
-            with _rows_from(first):
+        first_row, columns = 0, [*self.ids, *self.weights]
+        for table in self._tables(columns, size, memory):
+            with _offset_rows(first_row):
                 table = checked(table.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
-                    [frames.column(frame, name, what) for name in names]
-                    for what, names in zip(("source", "destination"), self.ends, strict=True)
+                    [frames.column(frame, name, end) for name in names]
+                    for end, names in zip(("source", "destination"), self.ends, strict=True)
                 )
                 weights = None
                 if self.weights:
                     weights = frames.column(frame, self.names[-1], "weight")
                     weights = check_weights(weights, self.names[-1], np)
             yield Batch(sources, destinations, weights, len(table))
-            first += len(table)
+            first_row += len(table)
 
-    def _tables(self, columns, size, room):
+    def _tables(self, columns: list[str], size: int, memory: int) -> Iterator[Any]:
         import pyarrow
 
-        if self.is_text:
-            found = self.parsed.tables(rows_within(room, self.parsed.row_bytes, size))
+        if self._spool is not None:
+            tables = self._spool.tables(_max_rows(memory, self._spool.row_bytes, size))
         elif isinstance(self.file, formats.Parquet):
-            found = _parquet(self.file, columns, size, room)
+            tables = _parquet_tables(self.file, columns, size, memory)
         else:
-            found = _arrow(self.file, columns, size, room)
+            tables = _arrow_batches(self.file, columns, size, memory)
         while True:
             with reading(self.path):
-                table = next(found, None)
+                table = next(tables, None)
             if table is None:
                 return
             if isinstance(table, pyarrow.RecordBatch):
                 table = pyarrow.Table.from_batches([table])
             yield table
 
-    def check_names(self, labels, batch, batches):
-        """Raise GraphError as Graph does where a column of names holds floats.
+    def check_names(self, labels: list[str], batch: Batch, batches: Iterable[Batch]) -> None:
+        """Raise GraphError, as `Graph` does, if a column of names holds floats.
 
         Parameters
         ----------
         labels : list of str
         batch : Batch
-            The first with rows, which shows the types.
+            The first batch with rows, which has the types.
         batches : iterator of Batch
-            The others; read to the end where the error depends on them.
+            The other batches, which are read to the end if the error depends on them.
         """
-        columns = list(zip([*labels, *labels], [*self.ends[0], *self.ends[1]], _ends_of(batch)))
-        kinds = [getattr(values.dtype, "kind", "O") for *_, values in columns]
+        columns = [*self.ends[0], *self.ends[1]]
+        kinds = [getattr(values.dtype, "kind", "O") for values in _name_columns(batch)]
         if "f" not in kinds:
             return
-        place = kinds.index("f")
-        first, rank, row, value = 0, 3, None, None
+        index = kinds.index("f")
+        # A missing name is reported before a fraction, a fraction before any other float.
+        first_row, priority, row, value = 0, 3, 0, None
         for each in itertools.chain([batch], batches):
-            values = _ends_of(each)[place]
-            missing = np.isnan(values)
-            fractions = (values != np.round(values)) | np.isinf(values)
-            for order, wrong in enumerate((missing, fractions, np.ones(each.rows, bool))):
-                if order < rank and wrong.any():
-                    rank, row = order, int(wrong.argmax())
-                    value, row = values[row : row + 1], row + first
-            first += each.rows
-        with _rows_from(row):
-            check_names(value, *columns[place][:2])
+            values = _name_columns(each)[index]
+            is_missing = np.isnan(values)
+            is_fraction = (values != np.round(values)) | np.isinf(values)
+            problems = is_missing, is_fraction, np.ones(each.num_rows, bool)
+            for order, problem in enumerate(problems):
+                if order < priority and problem.any():
+                    priority, row = order, int(problem.argmax())
+                    value, row = values[row : row + 1], row + first_row
+            first_row += each.num_rows
+        with _offset_rows(row):
+            check_names(value, [*labels, *labels][index], columns[index])
 
 
-def _ends_of(batch):
+def _name_columns(batch: Batch) -> list[Any]:
     return [*batch.sources, *batch.destinations]
 
 
-def rows_within(room, row_bytes, size):
-    """How many rows, at most `size`, to read at once where they are converted within `room`."""
-    return int(min(size, max(room // 8 // max(row_bytes, 1), MIN_ROWS)))
+def _max_rows(memory: int, row_bytes: int, size: int) -> int:
+    """Return how many rows, at most `size`, can be converted at once within `memory` bytes."""
+    return int(min(size, max(memory // 8 // max(row_bytes, 1), MIN_BATCH_ROWS)))
 
 
 @contextlib.contextmanager
-def _rows_from(first):
+def _offset_rows(first_row: int) -> Iterator[None]:
     """Count the row of an error from the first row of the file, not of the batch."""
     try:
         yield
     except GraphError as error:
         if error.row is None:
             raise
-        raise error.with_fields(row=error.row + first) from error
+        raise error.with_fields(row=error.row + first_row) from error
 
 
-def _parquet(file, columns, size, room):
-    """Pages are decoded as they are needed, so that row groups may be of any size."""
+def _parquet_tables(file: Any, columns: list[str], size: int, memory: int) -> Iterator[Any]:
+    """Yield tables of Parquet files.
+
+    Pages are decoded when they are needed, so that row groups may be of any size.
+    """
     import pyarrow
     import pyarrow.parquet
 
     schema = pyarrow.schema([file.dataset.schema.field(name) for name in columns])
     for path in file.paths:
         with pyarrow.parquet.ParquetFile(path, buffer_size=READ_BYTES, pre_buffer=False) as parquet:
-            there = set(parquet.schema_arrow.names)
-            missing = [name for name in columns if name not in there]
-            kept = [name for name in columns if name in there]
-            sample = next(parquet.iter_batches(SAMPLED_ROWS, columns=kept), ())
-            row_bytes = 2 * sample.nbytes // len(sample) if len(sample) else 0
-            for batch in parquet.iter_batches(rows_within(room, row_bytes, size), columns=kept):
+            names = set(parquet.schema_arrow.names)
+            missing = [name for name in columns if name not in names]
+            present = [name for name in columns if name in names]
+            sample = next(parquet.iter_batches(SAMPLE_ROWS, columns=present), None)
+            row_bytes = 2 * sample.nbytes // len(sample) if sample else 0
+            batch_rows = _max_rows(memory, row_bytes, size)
+            for batch in parquet.iter_batches(batch_rows, columns=present):
                 table = pyarrow.Table.from_batches([batch])
                 table.validate(full=True)
                 for name in missing:
-                    none = pyarrow.nulls(len(table), schema.field(name).type)
-                    table = table.append_column(name, none)
+                    nulls = pyarrow.nulls(len(table), schema.field(name).type)
+                    table = table.append_column(name, nulls)
                 yield table.select(columns).cast(schema)
     yield schema.empty_table()
 
 
-def _arrow(file, columns, size, room):
+def _arrow_batches(file: Any, columns: list[str], size: int, memory: int) -> Iterator[Any]:
+    """Yield record batches of an Arrow file, and an empty table."""
     import pyarrow
 
-    none = pyarrow.schema([file.schema.field(name) for name in columns]).empty_table()
-    for batch in file.record_batches(columns, room):
+    schema = pyarrow.schema([file.schema.field(name) for name in columns])
+    for batch in file.record_batches(columns, memory):
         for start in range(0, len(batch), size):
             yield batch.slice(start, size)
-    yield none
+    yield schema.empty_table()

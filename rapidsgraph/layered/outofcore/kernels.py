@@ -1,195 +1,222 @@
-"""Building a layered edge list out of core, on CPUs only: what lies on disk comes by in pieces.
+"""Numba kernels of the out-of-core build.
 
-Means: edges as keys, source << 32 | destination, so that ascending keys are adjacency lists; moved
-  by digits of their keys, merged, searched in levels, and moved again in layer order.
-Requires: ids below 2^31. There is no CUDA twin: the disk is slower than one thread.
-Reference: counting sort by digits, Knuth, The Art of Computer Programming 3, 5.2.5.
+An edge is a 64-bit key, ``source << 32 | destination``, so that sorted keys are adjacency lists.
+The kernels sort keys by digits, merge parallel edges, expand BFS frontiers and move edges into
+layer order. There is no CUDA twin, because the disk is slower than one thread.
+
+Vertex ids are below 2^31. Indices are converted to uint64, because Numba then skips the check for
+negative indices.
+
+References
+----------
+Knuth, The Art of Computer Programming, volume 3, section 5.2.5 (radix sort).
 """
 
 import numpy as np
 from numba import prange
 
-from ...kernels import parallel, serial
+from ...kernels.compiler import parallel, serial
 from ...kernels.intrinsics import prefetch
+from . import KEEP_ALL, MERGE_MAX, MERGE_MIN, MERGE_SUM, NO_KEY
 
-HALF, ONE = np.uint64(32), np.uint64(1)
-LOW = np.uint64(0xFFFFFFFF)
-NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
-SUM, LEAST, MOST = 1, 2, 3  # as adjacency.MULTI_EDGES
-AHEAD = 16
+SOURCE_SHIFT, ONE = np.uint64(32), np.uint64(1)
+DESTINATION_MASK = np.uint64(0xFFFFFFFF)
+PREFETCH_DISTANCE = 16
 
 
 @parallel
-def look_up(values, low, shift, starts, names, ids):
-    """The place of each value in ascending `names`, -1 where it has none.
+def look_up_integers(values, min_name, shift, bucket_starts, names, ids):
+    """Find the index of each value in the sorted `names`; -1 if it is not among them.
 
-    Names with (name - low) >> shift == b are names[starts[b]:starts[b + 1]].
+    The names with ``(name - min_name) >> shift == b`` are
+    ``names[bucket_starts[b]:bucket_starts[b + 1]]``.
     """
     for i_ in prange(len(values)):
         i = np.uint64(i_)
-        value = values[i] - low
-        bucket, found = value >> shift, np.int32(-1)
-        if bucket < np.uint64(len(starts) - 1):
-            first, last = starts[bucket], starts[bucket + ONE]
-            while first < last:
-                middle = (first + last) // 2
-                if names[np.uint64(middle)] - low < value:
-                    first = middle + 1
+        value = values[i] - min_name
+        bucket, index = value >> shift, np.int32(-1)
+        if bucket < np.uint64(len(bucket_starts) - 1):
+            low, high = bucket_starts[bucket], bucket_starts[bucket + ONE]
+            while low < high:
+                middle = (low + high) // 2
+                if names[np.uint64(middle)] - min_name < value:
+                    low = middle + 1
                 else:
-                    last = middle
-            if first < starts[bucket + ONE] and names[np.uint64(first)] == values[i]:
-                found = np.int32(first)
-        ids[i] = found
+                    high = middle
+            if low < bucket_starts[bucket + ONE] and names[np.uint64(low)] == values[i]:
+                index = np.int32(low)
+        ids[i] = index
 
 
 @serial
-def to_keys(sources, destinations, weights, weighted, symmetrize, drops_loops, place, keys, moved):
-    """Append edges to keys[place:] and their weights to moved[place:]; where these end then."""
+def append_edge_keys(
+    sources, destinations, weights, weighted, symmetrize, drops_loops, size, keys, key_weights
+):
+    """Append edges to ``keys[:size]`` and ``key_weights[:size]``; return the new size."""
     for i_ in range(len(sources)):
         i = np.uint64(i_)
         source, destination = np.uint64(sources[i]), np.uint64(destinations[i])
         if drops_loops and source == destination:
             continue
-        keys[np.uint64(place)] = source << HALF | destination
+        keys[np.uint64(size)] = source << SOURCE_SHIFT | destination
         if weighted:
-            moved[np.uint64(place)] = weights[i]
-        place += 1
+            key_weights[np.uint64(size)] = weights[i]
+        size += 1
         if symmetrize and source != destination:
-            keys[np.uint64(place)] = destination << HALF | source
+            keys[np.uint64(size)] = destination << SOURCE_SHIFT | source
             if weighted:
-                moved[np.uint64(place)] = weights[i]
-            place += 1
-    return place
+                key_weights[np.uint64(size)] = weights[i]
+            size += 1
+    return size
 
 
 @parallel
-def count_digits(keys, low, shift, mask, cursors):
-    """How many keys of each part have each digit, (key - low) >> shift & mask."""
+def count_digits(keys, min_key, shift, mask, cursors):
+    """Count the keys of each part per digit ``(key - min_key) >> shift & mask``."""
     parts, rows = len(cursors), len(keys)
     for part_ in prange(parts):
         part = np.int64(part_)
         for i in range(rows * part // parts, rows * (part + 1) // parts):
-            cursors[part, keys[np.uint64(i)] - low >> shift & mask] += 1
+            cursors[part, keys[np.uint64(i)] - min_key >> shift & mask] += 1
 
 
 @parallel
-def move_digits(keys, weights, weighted, low, shift, mask, cursors, new_keys, new_weights):
-    """Move keys and weights to the places of their digits, those with equal digits in order."""
+def scatter_by_digit(keys, weights, weighted, min_key, shift, mask, cursors, out_keys, out_weights):
+    """Move keys and weights to the cursors of their digits; the order within a digit is stable."""
     parts, rows = len(cursors), len(keys)
     for part_ in prange(parts):
         part = np.int64(part_)
         for i in range(rows * part // parts, rows * (part + 1) // parts):
             key = keys[np.uint64(i)]
-            digit = key - low >> shift & mask
-            place = np.uint64(cursors[part, digit])
+            digit = key - min_key >> shift & mask
+            target = np.uint64(cursors[part, digit])
             cursors[part, digit] += 1
-            new_keys[place] = key
+            out_keys[target] = key
             if weighted:
-                new_weights[place] = weights[np.uint64(i)]
+                out_weights[target] = weights[np.uint64(i)]
 
 
 @serial
-def merge(keys, weights, weighted, how, open_key, open_weight, neighbors, degrees, sums):
-    """Ascending keys to neighbors, parallel edges merged as `how` says (below 0: not at all).
+def merge_edges(
+    keys, weights, weighted, policy, pending_key, pending_weight, neighbors, degrees, weight_sums
+):
+    """Convert sorted keys to neighbors, merging parallel edges by `policy`; return their number.
 
-    What is merged is written over `keys`, of which `neighbors` is a view, and over `weights`; the
-    last edge stays open, because the next keys may begin with another like it.
+    The neighbors are written over `keys`, of which `neighbors` is a view, and the weights over
+    `weights`. The last edge stays pending, because the next batch may begin with a parallel edge.
     """
-    last, weight, count = open_key[0], open_weight[0], 0
+    last, weight, count = pending_key[0], pending_weight[0], 0
     for i_ in range(len(keys)):
         i = np.uint64(i_)
         key = keys[i]
-        if key == last and how >= 0:
-            if weighted and how == SUM:
+        if key == last and policy != KEEP_ALL:
+            if weighted and policy == MERGE_SUM:
                 weight += weights[i]
-            elif weighted and how == LEAST:
+            elif weighted and policy == MERGE_MIN:
                 weight = min(weight, weights[i])
-            elif weighted and how == MOST:
+            elif weighted and policy == MERGE_MAX:
                 weight = max(weight, weights[i])
             continue
-        new = weights[i] if weighted else weight
+        next_weight = weights[i] if weighted else weight
         if last != NO_KEY:
-            neighbors[np.uint64(count)] = last & LOW
-            degrees[last >> HALF] += 1
+            neighbors[np.uint64(count)] = last & DESTINATION_MASK
+            degrees[last >> SOURCE_SHIFT] += 1
             if weighted:
                 weights[np.uint64(count)] = weight
-                sums[last >> HALF] += weight
+                weight_sums[last >> SOURCE_SHIFT] += weight
             count += 1
-        last, weight = key, new
-    open_key[0], open_weight[0] = last, weight
+        last, weight = key, next_weight
+    pending_key[0], pending_weight[0] = last, weight
     return count
 
 
 @serial
-def reach(frontier, level, offsets, neighbors, distances, found, tail):
-    """Give what a frontier reaches first its distance; where found[:tail] ends then."""
+def expand_frontier(frontier, level, offsets, neighbors, distances, queue, tail):
+    """Set the distance of unvisited neighbors and append them at queue[tail]; return the tail."""
     for row in range(len(frontier)):
         vertex = np.uint64(frontier[row])
-        first, last = offsets[vertex], offsets[vertex + ONE]
-        for arc in range(first, last):
-            prefetch(distances, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last - 1))]))
+        start, stop = offsets[vertex], offsets[vertex + ONE]
+        for arc in range(start, stop):
+            ahead = np.uint64(min(arc + PREFETCH_DISTANCE, stop - 1))
+            prefetch(distances, np.uint64(neighbors[ahead]))
             neighbor = np.uint64(neighbors[np.uint64(arc)])
             if distances[neighbor] < 0:
                 distances[neighbor] = level
-                found[np.uint64(tail)] = neighbor
+                queue[np.uint64(tail)] = neighbor
                 tail += 1
     return tail
 
 
 @serial
-def reach_few(queue, first, last, level, few, most, offsets, neighbors, distances):
-    """Search on from the frontier queue[first:last] while levels have few vertices.
+def expand_small_levels(
+    queue, start, stop, level, small_size, max_vertices, offsets, neighbors, distances
+):
+    """Continue the search from the frontier queue[start:stop] while frontiers are small.
 
-    Ends behind `most` vertices, too. Where the frontier is then, and its level.
+    Stops after about `max_vertices` vertices. Returns the range of the next frontier and its level.
     """
-    begin = first
-    while first < last and last - first < few and first - begin < most:
-        tail = reach(queue[first:last], level + 1, offsets, neighbors, distances, queue, last)
-        first, last, level = last, tail, level + 1
-    return first, last, level
+    first = start
+    while start < stop and stop - start < small_size and start - first < max_vertices:
+        tail = expand_frontier(
+            queue[start:stop], level + 1, offsets, neighbors, distances, queue, stop
+        )
+        start, stop, level = stop, tail, level + 1
+    return start, stop, level
 
 
 @serial
-def find_room(first, begin, end, offsets, buckets, cursors, targets):
-    """Where the arcs of each row, of those in [begin, end), go if rows are moved by bucket."""
+def assign_row_targets(first_row, start, stop, offsets, buckets, cursors, targets):
+    """Compute where the arcs in [start, stop) of each row go when rows are grouped by bucket."""
     for row in range(len(buckets)):
-        count = min(offsets[first + row + 1], end) - max(offsets[first + row], begin)
+        count = min(offsets[first_row + row + 1], stop) - max(offsets[first_row + row], start)
         cursors[buckets[row] + 1] += count
     for bucket in range(len(cursors) - 1):
         cursors[bucket + 1] += cursors[bucket]
     for row in range(len(buckets)):
-        count = min(offsets[first + row + 1], end) - max(offsets[first + row], begin)
+        count = min(offsets[first_row + row + 1], stop) - max(offsets[first_row + row], start)
         targets[row] = cursors[buckets[row]]
         cursors[buckets[row]] += count
 
 
 @parallel
-def move_rows(
-    first, begin, end, offsets, targets, place_of, neighbors, weights, weighted, places, moved
+def scatter_rows(
+    first_row,
+    start,
+    stop,
+    offsets,
+    targets,
+    position_of,
+    neighbors,
+    weights,
+    weighted,
+    out_positions,
+    out_weights,
 ):
-    """Neighbors by place, and weights, of the arcs [begin, end) to the targets of their rows."""
+    """Move the neighbors' positions and the weights of arcs [start, stop) to their row targets."""
     for row_ in prange(len(targets)):
         row = np.int64(row_)
-        arc, last = max(offsets[first + row], begin), min(offsets[first + row + 1], end)
-        shift = targets[row] - arc
-        for i in range(arc, last):
-            places[np.uint64(i + shift)] = place_of[np.uint64(neighbors[np.uint64(i - begin)])]
+        row_start = max(offsets[first_row + row], start)
+        row_stop = min(offsets[first_row + row + 1], stop)
+        shift = targets[row] - row_start
+        for i in range(row_start, row_stop):
+            neighbor = np.uint64(neighbors[np.uint64(i - start)])
+            out_positions[np.uint64(i + shift)] = position_of[neighbor]
             if weighted:
-                moved[np.uint64(i + shift)] = weights[np.uint64(i - begin)]
+                out_weights[np.uint64(i + shift)] = weights[np.uint64(i - start)]
 
 
 @parallel
-def count_ahead(starts, degrees, bounds, neighbors, ahead):
-    """How many neighbors of each row have places at its bound or behind."""
+def count_forward(starts, degrees, bounds, neighbors, counts):
+    """Count the neighbors of each row at or after the bound of the row."""
     for row_ in prange(len(starts)):
         row, count = np.int64(row_), 0
         for i in range(starts[row], starts[row] + degrees[row]):
             count += neighbors[np.uint64(i)] >= bounds[row]
-        ahead[row] = count
+        counts[row] = count
 
 
 @parallel
-def part_rows(
+def split_rows(
     starts,
     degrees,
     bounds,
@@ -203,10 +230,10 @@ def part_rows(
     forward_weights,
     backward_weights,
 ):
-    """Neighbors at or behind the bound of their row, and those before it, each in order."""
+    """Split the neighbors of each row into those at or after its bound and those before it."""
     for row_ in prange(len(starts)):
         row = np.int64(row_)
-        ahead, back = np.uint64(forward_offsets[row]), np.uint64(backward_offsets[row])
+        ahead, behind = np.uint64(forward_offsets[row]), np.uint64(backward_offsets[row])
         for i_ in range(starts[row], starts[row] + degrees[row]):
             i = np.uint64(i_)
             if neighbors[i] >= bounds[row]:
@@ -215,7 +242,7 @@ def part_rows(
                     forward_weights[ahead] = weights[i]
                 ahead += ONE
             else:
-                backward[back] = neighbors[i]
+                backward[behind] = neighbors[i]
                 if weighted:
-                    backward_weights[back] = weights[i]
-                back += ONE
+                    backward_weights[behind] = weights[i]
+                behind += ONE

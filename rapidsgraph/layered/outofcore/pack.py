@@ -1,197 +1,279 @@
-"""From adjacency lists in a file to packed partitions in layer order.
+"""Pack adjacency lists from files into partitions in layer order.
 
-Means: the lists are read once in their order and written into buckets of places; a bucket becomes
-  partitions, its rows by place and their neighbors forward or back.
-Requires: about ROW bytes a row of a bucket and `arc_bytes` an arc.
+The adjacency lists are read once, in their order, and scattered into buckets of positions in
+layer order. A bucket fits in memory; it becomes partitions, with rows by position and their
+neighbors split into forward and backward ones.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from ..build import UNREACHED
+from ..build import UNREACHED, Layers
 from ..packing import cut, pack_partition
-from . import kernels as spill
-from .bucket_sort import run
+from . import run_kernel
+from .csr_file import CsrFile
+from .file_array import TempFiles
 
-ROW = 64
-CUT_ROWS = 2**16  # whose degrees are gathered at once
+ROW_BYTES = 64  # in memory, of a row of a bucket
+CHUNK_ROWS = 2**16  # rows whose degrees are gathered at once
+MIN_BUCKET_SIZE = 64  # rows or arcs
+MIN_PARTITION_BYTES = 256
+
+# The forward and the backward section: (offsets, neighbors, weights) of each.
+Sections = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
-def pack_places(lists, layers, writer, scratch, room, partition_bytes, report):
-    """Give a writer all partitions; the forward and backward edges of each layer, int64 (2, n)."""
-    packing = _Packing(lists, layers, room, partition_bytes)
-    buckets = packing.spill(scratch, report)
-    lists.close()
-    for bucket in range(len(packing.firsts) - 1):
-        for words, row in packing.packed(buckets, bucket):
-            writer.add(words, row)
-        report(
-            lists.size + int(packing.ends[bucket]), f"{int(packing.ends[bucket]):,} edges packed"
-        )
+def pack_partitions(
+    csr: CsrFile,
+    layers: Layers,
+    writer: Any,
+    files: TempFiles,
+    memory: int,
+    partition_bytes: int,
+    report: Callable[[int, str], None],
+) -> np.ndarray:
+    """Write the partitions of all edges.
+
+    Parameters
+    ----------
+    csr : CsrFile
+        Closed as soon as its edges are in buckets.
+    layers : Layers
+    writer : Writer
+        Writes the store.
+    files : TempFiles
+    memory : int
+        Bytes that arrays may take.
+    partition_bytes : int
+        Approximate size of a partition before packing.
+    report : callable
+        Called with the number of arcs so far, which are processed twice, and a text.
+
+    Returns
+    -------
+    int64 array, shape (2, number of layers)
+        Number of forward and backward edges of each layer.
+    """
+    packer = _Packer(csr, layers, memory, partition_bytes)
+    buckets = packer.fill_buckets(files, report)
+    num_arcs = csr.num_arcs
+    csr.close()
+    for bucket, arc_stop in enumerate(packer.bucket_arc_stops.tolist()):
+        for words, table_row in packer.pack_bucket(buckets, bucket):
+            writer.add(words, table_row)
+        report(num_arcs + arc_stop, f"{arc_stop:,} edges packed")
     buckets.close()
-    return packing.layer_edges
+    return packer.layer_edges
 
 
 class _Buckets:
-    """Neighbors' places and weights, of rows by bucket, each bucket's by vertex."""
+    """The neighbors' positions and the weights of all rows, by bucket and vertex id."""
 
-    def __init__(self, scratch, weight_type):
-        self.places = scratch.flat(np.int32)
-        self.weights = None if weight_type is None else scratch.flat(weight_type)
-        self.starts = []
+    def __init__(self, files: TempFiles, weight_dtype: Any) -> None:
+        self._positions = files.create(np.int32)
+        self._weights = None if weight_dtype is None else files.create(weight_dtype)
+        self._batch_offsets: list[np.ndarray] = []
 
-    def add(self, places, weights, starts):
-        self.starts.append(starts + self.places.size)
-        self.places.append(places)
-        if self.weights:
-            self.weights.append(weights)
+    def append(self, positions: np.ndarray, weights: np.ndarray, offsets: np.ndarray) -> None:
+        """Append a batch of arcs; `offsets` has the first of each bucket, and their number."""
+        self._batch_offsets.append(offsets + self._positions.size)
+        self._positions.append(positions)
+        if self._weights is not None:
+            self._weights.append(weights)
 
-    def read(self, bucket, begin, end):
-        """Arcs begin to end of a bucket."""
-        places = np.empty(end - begin, np.int32)
+    def read(self, bucket: int, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions and weights of the arcs [start, stop) of a bucket."""
+        positions = np.empty(stop - start, np.int32)
         weights = np.empty(0)
-        if self.weights:
-            weights = np.empty(places.size, self.weights.dtype)
-        at, filled = 0, 0
-        for starts in self.starts:
-            first, last = int(starts[bucket]), int(starts[bucket + 1])
-            low, high = max(begin - at, 0), min(end - at, last - first)
+        if self._weights is not None:
+            weights = np.empty(positions.size, self._weights.dtype)
+        batch_start = size = 0
+        for offsets in self._batch_offsets:
+            first, last = int(offsets[bucket]), int(offsets[bucket + 1])
+            low, high = max(start - batch_start, 0), min(stop - batch_start, last - first)
             if high > low:
-                piece = slice(filled, filled + high - low)
-                self.places.read(first + low, [places[piece]])
-                if self.weights:
-                    self.weights.read(first + low, [weights[piece]])
-                filled += high - low
-            at += last - first
-        return places, weights
+                target = slice(size, size + high - low)
+                self._positions.read_into(first + low, [positions[target]])
+                if self._weights is not None:
+                    self._weights.read_into(first + low, [weights[target]])
+                size += high - low
+            batch_start += last - first
+        return positions, weights
 
-    def close(self):
-        self.places.close()
-        if self.weights:
-            self.weights.close()
+    def close(self) -> None:
+        self._positions.close()
+        if self._weights is not None:
+            self._weights.close()
 
 
-class _Packing:
-    def __init__(self, lists, layers, room, partition_bytes):
-        self.lists, self.layers, self.offsets = lists, layers, lists.offsets
-        self.dtype = lists.weight_dtype
-        self.weight_bytes = 0 if self.dtype is None else np.dtype(self.dtype).itemsize
-        self.stored_bytes = 0 if self.dtype is None else lists.weights.dtype.itemsize
-        arc_bytes = 16 + 3 * self.weight_bytes + self.stored_bytes
-        self.most = max(room // 2 // arc_bytes, 64)
-        self.rows = max(room // 4 // ROW, 64)
-        self.partition_bytes = max(min(partition_bytes, room // 8), 256)
+class _Packer:
+    """The state of `pack_partitions`.
+
+    Attributes
+    ----------
+    bucket_starts : int64 array, shape (buckets + 1,)
+        First position of each bucket, and the number of vertices.
+    bucket_arc_stops : int64 array, shape (buckets,)
+        Number of arcs up to the end of each bucket.
+    layer_edges : int64 array, shape (2, number of layers)
+    """
+
+    def __init__(self, csr: CsrFile, layers: Layers, memory: int, partition_bytes: int) -> None:
+        self._csr, self._layers, self._offsets = csr, layers, csr.offsets
+        self._dtype = csr.weight_dtype
+        self._weight_bytes = 0 if self._dtype is None else np.dtype(self._dtype).itemsize
+        file_weight_bytes = 0 if csr.weights is None else csr.weights.dtype.itemsize
+        arc_bytes = 16 + 3 * self._weight_bytes + file_weight_bytes
+        self._max_arcs = max(memory // 2 // arc_bytes, MIN_BUCKET_SIZE)
+        self._max_rows = max(memory // 4 // ROW_BYTES, MIN_BUCKET_SIZE)
+        self._partition_bytes = max(min(partition_bytes, memory // 8), MIN_PARTITION_BYTES)
         self.layer_edges = np.zeros((2, layers.depth + 1), np.int64)
-        self._cut()
+        self.bucket_starts, self.bucket_arc_stops = self._cut_buckets()
 
-    def _cut(self):
-        """First places of the buckets, and where their arcs end."""
-        vertices = self.layers.order.size
-        offsets = np.zeros(vertices + 1, np.int64)
-        for start in range(0, vertices, CUT_ROWS):
-            rows = self.layers.order[start : start + CUT_ROWS]
-            offsets[start + 1 : start + 1 + rows.size] = self.offsets[rows + 1] - self.offsets[rows]
-        np.cumsum(offsets, out=offsets)
-        firsts = [0]
-        while firsts[-1] < vertices:
-            first = firsts[-1]
-            most = int(offsets[first]) + self.most
-            last = max(int(np.searchsorted(offsets, most, side="right")) - 1, first + 1)
-            firsts.append(min(last, first + self.rows, vertices))
-        self.firsts = np.array(firsts, np.int64)
-        self.ends = offsets[self.firsts[1:]]
+    def _cut_buckets(self) -> tuple[np.ndarray, np.ndarray]:
+        num_vertices = self._layers.order.size
+        arc_offsets = np.zeros(num_vertices + 1, np.int64)  # by position
+        for chunk in range(0, num_vertices, CHUNK_ROWS):
+            rows = self._layers.order[chunk : chunk + CHUNK_ROWS]
+            degrees = self._offsets[rows + 1] - self._offsets[rows]
+            arc_offsets[chunk + 1 : chunk + 1 + rows.size] = degrees
+        np.cumsum(arc_offsets, out=arc_offsets)
+        starts = [0]
+        while starts[-1] < num_vertices:
+            start = starts[-1]
+            max_arc = int(arc_offsets[start]) + self._max_arcs
+            stop = max(int(np.searchsorted(arc_offsets, max_arc, side="right")) - 1, start + 1)
+            starts.append(min(stop, start + self._max_rows, num_vertices))
+        bucket_starts = np.array(starts, np.int64)
+        return bucket_starts, arc_offsets[bucket_starts[1:]]
 
-    def spill(self, scratch, report):
-        """Move all rows into buckets."""
-        lists, offsets = self.lists, self.offsets
-        buckets = _Buckets(scratch, None if self.dtype is None else lists.weights.dtype)
-        begin, size = 0, lists.size
-        while begin < size:
-            first = int(np.searchsorted(offsets, begin, side="right")) - 1
-            last = min(first + self.rows, offsets.size - 1)
-            end = min(begin + self.most, int(offsets[last]))
-            last = int(np.searchsorted(offsets, end, side="left"))
-            self._move(buckets, first, last, begin, end)
-            report(end, f"{end:,} edges by layer")
-            begin = end
+    def fill_buckets(self, files: TempFiles, report: Callable[[int, str], None]) -> _Buckets:
+        """Scatter all rows into buckets."""
+        csr, offsets = self._csr, self._offsets
+        buckets = _Buckets(files, None if csr.weights is None else csr.weights.dtype)
+        start, num_arcs = 0, csr.num_arcs
+        while start < num_arcs:
+            first_row = int(np.searchsorted(offsets, start, side="right")) - 1
+            last_row = min(first_row + self._max_rows, offsets.size - 1)
+            stop = min(start + self._max_arcs, int(offsets[last_row]))
+            last_row = int(np.searchsorted(offsets, stop, side="left"))
+            self._scatter(buckets, first_row, last_row, start, stop)
+            report(stop, f"{stop:,} edges by layer")
+            start = stop
         return buckets
 
-    def _move(self, buckets, first, last, begin, end):
-        """Move the arcs from `begin` to `end`, of rows from `first` to `last`."""
-        places_of = self.layers.place_of
-        neighbors = np.empty(end - begin, np.int32)
-        self.lists.neighbors.read(begin, [neighbors])
+    def _scatter(
+        self, buckets: _Buckets, first_row: int, last_row: int, start: int, stop: int
+    ) -> None:
+        """Scatter the arcs [start, stop), which belong to the rows [first_row, last_row)."""
+        position_of = self._layers.place_of
+        neighbors = self._csr.neighbors.read(start, stop)
         weights = np.empty(0)
-        if self.dtype is not None:
-            weights = np.empty(end - begin, self.lists.weights.dtype)
-            self.lists.weights.read(begin, [weights])
-        of_rows = np.searchsorted(self.firsts, places_of[first:last], side="right") - 1
-        cursors, targets = np.zeros(self.firsts.size, np.int64), np.empty(last - first, np.int64)
-        run(spill.find_room, first, begin, end, self.offsets, of_rows, cursors, targets)
-        places, moved = np.empty_like(neighbors), np.empty_like(weights)
-        run(
-            spill.move_rows, first, begin, end, self.offsets, targets, places_of, neighbors,
-            weights, self.dtype is not None, places, moved,
+        if self._csr.weights is not None:
+            weights = self._csr.weights.read(start, stop)
+        row_positions = position_of[first_row:last_row]
+        row_buckets = np.searchsorted(self.bucket_starts, row_positions, side="right") - 1
+        cursors = np.zeros(self.bucket_starts.size, np.int64)
+        targets = np.empty(last_row - first_row, np.int64)
+        run_kernel(
+            "assign_row_targets", first_row, start, stop, self._offsets, row_buckets, cursors,
+            targets,
         )  # fmt: skip
-        starts = np.zeros(self.firsts.size, np.int64)  # the cursors have come to the next bucket's
-        starts[1:] = cursors[:-1]
-        buckets.add(places, moved, starts)
+        positions, bucketed_weights = np.empty_like(neighbors), np.empty_like(weights)
+        run_kernel(
+            "scatter_rows", first_row, start, stop, self._offsets, targets, position_of, neighbors,
+            weights, self._dtype is not None, positions, bucketed_weights,
+        )  # fmt: skip
+        bucket_offsets = np.zeros(self.bucket_starts.size, np.int64)
+        bucket_offsets[1:] = cursors[:-1]  # each cursor ends at the start of the next bucket
+        buckets.append(positions, bucketed_weights, bucket_offsets)
 
-    def packed(self, buckets, bucket):
-        """(words, row of the table) of each partition of a bucket."""
-        first, last = map(int, self.firsts[bucket : bucket + 2])
-        places = np.arange(first, last)
-        layer = np.searchsorted(self.layers.starts, places, side="right") - 1
-        is_reached = layer <= self.layers.depth
-        bounds = np.where(
-            is_reached, self.layers.starts[np.minimum(layer, self.layers.depth)], UNREACHED
-        ).astype(np.int32)
-        by_place = self.layers.order[first:last]
-        degrees = self.offsets[by_place + 1] - self.offsets[by_place]
-        order = np.argsort(by_place)
-        starts = np.empty(order.size, np.int64)
-        starts[order] = np.cumsum(degrees[order]) - degrees[order]
-        total = int(degrees.sum())
-        if total > self.most and last - first == 1:
-            yield from self._long_row(buckets, bucket, first, total, bounds, layer)
+    def pack_bucket(
+        self, buckets: _Buckets, bucket: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the words and the table row of each partition of a bucket."""
+        first, last = map(int, self.bucket_starts[bucket : bucket + 2])
+        positions = np.arange(first, last)
+        starts, depth = self._layers.starts, self._layers.depth
+        layer = np.searchsorted(starts, positions, side="right") - 1
+        is_reached = layer <= depth
+        # Neighbors from the start of the row's layer on are forward. Unreached rows have none.
+        bounds = np.where(is_reached, starts[np.minimum(layer, depth)], UNREACHED).astype(np.int32)
+        rows = self._layers.order[first:last]
+        degrees = self._offsets[rows + 1] - self._offsets[rows]
+        order = np.argsort(rows)  # the rows of a bucket are by vertex id
+        row_starts = np.empty(order.size, np.int64)
+        row_starts[order] = np.cumsum(degrees[order]) - degrees[order]
+        num_arcs = int(degrees.sum())
+        if num_arcs > self._max_arcs and last - first == 1:
+            yield from self._pack_long_row(buckets, bucket, first, num_arcs, bounds, layer)
             return
-        lists = self._parted(*buckets.read(bucket, 0, total), starts, degrees, bounds)
-        self._count(lists, layer)
-        ranges = cut(lists[0][0] + lists[1][0], self.weight_bytes, self.partition_bytes)
-        for begin, end in ranges:
-            own = [(offsets[begin : end + 1], *rest) for offsets, *rest in lists]
-            yield from pack_partition(first + begin, own, self.weight_bytes, self.partition_bytes)
+        arcs = buckets.read(bucket, 0, num_arcs)
+        sections = self._split(*arcs, row_starts, degrees, bounds)
+        self._count_edges(sections, layer)
+        total_offsets = sections[0][0] + sections[1][0]
+        for start, stop in cut(total_offsets, self._weight_bytes, self._partition_bytes):
+            part = [(offsets[start : stop + 1], *values) for offsets, *values in sections]
+            yield from pack_partition(
+                first + start, part, self._weight_bytes, self._partition_bytes
+            )
 
-    def _long_row(self, buckets, bucket, place, total, bounds, layer):
-        """A row that has more arcs than fit: first all that go forward, then all others."""
-        none = np.zeros(2, np.int64)
-        for part in range(2):
-            for begin in range(0, total, self.most):
-                read = buckets.read(bucket, begin, min(begin + self.most, total))
-                lists = self._parted(*read, np.zeros(1, np.int64), np.array([read[0].size]), bounds)
-                lists[1 - part] = (none, *(values[:0] for values in lists[1 - part][1:]))
-                self._count(lists, layer)
-                if lists[part][1].size:
-                    yield from pack_partition(place, lists, self.weight_bytes, self.partition_bytes)
+    def _pack_long_row(
+        self,
+        buckets: _Buckets,
+        bucket: int,
+        position: int,
+        num_arcs: int,
+        bounds: np.ndarray,
+        layer: np.ndarray,
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pack a row that does not fit in memory: all forward arcs, then all backward arcs."""
+        no_offsets = np.zeros(2, np.int64)
+        for section in range(2):
+            for start in range(0, num_arcs, self._max_arcs):
+                arcs = buckets.read(bucket, start, min(start + self._max_arcs, num_arcs))
+                degrees = np.array([arcs[0].size])
+                sections = self._split(*arcs, np.zeros(1, np.int64), degrees, bounds)
+                _, neighbors, weights = sections[1 - section]
+                sections[1 - section] = no_offsets, neighbors[:0], weights[:0]
+                self._count_edges(sections, layer)
+                if sections[section][1].size:
+                    yield from pack_partition(
+                        position, sections, self._weight_bytes, self._partition_bytes
+                    )
 
-    def _parted(self, neighbors, weights, starts, degrees, bounds):
-        """[(offsets, neighbors, weights)] of the rows, forward and back."""
-        weighted = self.dtype is not None
+    def _split(
+        self,
+        neighbors: np.ndarray,
+        weights: np.ndarray,
+        starts: np.ndarray,
+        degrees: np.ndarray,
+        bounds: np.ndarray,
+    ) -> Sections:
+        """Split the neighbors of rows into a forward and a backward section."""
+        weighted = self._dtype is not None
         if weighted:
-            weights = weights.astype(self.dtype, copy=False)
-        ahead = np.empty(starts.size, np.int64)
-        run(spill.count_ahead, starts, degrees, bounds, neighbors, ahead)
+            weights = weights.astype(self._dtype, copy=False)
+        num_forward = np.empty(starts.size, np.int64)
+        run_kernel("count_forward", starts, degrees, bounds, neighbors, num_forward)
         offsets = [np.zeros(starts.size + 1, np.int64) for _ in range(2)]
-        np.cumsum(ahead, out=offsets[0][1:])
-        np.cumsum(degrees - ahead, out=offsets[1][1:])
-        parts = [np.empty(int(each[-1]), np.int32) for each in offsets]
-        moved = [np.empty(part.size if weighted else 0, weights.dtype) for part in parts]
-        run(
-            spill.part_rows, starts, degrees, bounds, neighbors, weights, weighted, *offsets,
-            *parts, *moved,
+        np.cumsum(num_forward, out=offsets[0][1:])
+        np.cumsum(degrees - num_forward, out=offsets[1][1:])
+        section_neighbors = [np.empty(int(each[-1]), np.int32) for each in offsets]
+        section_weights = [
+            np.empty(values.size if weighted else 0, weights.dtype) for values in section_neighbors
+        ]
+        run_kernel(
+            "split_rows", starts, degrees, bounds, neighbors, weights, weighted, *offsets,
+            *section_neighbors, *section_weights,
         )  # fmt: skip
-        return list(zip(offsets, parts, moved, strict=True))
+        return list(zip(offsets, section_neighbors, section_weights, strict=True))
 
-    def _count(self, lists, layer):
-        kept = layer <= self.layers.depth
-        for part, (offsets, *_) in enumerate(lists):
-            np.add.at(self.layer_edges[part], layer[kept], np.diff(offsets)[kept])
+    def _count_edges(self, sections: Sections, layer: np.ndarray) -> None:
+        is_reached = layer <= self._layers.depth
+        for section, (offsets, *_) in enumerate(sections):
+            np.add.at(self.layer_edges[section], layer[is_reached], np.diff(offsets)[is_reached])

@@ -1,132 +1,169 @@
-"""Text that holds edges, once, into an Arrow file of the columns that are needed.
+"""Parse a text file of edges once, into an Arrow file of the needed columns.
 
-Means: the values and messages of textfiles.py, block by block. Whether names are integers shows
-  only at the end of a file, and a symmetric matrix goes twice through its entries.
-Requires: room on the disk for the columns; in memory some blocks.
+Values and errors are those of `io.text_files`, block by block. Whether names are integers is known
+only at the end of the file. The entries of a symmetric matrix are read twice.
 """
 
+from __future__ import annotations
+
 import contextlib
-import itertools
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from ...errors import GraphError
-from ...io.text_files import LineBreakInQuotes, to_integers
+from ...io.text_files import LineBreakInQuotes, Matrix, Text, to_integers
 
 
-class Parsed:
-    """The columns of a text file in an Arrow file."""
+class ArrowSpool:
+    """The columns of a text file in an Arrow file.
 
-    def __init__(self, file, groups, numbers):
-        self.file, self.groups, self.numbers = file, groups, numbers
-        self.ids = list(dict.fromkeys(itertools.chain(*groups)))
-        self.integers = []
+    Parameters
+    ----------
+    path : Path
+        The Arrow file, which `parse` writes.
+    file : Text
+    groups : list of list of str
+        The columns of sources and destinations that hold the same part of a name.
+    numbers : list of str
+        Columns of weights.
 
-    def written(self, path, report):
-        """(self, rows), after one pass over the text, or two where names are no integers."""
+    Attributes
+    ----------
+    path : Path
+    num_rows : int
+        Number of edges, with the mirrored entries of a symmetric matrix.
+    row_bytes : int
+        Memory of a row while it is converted.
+    """
+
+    def __init__(self, path: Path, file: Text, groups: list[list[str]], numbers: list[str]) -> None:
+        self._file, self._groups, self._numbers = file, groups, numbers
+        self._matrix = file if isinstance(file, Matrix) else None
+        self._ids = list(dict.fromkeys(name for group in groups for name in group))
+        self._integer_groups: list[list[str]] = []  # text columns that hold only integers
+        self._num_mirrored = 0
+        self.path = path
+        self.num_rows = self.row_bytes = 0
+
+    def parse(self, report: Callable[[str], None]) -> None:
+        """Write the Arrow file: in one pass, or in two if names are not integers."""
         import pyarrow as pa
 
-        self.path = path
         try:
-            self.rows = self._write(pa.int64(), report)
+            num_rows = self._write(pa.int64(), report)
         except pa.ArrowInvalid:
-            if self.file.kind == "mtx":
-                self.file._blame(self.ids, self.numbers)
+            if self._matrix is not None:
+                self._file._blame(self._ids, self._numbers)
                 raise
-            self.integers = [group for group in self.groups if len(self.groups) > 1]
+            self._integer_groups = [group for group in self._groups if len(self._groups) > 1]
             try:
-                self.rows = self._write(pa.string(), report)
+                num_rows = self._write(pa.string(), report)
             except pa.ArrowInvalid:
-                self.file._blame(self.ids, self.numbers)
+                self._file._blame(self._ids, self._numbers)
                 raise
-        rows, mirrored = self.rows, 0
-        if self.file.kind == "mtx":
-            if rows != self.file.entries:
-                raise GraphError(
-                    f"{self.file.path}: there are {rows} entries and the size line promises "
-                    f"{self.file.entries}; the file is truncated or damaged"
-                )
-            mirrored = self.mirrored
-        return self, rows + mirrored
+        if self._matrix is not None and num_rows != self._matrix.entries:
+            raise GraphError(
+                f"{self._file.path}: there are {num_rows} entries and the size line promises "
+                f"{self._matrix.entries}; the file is truncated or damaged",
+                path=self._file.path,
+                value=num_rows,
+            )
+        self.num_rows = num_rows + self._num_mirrored
 
-    def _write(self, id_type, report):
+    def _write(self, id_type: Any, report: Callable[[str], None]) -> int:
         """Write the Arrow file; return the number of rows."""
         try:
             return self._write_blocks(id_type, report)
         except LineBreakInQuotes:
-            self.file.check_quotes()
+            self._file.check_quotes()
             return self._write_blocks(id_type, report)
 
-    def _write_blocks(self, id_type, report):
+    def _write_blocks(self, id_type: Any, report: Callable[[str], None]) -> int:
         import pyarrow as pa
 
+        number_type = getattr(pa, self._file.number_type)()
         schema = pa.schema(
-            [(name, id_type) for name in self.ids]
-            + [(name, getattr(pa, self.file.number_type)()) for name in self.numbers]
+            [(name, id_type) for name in self._ids]
+            + [(name, number_type) for name in self._numbers]
         )
-        rows, nbytes, self.mirrored = 0, 0, 0
+        num_rows = nbytes = self._num_mirrored = 0
         options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with pa.OSFile(os.fsencode(self.path), "wb") as out, pa.ipc.new_file(
-            out, schema, options=options
-        ) as writer:  # fmt: skip
-            for batch in self._parsed_batches(schema):
+        with (
+            pa.OSFile(os.fsencode(self.path), "wb") as out,
+            pa.ipc.new_file(out, schema, options=options) as writer,
+        ):
+            for batch in self._parse_blocks(schema):
                 if any(column.null_count for column in batch.columns):
-                    self.file._blame(self.ids, self.numbers)
-                if self.file.kind == "mtx":
-                    self._check_entries(batch)
-                self.integers = [g for g in self.integers if _are_integers(batch, g)]
+                    self._file._blame(self._ids, self._numbers)
+                if self._matrix is not None:
+                    self._check_entries(batch, self._matrix)
+                self._integer_groups = [
+                    group for group in self._integer_groups if _are_integers(batch, group)
+                ]
                 writer.write_batch(batch)
-                rows, nbytes = rows + len(batch), nbytes + batch.nbytes
-                report(f"{rows:,} rows read")
-        self.row_bytes = 2 * nbytes // max(rows, 1)
-        return rows
+                num_rows, nbytes = num_rows + len(batch), nbytes + batch.nbytes
+                report(f"{num_rows:,} rows read")
+        self.row_bytes = 2 * nbytes // max(num_rows, 1)
+        return num_rows
 
-    def _parsed_batches(self, schema):
-        """As Text._table reads, block by block."""
+    def _parse_blocks(self, schema: Any) -> Iterator[Any]:
+        """Yield record batches of the text."""
         from pyarrow import csv
 
         types = dict(zip(schema.names, schema.types, strict=True))
-        if self.file.has_rows:
-            with self.file.arrow_options(types) as options, csv.open_csv(*options) as batches:
+        if self._file.has_rows:
+            with self._file.arrow_options(types) as options, csv.open_csv(*options) as batches:
                 yield from batches
 
-    def _check_entries(self, batch):
-        """Check the ids of a matrix; count the entries that a symmetric one leaves out."""
+    def _check_entries(self, batch: Any, matrix: Matrix) -> None:
+        """Check the ids of a matrix; count the entries to mirror if it is symmetric."""
         import pyarrow.compute as pc
 
-        for name in self.ids if len(batch) else ():
+        for name in self._ids if len(batch) else ():
             bounds = pc.min_max(batch[name]).as_py()
-            if bounds["min"] < 1 or bounds["max"] > self.file.size:
-                self.file._blame(self.ids, self.numbers)
-        if self.file.is_symmetric:
-            proper = pc.not_equal(batch[self.ids[0]], batch[self.ids[1]])
-            self.mirrored += pc.sum(proper).as_py() or 0
+            if bounds["min"] < 1 or bounds["max"] > matrix.size:
+                self._file._blame(self._ids, self._numbers)
+        if matrix.is_symmetric:
+            is_off_diagonal = pc.not_equal(batch[self._ids[0]], batch[self._ids[1]])
+            self._num_mirrored += pc.sum(is_off_diagonal).as_py() or 0
 
-    def tables(self, size):
-        """Tables of at most so many rows; of a symmetric matrix the other half behind the first."""
+    def tables(self, size: int) -> Iterator[Any]:
+        """Yield tables of at most `size` rows, and an empty one at the end.
+
+        The mirrored entries of a symmetric matrix come after all others.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        integers = {name for group in self.integers for name in group}
-        for half in range(1 + (self.file.kind == "mtx" and self.file.is_symmetric)):
-            with pa.memory_map(os.fsencode(self.path)) as file, pa.ipc.open_file(file) as batches:
+        integers = {name for group in self._integer_groups for name in group}
+        is_symmetric = self._matrix is not None and self._matrix.is_symmetric
+        for is_mirrored in (False, True) if is_symmetric else (False,):
+            with pa.memory_map(os.fsencode(self.path)) as file, pa.ipc.open_file(file) as reader:
                 fields = [
-                    pa.field(f.name, pa.int64()) if f.name in integers else f
-                    for f in batches.schema
+                    pa.field(field.name, pa.int64()) if field.name in integers else field
+                    for field in reader.schema
                 ]
                 schema = pa.schema(fields)
-                count = batches.num_record_batches
-                for batch in _gathered(map(batches.get_batch, range(count)), size):
+                batches = map(reader.get_batch, range(reader.num_record_batches))
+                for batch in _rebatch(batches, size):
                     table = batch.cast(schema)
-                    if half:
-                        proper = pc.not_equal(table[self.ids[0]], table[self.ids[1]])
-                        table = table.filter(proper)
-                        swapped = [*reversed(self.ids), *self.numbers]
+                    if is_mirrored:
+                        is_off_diagonal = pc.not_equal(table[self._ids[0]], table[self._ids[1]])
+                        table = table.filter(is_off_diagonal)
+                        swapped = [*reversed(self._ids), *self._numbers]
                         table = table.select(swapped).rename_columns(schema.names)
                     yield table
         yield schema.empty_table()
 
+    def remove(self) -> None:
+        """Remove the Arrow file."""
+        self.path.unlink(missing_ok=True)
 
-def _are_integers(batch, group):
+
+def _are_integers(batch: Any, group: Sequence[str]) -> bool:
+    """Return whether all values of some columns of a batch are integers."""
     import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowInvalid):
@@ -136,18 +173,19 @@ def _are_integers(batch, group):
     return False
 
 
-def _gathered(batches, size):
-    """Tables of at most `size` rows of smaller batches, which are cut where they are larger."""
+def _rebatch(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Join small record batches into tables of at most `size` rows, and cut large ones."""
     import pyarrow as pa
 
-    kept, rows = [], 0
+    pending: list[Any] = []
+    num_rows = 0
     for batch in batches:
         for start in range(0, len(batch), size):
-            piece = batch.slice(start, size)
-            if rows + len(piece) > size:
-                yield pa.Table.from_batches(kept)
-                kept, rows = [], 0
-            kept.append(piece)
-            rows += len(piece)
-    if kept:
-        yield pa.Table.from_batches(kept)
+            chunk = batch.slice(start, size)
+            if num_rows + len(chunk) > size:
+                yield pa.Table.from_batches(pending)
+                pending, num_rows = [], 0
+            pending.append(chunk)
+            num_rows += len(chunk)
+    if pending:
+        yield pa.Table.from_batches(pending)

@@ -1,171 +1,275 @@
-"""Names of vertices out of core: what is distinct, batch by batch, then ids of each row.
+"""Vertex names of a file: the distinct names of all batches, then the ids of each row.
 
-Means: the VertexNames that Graph makes of the whole columns, and the same ids.
-Requires: the names of one column of integers fit in memory once they are distinct, 8 bytes each.
-  Text, and names of several columns, stay on the disk (dictionaries.py).
+The names and ids are those of `Graph` for the whole columns. Distinct integers of one column are
+in memory (`integer_names`). Text and names of several columns are dictionary-encoded and stay on
+disk (`dictionaries`), with the ids of all rows, so that the file is not read again.
 """
-# Ids of integer names in batches.
-#
-# Means: what VertexNames.ids says, with what it takes to look up made once and not for every batch.
-# Requires: names that are all there, because they were all collected before.
+
+from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from ... import device
-from ...errors import GraphError
+from ... import frames
+from ...errors import GraphError, VertexTypeError
 from ...graph.vertex_names import VertexNames, as_integers, check_present, name_vertices
-from ...validation import check_vertex_count
-from . import kernels
-from .bucket_sort import check_disk, run
-from .dictionaries import (
-    HASH_BYTES,
-    DictionaryEncoder,
-    Run,
-    StoredColumn,
-    StoredNames,
-    encode_pairs,
-    merge_runs,
-)
+from .dictionaries import HASH_BYTES, DictionaryEncoder, encode_pairs
+from .file_array import FileColumn, TempFiles
+from .integer_names import IntegerCollector, IntegerLookup, MemoryCheck
 
-DISTINCT_BYTES = 32  # to sort and merge distinct integers, per integer
 MIN_ENCODED_ROWS = 1024
+NUM_SAMPLED_ROWS = 1024  # rows whose types are checked, as all batches have the same types
 
 
-class Names:
-    """The distinct names of batches.
+class NameCollector:
+    """Collect the distinct vertex names of batches.
 
     Parameters
     ----------
     labels : list of str
-        As VertexNames.
+        As for `VertexNames`.
     memory : int
-        Bytes for distinct names; what exceeds it is written to the disk.
-    scratch : Scratch
+        Bytes for distinct names; the others are written to disk.
+    files : TempFiles
+
+    Attributes
+    ----------
+    labels : list of str
+    dtypes : list of numpy.dtype or None
+        The type of each name column; None for text.
     """
 
-    def __init__(self, labels, memory, scratch):
-        self.labels, self.memory, self.scratch = labels, memory, scratch
-        self.empty, self.has_rows = None, False
-        self.integers, self.encoders, self.dtypes = None, None, []
-        self.num_edge_batches = 0  # that the encoders got before further vertices
+    def __init__(self, labels: list[str], memory: int, files: TempFiles) -> None:
+        self.labels = labels
+        self.dtypes: list[np.dtype | None] = []
+        self._memory, self._files = memory, files
+        self._has_rows = False
+        self._empty_columns: tuple[list[Any], list[Any]] | None = None
+        self._integers: IntegerCollector | None = None
+        self._encoders: list[DictionaryEncoder] = []
+        self._num_edge_batches = 0  # batches of the encoders before additional vertices
 
-    def add(self, sources, destinations):
-        """Take note of the names in some rows."""
-        if not self.has_rows:
-            # Types are the same in all batches, so what does not fit is told by the first.
-            few = [[_few(values) for values in end] for end in (sources, destinations)]
-            name_vertices(*few, None, self.labels, np)
-            self.has_rows = bool(len(sources[0]))
-            self.empty = None if self.has_rows else few
-            self.dtypes = [
-                _common(a, b, label)
-                for a, b, label in zip(sources, destinations, self.labels, strict=True)
-            ]
+    @property
+    def is_encoded(self) -> bool:
+        """Whether `edge_ids` has the ids of all rows, so that the names are not read again."""
+        return bool(self._encoders)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the names are integers of one column."""
+        return self._integers is not None
+
+    def add(self, sources: list[Any], destinations: list[Any]) -> None:
+        """Add the names of the source and destination columns of a batch."""
+        if not self._has_rows:
+            samples = [_sample(values) for values in sources], [_sample(v) for v in destinations]
+            name_vertices(samples[0], samples[1], None, self.labels, np)  # raises on wrong types
+            self._has_rows = bool(len(sources[0]))
+            self._empty_columns = None if self._has_rows else samples
+            ends = zip(sources, destinations, self.labels, strict=True)
+            self.dtypes = [_common_dtype(*columns) for columns in ends]
         if not len(sources[0]):
             return
-        ends = self._alike(sources, destinations)
+        sources, destinations = self._convert(sources), self._convert(destinations)
         if len(self.labels) == 1 and self.dtypes[0] is not None:
-            self.integers = self.integers or _Integers(self.memory, self.scratch, self.dtypes[0])
-            self.integers.add(*ends)
+            if self._integers is None:
+                self._integers = IntegerCollector(self._memory, self._files, self.dtypes[0])
+            self._integers.add(sources[0])
+            self._integers.add(destinations[0])
         else:
-            self._encode(*ends)
+            self._encode(sources, destinations)
 
-    def _encode(self, sources, destinations):
-        """Encode rows, as many at once as take an eighth of the memory."""
-        if self.encoders is None:
-            memory = self.memory // len(self.labels)
-            self.encoders = [DictionaryEncoder(self.scratch, memory) for _ in self.labels]
-        ends = [[_stored(values) for values in columns] for columns in (sources, destinations)]
+    def _encode(self, sources: list[Any], destinations: list[Any]) -> None:
+        """Encode rows in chunks that take an eighth of the memory."""
+        if not self._encoders:
+            memory = self._memory // len(self.labels)
+            self._encoders = [DictionaryEncoder(self._files, memory) for _ in self.labels]
+        ends = [[_to_arrow(values) for values in columns] for columns in (sources, destinations)]
         rows = len(ends[0][0])
         row_bytes = 2 * sum(array.nbytes for columns in ends for array in columns) // rows
         row_bytes += 2 * HASH_BYTES * len(self.labels)
-        size = max(self.memory // 8 // row_bytes, MIN_ENCODED_ROWS)
-        for start in range(0, rows, size):
-            for encoder, *columns in zip(self.encoders, *ends, strict=True):
-                encoder.add([array.slice(start, size) for array in columns])
-            self.num_edge_batches += 1
+        chunk_rows = max(self._memory // 8 // row_bytes, MIN_ENCODED_ROWS)
+        for start in range(0, rows, chunk_rows):
+            for encoder, *columns in zip(self._encoders, *ends, strict=True):
+                encoder.add([array.slice(start, chunk_rows) for array in columns])
+            self._num_edge_batches += 1
 
-    def add_vertices(self, columns):
-        """Add names of vertices that need no edge: one array or Series a label, after all edges.
+    def add_vertices(self, columns: Sequence[Any]) -> None:
+        """Add names of vertices without edges, after all edges: one array or Series per label.
 
-        A range keeps the type of the integers that are there, if it fits.
+        A range takes the type of the collected integers if it fits.
         """
         if not len(columns[0]):
             return
         if isinstance(columns[0], range):
-            columns = [self._typed(columns[0])]
-        if self.has_rows:
+            columns = [self._range_to_array(columns[0])]
+        if self._has_rows:
             known = zip(columns, self.dtypes, self.labels, strict=True)
-            columns, dtypes = zip(*(_alike_types(*each) for each in known), strict=True)
-            self.dtypes = list(dtypes)
-            if self.integers is not None:
-                self.integers.dtype = self.dtypes[0]
-        num_edge_batches = self.num_edge_batches
-        self.add(columns, columns)
-        self.num_edge_batches = num_edge_batches
+            unified = [_unify_types(*column) for column in known]
+            columns, self.dtypes = [values for values, _ in unified], [kind for _, kind in unified]
+            if self._integers is not None and self.dtypes[0] is not None:
+                self._integers.dtype = self.dtypes[0]
+        num_edge_batches = self._num_edge_batches
+        self.add(list(columns), list(columns))
+        self._num_edge_batches = num_edge_batches
 
-    def _typed(self, ids):
-        """A range as an array in the type of the names, or of int64 where it does not fit."""
-        dtype = self.dtypes[0] if self.has_rows else None
+    def _range_to_array(self, ids: range) -> np.ndarray:
+        dtype = self.dtypes[0] if self._has_rows else None
         fits = dtype is not None and ids.stop <= np.iinfo(dtype).max + 1
         return np.arange(ids.start, ids.stop, dtype=dtype if fits else np.int64)
 
-    def _alike(self, sources, destinations):
-        """Both ends, integers in the type that is to name vertices."""
+    def _convert(self, columns: list[Any]) -> list[Any]:
+        """Convert integer columns of one end to the types of the names."""
         return [
-            [
-                values if dtype is None else _converted(values, dtype, label)
-                for values, dtype, label in zip(end, self.dtypes, self.labels, strict=True)
-            ]
-            for end in (sources, destinations)
+            values if dtype is None else _convert_integers(values, dtype, label)
+            for values, dtype, label in zip(columns, self.dtypes, self.labels, strict=True)
         ]
 
-    def named(self, check):
-        """The VertexNames, once `check` (count, bytes of stored names) has let them pass."""
-        if self.integers is not None:
-            return self.integers.named(self.labels, check)
-        if self.encoders is None:
-            names, *_ = name_vertices(*self.empty, None, self.labels, np)
-            check(0, 0)
+    def finish(self, check_memory: MemoryCheck) -> VertexNames:
+        """Return the names of the vertices.
+
+        `check_memory` is called with the number of vertices and the bytes of their names in a
+        store, and may raise before memory is taken.
+        """
+        if self._integers is not None:
+            return self._integers.finish(self.labels, check_memory)
+        if not self._encoders:
+            assert self._empty_columns is not None
+            sources, destinations = self._empty_columns
+            names, *_ = name_vertices(sources, destinations, None, self.labels, np)
+            check_memory(0, 0)
             return names
-        parts = [e.finish(label) for e, label in zip(self.encoders, self.labels, strict=True)]
-        pairs, encoded = [], self.encoders[0]
-        for encoder, part in zip(self.encoders[1:], parts[1:], strict=True):
-            merged = encode_pairs(encoded, encoder, len(part), self.scratch, self.memory)
-            pairs.append(merged.finish(", ".join(self.labels)))
-            encoded.close()
+        encoders = self._encoders
+        parts = [
+            encoder.finish(label) for encoder, label in zip(encoders, self.labels, strict=True)
+        ]
+        pairs, merged = [], encoders[0]
+        for encoder, part in zip(encoders[1:], parts[1:], strict=True):
+            encoded = encode_pairs(merged, encoder, len(part), self._files, self._memory)
+            pairs.append(encoded.finish(", ".join(self.labels)))
+            merged.close()
             encoder.close()
-            encoded = merged
-        self.encoders = [encoded]
-        names = StoredNames(self.labels, parts, pairs, self.dtypes)
-        check(names.count, names.stored_bytes)
+            merged = encoded
+        self._encoders = [merged]
+        names = FileNames(self.labels, parts, pairs, self.dtypes)
+        check_memory(names.count, names.stored_bytes)
         return names
 
-    @property
-    def is_encoded(self):
-        """Whether `ids` gives the ids of all rows, so that the names are not read again."""
-        return self.encoders is not None
+    def edge_ids(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the int32 ids of sources and destinations, in the order of `add`."""
+        for ids in itertools.islice(self._encoders[0].ids(), self._num_edge_batches):
+            yield ids[: ids.size // 2], ids[ids.size // 2 :]
 
-    def ids(self):
-        """The int32 ids of sources and of destinations, in pieces, in the order of `add`."""
-        for both in itertools.islice(self.encoders[0].ids(), self.num_edge_batches):
-            yield both[: both.size // 2], both[both.size // 2 :]
+    def integer_lookup(
+        self, names: VertexNames
+    ) -> Callable[[list[Any], list[Any]], tuple[np.ndarray, np.ndarray]]:
+        """Return a function from the columns of a batch to the ids of sources and destinations."""
+        look_up = IntegerLookup(names)
 
-    def close(self):
-        """Remove what `ids` reads; the names stay."""
-        for encoder in self.encoders or ():
+        def edge_ids(sources: list[Any], destinations: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+            return look_up(self._convert(sources)[0]), look_up(self._convert(destinations)[0])
+
+        return edge_ids
+
+    def close(self) -> None:
+        """Remove the files of `edge_ids`; those of the names stay."""
+        for encoder in self._encoders:
             encoder.close()
 
-    def look_up_in(self, names):
-        """A function from the columns of a batch to int32 ids of sources and of destinations."""
-        look_up = IntegerIds(names)
-        return lambda *ends: [look_up(values) for (values,) in self._alike(*ends)]
+
+class FileNames(VertexNames):
+    """Vertex names whose columns are in files, looked up by binary search.
+
+    Parameters
+    ----------
+    labels : list of str
+    parts, pairs : list of FileColumn
+    dtypes : list of numpy.dtype or None
+        The types of the name columns in the graph; None for text.
+    """
+
+    def __init__(
+        self,
+        labels: list[str],
+        parts: list[FileColumn],
+        pairs: list[FileColumn],
+        dtypes: list[np.dtype | None],
+    ) -> None:
+        super().__init__(labels, parts, len((pairs or parts)[-1]), pairs)
+        self._dtypes = dtypes
+        for part, dtype in zip(parts, dtypes, strict=True):
+            part.dtype = dtype
+
+    @property
+    def text_bytes(self) -> int:
+        return sum(part.text_bytes for part in self.parts)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the names in an open store."""
+        return sum(column.nbytes for column in itertools.chain(self.parts, self.pairs))
+
+    def release(self) -> None:
+        """Drop the pages of mapped columns from the memory of this process."""
+        for column in itertools.chain(self.parts, self.pairs):
+            column.release()
+
+    def columns(self, xp: Any, ids: np.ndarray | None = None) -> dict[str, Any]:
+        import pandas
+
+        rows = np.arange(self.count) if ids is None else ids
+        columns = []
+        for part, pairs in zip(self.parts[:0:-1], self.pairs[::-1], strict=True):
+            packed = pairs.take(rows)
+            columns.append(part.take(packed % len(part)))
+            rows = packed // len(part)
+        columns.append(self.parts[0].take(rows))
+        columns = [
+            pandas.Series(values) if dtype is None else values.astype(dtype)
+            for values, dtype in zip(columns[::-1], self._dtypes, strict=True)
+        ]
+        return dict(zip(self.labels, columns, strict=True))
+
+    def _look_up(self, columns: Sequence[Any], xp: Any, what: str) -> np.ndarray:
+        ids = np.empty(len(columns[0]), np.int64)
+        labeled = zip(self.parts, columns, self.labels, strict=True)
+        keys = [self._search_keys(*column, what) for column in labeled]
+        for row, (key, *other_keys) in enumerate(zip(*keys, strict=True)):
+            index = self.parts[0].find(key)
+            for part, pairs, other in zip(self.parts[1:], self.pairs, other_keys, strict=True):
+                within = part.find(other)
+                is_known = index >= 0 and within >= 0
+                index = pairs.find(index * len(part) + within) if is_known else -1
+            ids[row] = index
+        return ids
+
+    def _search_keys(self, part: FileColumn, values: Any, label: str, what: str) -> list[Any]:
+        """Return the values of a column as `FileColumn.find` takes them."""
+        column = None if len(self.parts) == 1 else label
+        where = f"{{parameter}}: {column}" if column else "{parameter}"
+        check_present(values, f"{where} has no value", parameter=what)
+        if part.offsets is None:
+            return as_integers(values, where, parameter=what).tolist()
+        if isinstance(values, np.ndarray):
+            raise VertexTypeError(
+                f"{where}: vertices are named by text, and a number was given",
+                expected="text",
+                parameter=what,
+                column=column,
+            )
+        return [value.encode() for value in frames.moved(values, np).tolist()]
 
 
-def _stored(values):
-    """A column as the Arrow array that is encoded: 64-bit integers, or text as bytes."""
+def _sample(values: Any) -> Any:
+    is_array = isinstance(values, np.ndarray)
+    return values[:NUM_SAMPLED_ROWS] if is_array else values.head(NUM_SAMPLED_ROWS)
+
+
+def _to_arrow(values: Any) -> Any:
+    """Return a column as the Arrow array to encode: 64-bit integers, or text as bytes."""
     import pyarrow
 
     if isinstance(values, np.ndarray):
@@ -182,23 +286,22 @@ def _stored(values):
     return values.cast(pyarrow.large_string()).cast(pyarrow.large_binary())
 
 
-def _few(values):
-    return values[:1024] if isinstance(values, np.ndarray) else values.head(1024)
-
-
-def _common(source, destination, label):
-    """The dtype of an integer column of names in Graph, None of text."""
-    if not all(isinstance(values, np.ndarray) for values in (source, destination)):
+def _common_dtype(sources: Any, destinations: Any, label: str) -> np.dtype | None:
+    """Return the dtype of a name column in `Graph`; None for text."""
+    if not all(isinstance(values, np.ndarray) for values in (sources, destinations)):
         return None
-    dtype = np.result_type(source, destination)
+    dtype = np.result_type(sources, destinations)
     return dtype if dtype.kind in "iu" else np.dtype(np.int64)
 
 
-def _alike_types(values, dtype, label):
-    """(further names, dtype of all names): as Graph has it, None for text."""
+def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, np.dtype | None]:
+    """Return additional names and the dtype of all names as in `Graph`; None for text."""
     if isinstance(values, np.ndarray) != (dtype is not None):
+        hint = "convert one of them"
         raise GraphError(
-            f"{label} names are text in one column and numbers in another; convert one of them"
+            f"{label} names are text in one column and numbers in another; {hint}",
+            column=label,
+            hint=hint,
         )
     if dtype is None:
         return values, None
@@ -208,223 +311,19 @@ def _alike_types(values, dtype, label):
         return values, np.result_type(values, dtype)
     is_unsigned = dtype == np.uint64
     if int(values.min()) < 0 if is_unsigned else int(values.max()) >= 2**63:
-        raise GraphError(f"{label} names are beyond 2^63 in one column and signed in another")
+        raise _mixed_sign_error(label)
     dtype = np.dtype(np.uint64 if is_unsigned else np.int64)
     return values.astype(dtype), dtype
 
 
-def _converted(values, dtype, label):
-    mixed = values.dtype == np.uint64 and dtype == np.int64 and len(values)
-    if mixed and int(values.max()) >= 2**63:
-        raise GraphError(f"{label} names are beyond 2^63 in one column and signed in another")
+def _convert_integers(values: np.ndarray, dtype: np.dtype, label: str) -> np.ndarray:
+    is_mixed = values.dtype == np.uint64 and dtype == np.int64 and len(values)
+    if is_mixed and int(values.max()) >= 2**63:
+        raise _mixed_sign_error(label)
     return values.astype(dtype, copy=False)
 
 
-class _Integers:
-    """Distinct integers: a table of those that there are, or a sorted array where they lie wide.
-
-    A sorted array that would exceed the memory is written as a run, and merged at the end.
-    """
-
-    def __init__(self, memory, scratch, dtype):
-        self.memory, self.scratch, self.dtype = memory, scratch, dtype
-        self.wide = np.dtype(np.int64 if dtype != np.uint64 else np.uint64)
-        self.low, self.present = 0, np.zeros(0, bool)
-        self.sorted, self.pending, self.waiting = None, [], 0
-        self.column, self.runs = None, []
-
-    def add(self, sources, destinations):
-        for (values,) in (sources, destinations):
-            self._add(values)
-
-    def _add(self, values):
-        values = values.astype(self.wide, copy=False)
-        if self.sorted is None and self._reach(int(values.min()), int(values.max())):
-            device.launch(
-                "build", "mark", size=values.size,
-                count=values.size, names=values, low=self.low, present=self.present,
-            )  # fmt: skip
-            return
-        if self.sorted is None:
-            self._leave_table()
-        size = max(self.memory // 4 // DISTINCT_BYTES, MIN_ENCODED_ROWS)
-        for start in range(0, values.size, size):
-            distinct = _distinct(values[start : start + size].copy())
-            known = self.sorted.size + self.waiting
-            if known and (known + distinct.size) * DISTINCT_BYTES > self.memory:
-                self._merge()
-                if (self.sorted.size + distinct.size) * DISTINCT_BYTES > self.memory:
-                    self._flush(self.sorted)
-                    self.sorted = self.sorted[:0].copy()
-            self.pending.append(distinct)
-            self.waiting += distinct.size
-            if self.waiting > self.sorted.size // 2:
-                self._merge()
-
-    def _leave_table(self):
-        """Go on with a sorted array, where integers lie too far apart for a table."""
-        if np.count_nonzero(self.present) * DISTINCT_BYTES > self.memory // 2:
-            step = max(self.memory // 64, 1)
-            for start in range(0, self.present.size, step):
-                self._flush(self._listed(start, start + step), start > 0)
-            self.sorted = np.empty(0, self.wide)
-        else:
-            self.sorted = self._listed(0, self.present.size)
-        self.present = None
-
-    def _listed(self, start, stop):
-        """The integers that a part of the table says there are."""
-        return np.flatnonzero(self.present[start:stop]).astype(self.wide) + self.wide.type(
-            self.low + start
-        )
-
-    def _flush(self, values, extends=False):
-        """Write sorted integers as a run, or behind the last one."""
-        import pyarrow
-
-        check_disk(self.scratch.folder, 2 * values.nbytes)
-        if self.column is None:
-            self.column = StoredColumn(self.scratch, pyarrow.from_numpy_dtype(self.wide))
-        start = self.runs.pop().start if extends else len(self.column)
-        self.column.append(pyarrow.array(values))
-        self.runs.append(Run(start, len(self.column)))
-
-    def _merge(self):
-        self.sorted = _distinct(np.concatenate([self.sorted, *self.pending]))
-        self.pending, self.waiting = [], 0
-
-    def _reach(self, low, high):
-        """Make the table wide enough, if it may be."""
-        old = self.low, self.low + self.present.size - 1
-        if not self.present.size:
-            old = low, low - 1
-        if high >= 2**63:
-            return False
-        new = min(low, old[0]), max(high, old[1])
-        if new == old and self.present.size:
-            return True
-        span = new[1] - new[0] + 1
-        most = self.memory // 2  # one table is copied into the next
-        if span > most:
-            return False
-        if self.present.size:  # more at once, so that it is not moved for every batch
-            spare = min(most - span, span // 2)
-            low_spare = spare if low < old[0] and new[0] - spare >= -(2**62) else 0
-            new = new[0] - low_spare, new[1] + (spare - low_spare)
-        present = np.zeros(new[1] - new[0] + 1, bool)
-        present[old[0] - new[0] : old[0] - new[0] + self.present.size] = self.present
-        self.low, self.present = new[0], present
-        return True
-
-    def named(self, labels, check):
-        """The VertexNames, once `check` (count, bytes of stored names) has let them pass."""
-        if self.sorted is None:
-            count, size = int(np.count_nonzero(self.present)), self.present.size
-            check_vertex_count(count, f"{labels[0]}: ")
-            first = int(self.present.argmax()) + self.low
-            last = size - 1 - int(self.present[::-1].argmax()) + self.low
-            is_compact = not first and count == last + 1
-            check(count, 0 if is_compact else 8 * count)
-            part = None if is_compact else np.flatnonzero(self.present)
-            self.present = None
-            if part is not None:
-                part += self.low
-            return self._of(labels, part, count)
-        self._merge()
-        if self.runs:
-            self._flush(self.sorted)
-            self.sorted = None
-            stored = merge_runs(self.column, self.runs, self.scratch, self.memory, labels[0])
-            self.column.close()
-            check(len(stored), 8 * len(stored))
-            part = stored.read(0, len(stored)).to_numpy()
-            stored.close()
-        else:
-            part = self.sorted
-        check_vertex_count(part.size, f"{labels[0]}: ")
-        check(part.size, 8 * part.size)
-        is_compact = int(part[0]) == 0 and int(part[-1]) == part.size - 1
-        return self._of(labels, None if is_compact else part, part.size)
-
-    def _of(self, labels, part, count):
-        part = part if part is None else part.astype(self.dtype, copy=False)
-        return IntegerNames(labels, [part], count, dtype=self.dtype)
-
-
-class IntegerNames(VertexNames):
-    """VertexNames of one integer column; looks up a few names by binary search, without a hash."""
-
-    @property
-    def stored_bytes(self):
-        return 0 if self.parts[0] is None else self.parts[0].nbytes
-
-    def _look_up(self, columns, xp, what):
-        (part,) = self.parts
-        if part is None or not len(columns[0]):
-            return super()._look_up(columns, xp, what)
-        check_present(columns[0], "{parameter} has no value", parameter=what)
-        values = as_integers(columns[0], "{parameter}", parameter=what).tolist()
-        return np.array([_place_in(part, value) for value in values], np.int64)
-
-
-def _place_in(ascending, value):
-    """The place of a Python int in an ascending array, or -1."""
-    bounds = np.iinfo(ascending.dtype)
-    if not bounds.min <= value <= bounds.max:
-        return -1
-    value = ascending.dtype.type(value)
-    place = int(np.searchsorted(ascending, value))
-    return place if place < ascending.size and ascending[place] == value else -1
-
-
-def _distinct(values):
-    """The distinct of `values`, sorted; works in place."""
-    values.sort()
-    kept = np.empty(values.size, bool)
-    kept[:1] = True
-    np.not_equal(values[1:], values[:-1], out=kept[1:])
-    return values[kept]
-
-
-BUCKETS = 2**16  # whose bounds are searched at once
-
-
-def check_found(sound):
-    """Raise GraphError where the second pass over a file differs from the first."""
-    if not sound:
-        raise GraphError("the file was changed while it was read; try again")
-
-
-class IntegerIds:
-    """Integer names to ids, by a table over the highest bits of what they are above the least."""
-
-    def __init__(self, names):
-        self.count, (part,) = names.count, names.parts
-        self.names = None
-        if part is not None:
-            wide = np.uint64 if part.dtype == np.uint64 else np.int64
-            self.names = part.astype(wide, copy=False).view(np.uint64)
-            self.low = self.names[0]
-            span = (int(self.names[-1]) - int(self.low)) % 2**64
-            shift = max((span // max(2 * self.count, 1024)).bit_length(), 0)
-            self.shift = np.uint64(shift)
-            above = self.names - self.low
-            self.starts = np.empty((span >> shift) + 2, np.int32)
-            for start in range(0, self.starts.size, BUCKETS):
-                stop = min(start + BUCKETS, self.starts.size)
-                buckets = np.arange(start, stop, dtype=np.uint64) << self.shift
-                self.starts[start:stop] = np.searchsorted(above, buckets)
-            self.starts[-1] = self.count  # of the last bucket, whose end may be beyond 64 bits
-
-    def __call__(self, values):
-        if self.names is None:
-            ids = values.astype(np.int32, copy=False)
-            sound = not values.size or (values.min() >= 0 and values.max() < self.count)
-        else:
-            wide = np.uint64 if values.dtype == np.uint64 else np.int64
-            values = values.astype(wide, copy=False).view(np.uint64)
-            ids = np.empty(values.size, np.int32)
-            run(kernels.look_up, values, self.low, self.shift, self.starts, self.names, ids)
-            sound = not ids.size or ids.min() >= 0
-        check_found(sound)
-        return ids
+def _mixed_sign_error(label: str) -> GraphError:
+    return GraphError(
+        f"{label} names are beyond 2^63 in one column and signed in another", column=label
+    )

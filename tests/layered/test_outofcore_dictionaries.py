@@ -5,9 +5,9 @@ import pyarrow
 import pytest
 
 from rapidsgraph import validation
-from rapidsgraph.layered.outofcore import dictionaries
-from rapidsgraph.layered.outofcore.bucket_sort import Scratch
+from rapidsgraph.errors import GraphError
 from rapidsgraph.layered.outofcore.dictionaries import DictionaryEncoder, encode_pairs
+from rapidsgraph.layered.outofcore.file_array import TempFiles
 
 TEXT = ["", "a", "a\0", "a\0\0", "aa", "Z", "ä", "\N{MUSICAL SYMBOL G CLEF}", "\uffff", "a" * 999]
 
@@ -47,8 +47,8 @@ def test_encoder_matches_unique(tmp_path, kind, memory):
     random = np.random.default_rng(3)
     batches = [VALUES[kind](random, rows) for rows in (1, 700, 0, 1500, 64, 900)]
     expected, ranks = np.unique(np.concatenate(batches), return_inverse=True)
-    with Scratch(tmp_path) as scratch:
-        encoder = DictionaryEncoder(scratch, memory)
+    with TempFiles(tmp_path) as files:
+        encoder = DictionaryEncoder(files, memory)
         for values in batches:
             half = len(values) // 2
             encoder.add([to_arrow(values[:half]), to_arrow(values[half:])])
@@ -61,8 +61,8 @@ def test_encoder_matches_unique(tmp_path, kind, memory):
         for place in (0, len(expected) // 2, len(expected) - 1):
             value = expected[place]
             value = value.encode() if kind == "text" else int(value)
-            assert column.position(value) == place
-        assert column.position(b"absent" if kind == "text" else 10**30) == -1
+            assert column.find(value) == place
+        assert column.find(b"absent" if kind == "text" else 10**30) == -1
         np.testing.assert_array_equal(column.take([0, -1 % len(expected)]), expected[[0, -1]])
         whole = column.to_arrow()
         assert len(whole) == len(expected)
@@ -74,13 +74,13 @@ def test_encoder_matches_unique(tmp_path, kind, memory):
 def test_pairs_are_ranked_like_tuples(tmp_path):
     random = np.random.default_rng(4)
     batches = [(random.integers(0, 40, rows), texts(random, rows)) for rows in (900, 1100)]
-    with Scratch(tmp_path) as scratch:
-        first, second = (DictionaryEncoder(scratch, 40_000) for _ in range(2))
+    with TempFiles(tmp_path) as files:
+        first, second = (DictionaryEncoder(files, 40_000) for _ in range(2))
         for numbers, words in batches:
             first.add([to_arrow(numbers)])
             second.add([to_arrow(words)])
         first.finish("a")
-        pairs = encode_pairs(first, second, len(second.finish("b")), scratch, 40_000)
+        pairs = encode_pairs(first, second, len(second.finish("b")), files, 40_000)
         count = len(pairs.finish("a, b"))
         found = np.concatenate(list(pairs.ids()))
     rows = [row for columns in batches for row in zip(*columns, strict=True)]
@@ -92,9 +92,9 @@ def test_pairs_are_ranked_like_tuples(tmp_path):
 def test_too_many_values(tmp_path, monkeypatch):
     monkeypatch.setattr(validation, "MAX_VERTICES", 99)
     for memory in (0, 10**9):
-        with Scratch(tmp_path) as scratch:
-            encoder = DictionaryEncoder(scratch, memory)
+        with TempFiles(tmp_path) as files:
+            encoder = DictionaryEncoder(files, memory)
             for start in range(0, 100, 50):
                 encoder.add([pyarrow.array(np.arange(start, start + 50))])
-            with pytest.raises(dictionaries.GraphError, match="city: 100 vertices; 99 is the most"):
+            with pytest.raises(GraphError, match="city: 100 vertices; 99 is the most"):
                 encoder.finish("city")

@@ -21,8 +21,7 @@ import rapidsgraph as rg
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
 from rapidsgraph.io.edge_files import declared_vertices, write_frame
 from rapidsgraph.layered import LayeredEdgeList, store
-from rapidsgraph.layered.outofcore import bucket_sort, dictionaries, vertex_names
-from rapidsgraph.layered.outofcore import build as external
+from rapidsgraph.layered.outofcore import build, dictionaries, file_array, integer_names, limits
 from rapidsgraph.layered.outofcore.build import build_from_file
 from rapidsgraph.layered.packing import COLUMN, checksum, unpacked
 from rapidsgraph.validation import parse_bytes
@@ -33,8 +32,8 @@ TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 @pytest.fixture(autouse=True)
 def no_overhead(monkeypatch):
     """Let small limits work, so that small files take many batches, runs and buckets."""
-    monkeypatch.setattr(external, "OVERHEAD_BYTES", 0)
-    monkeypatch.setattr(external, "MIN_NAMING_BYTES", 2**18)
+    monkeypatch.setattr(limits, "OVERHEAD_BYTES", 0)
+    monkeypatch.setattr(build, "MIN_NAMING_BYTES", 2**18)
 
 
 def random_frame(seed=0, vertices=300, rows=6000):
@@ -278,7 +277,7 @@ def test_text_of_names(tmp_path, names):
 def merges(monkeypatch):
     """The number of runs of each merge of distinct names that were written to the disk."""
     seen = []
-    for module in (dictionaries, vertex_names):
+    for module in (dictionaries, integer_names):
         original = module.merge_runs
 
         def merge_runs(column, runs, *arguments, original=original):
@@ -384,7 +383,7 @@ ADVISED = {
 @pytest.mark.parametrize("case", ADVISED)
 @pytest.mark.parametrize("limit", [1, 300_000])
 def test_the_advised_limit_suffices(tmp_path, case, limit, monkeypatch):
-    monkeypatch.setattr(external, "OVERHEAD_BYTES", 100_000)
+    monkeypatch.setattr(limits, "OVERHEAD_BYTES", 100_000)
     (columns, options), frame, path = ADVISED[case], random_frame(16, 5000, 20_000), "edges.parquet"
     root = int(frame["source"][0])
     if case == "text":
@@ -490,7 +489,7 @@ def test_too_little_memory(tmp_path):
 def test_vertices_by_count_and_range(tmp_path, dtype, vertices):
     edges = pandas.DataFrame({"source": [5, 9, 70], "destination": [9, 70, 5]}, dtype=dtype)
     edges.to_parquet(tmp_path / "edges.parquet")
-    limit = 2**18 + 20_000 * external.VERTEX_BYTES
+    limit = 2**18 + 20_000 * limits.VERTEX_BYTES
     check(tmp_path / "edges.parquet", 5, tmp_path / "layers", limit=limit, vertices=vertices)
 
 
@@ -522,14 +521,14 @@ def test_vertices_that_do_not_fit(tmp_path, edges, vertices):
 @pytest.mark.parametrize("vertices", [2_000_000_000, range(2_000_000_000), range(9, 2**31)])
 def test_vertices_beyond_the_limit(tmp_path, monkeypatch, vertices):
     random_frame().to_parquet(tmp_path / "edges.parquet")
-    monkeypatch.setattr(external.EdgeFile, "vertex_batches", None)  # none is written
+    monkeypatch.setattr(build.EdgeFile, "vertex_batches", None)  # none is written
     with pytest.raises(
         InsufficientMemoryError, match=r"layers of 2,\d+,\d+,\d+ vertices"
     ) as caught:
         build_from_file(
             tmp_path / "edges.parquet", 5, tmp_path / "layers", vertices=vertices, memory_limit=TINY
         )
-    assert caught.value.needed > 2_000_000_000 * external.VERTEX_BYTES
+    assert caught.value.needed > 2_000_000_000 * limits.VERTEX_BYTES
     assert os.listdir(tmp_path) == ["edges.parquet"]
 
 
@@ -650,18 +649,20 @@ def test_full_disk(tmp_path, monkeypatch):
     random_frame().to_parquet(tmp_path / "edges.parquet")
     usage = type("Usage", (), {"free": 1000})
     with monkeypatch.context() as patch:
-        patch.setattr(bucket_sort.shutil, "disk_usage", lambda path: usage)
-        with pytest.raises(GraphError, match=r"72\.00 kB are needed there .* 1\.00 kB are"):
+        patch.setattr(file_array.shutil, "disk_usage", lambda path: usage)
+        with pytest.raises(
+            GraphError, match=r"needs about 72\.00 kB of disk space there, and 1\.00 kB are"
+        ):
             build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers")
-    written, append_really = [], bucket_sort.Flat.append
+    written, append_really = [], file_array.FileArray.append
 
-    def append(flat, values):
+    def append(array, values):
         written.append(values)
         if len(written) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
-        append_really(flat, values)
+        append_really(array, values)
 
-    monkeypatch.setattr(bucket_sort.Flat, "append", append)
+    monkeypatch.setattr(file_array.FileArray, "append", append)
     with pytest.raises(GraphError, match=r"layers: the disk is full; about 72\.00 kB are needed"):
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=TINY)
     assert len(written) == 3
@@ -674,9 +675,9 @@ def test_disk_too_small_for_names(tmp_path, monkeypatch, row_bytes):
     frame = named(random_frame(rows=20_000), lambda ids: [f"{i:02000}" for i in ids])
     frame.to_parquet(tmp_path / "edges.parquet")
     usage = type("Usage", (), {"free": 20_000 * row_bytes + 1000})
-    monkeypatch.setattr(bucket_sort.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(file_array.shutil, "disk_usage", lambda path: usage)
     needed = "560.00 kB" if row_bytes == 12 else r"1\.2\d MB"
-    with pytest.raises(GraphError, match=rf"about {needed} are needed there .* free some"):
+    with pytest.raises(GraphError, match=rf"about {needed} of disk space there, .* free some"):
         build_from_file(
             tmp_path / "edges.parquet", f"{0:02000}", tmp_path / "layers", memory_limit=10**8
         )
@@ -693,7 +694,7 @@ def test_reports(tmp_path):
     steps = [done for done, _ in seen]
     assert steps == sorted(steps)
     assert steps[0] == 0
-    assert steps[-1] == external.STEPS
+    assert steps[-1] == build.STEPS
     texts = {re.sub(r"^[\d,]+ ", "", text) for _, text in seen}
     assert texts == {
         "rows read", "rows, names", "rows, by source", "edges sorted", "levels", "edges by layer",
