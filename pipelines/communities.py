@@ -46,7 +46,7 @@ from rapidsgraph.algorithms.scan import check_epsilon, check_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
 from rapidsgraph.distributed.executor import tree
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 MOST_DRAWN = 2_000_000  # edges that are brought here for the picture
 ALL_EPSILONS, ALL_MUS = (",".join(map(str, values)) for values in (EPSILONS, MUS))

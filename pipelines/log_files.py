@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import rapidsgraph as rg
 from rapidsgraph.frames.from_frame import missing_column
-from rapidsgraph.io import formats
+from rapidsgraph.io.columnar_files import Parquet
+from rapidsgraph.io.formats import format_of, read_errors
+from rapidsgraph.io.tables import open_table
 
 NAMES = ("text", "numbers", "uint64")  # kinds that can be names; uint64 has no room in int64
 TIMES = ("text", "numbers", "dates", "times", "times with a zone")
@@ -57,12 +59,12 @@ def opened(path, **columns):
     path = Path(path).expanduser()
     columns = {option: column for option, column in columns.items() if column is not None}
     _check_different(columns)
-    with formats.reading(path):
-        if path.is_file() and formats.format_of(path) != "parquet":
+    with read_errors(path):
+        if path.is_file() and format_of(path) != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet; write it as .parquet first")
         if path.is_file() and path.stat().st_size == 0:
             raise rg.GraphError(f"{path}: the file is empty")
-        file = formats.Parquet(path) if path.exists() else formats.opened(path, [])
+        file = Parquet(path) if path.exists() else open_table(path, [])
     types = {each: _types(each, columns) for each in file.paths}
     kinds = {column: _one_kind(types, column) for column in columns.values()}
     for option, column in columns.items():
@@ -79,7 +81,7 @@ def _check_different(columns):
 def _types(path, columns):
     import pyarrow.parquet
 
-    with formats.reading(path):
+    with read_errors(path):
         schema = pyarrow.parquet.read_schema(path)
     for option, column in columns.items():
         if column not in schema.names:

@@ -36,7 +36,7 @@ from pipelines.runtime import (
     running,
 )
 from rapidsgraph.cli.app import command
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 MOST_DRAWN = 5_000_000  # ranks that are brought here for the picture
 

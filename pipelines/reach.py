@@ -48,7 +48,7 @@ from pipelines.runtime import (
     running,
 )
 from rapidsgraph.cli.app import command
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.store import opened
 from rapidsgraph.validation import parse_bytes

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         VerificationError,
         WorkerLost,
     )
-    from .io.edge_files import read_edges, read_vertices
+    from .io import read_edges, read_vertices
     from .memory import estimate_memory
 
 __all__ = [
@@ -81,8 +81,8 @@ _MODULES = {  # that define the public names; those that are missing here are mo
     "connected_components": "dispatch",
     "estimate_memory": "memory",
     "pagerank": "dispatch",
-    "read_edges": "io.edge_files",
-    "read_vertices": "io.edge_files",
+    "read_edges": "io",
+    "read_vertices": "io",
     "scan": "dispatch",
     "sssp": "dispatch",
     "structural_similarity": "dispatch",

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, whatever ends the process that writes them.
+"""Atomic writes: files and folders appear whole or not at all, even if their process is killed.
 
 The content is written under a hidden name beside the destination and renamed at the end. The
 process that writes a temporary file or folder holds a lock on it (flock). The lock ends with the
@@ -10,6 +10,8 @@ flock(2), rename(2). Over NFS, Linux implements flock by byte-range locks on the
 file system has no locks at all, leftovers of killed processes stay.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import fcntl
@@ -19,11 +21,12 @@ import resource
 import secrets
 import shutil
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from .errors import GraphError, format_bytes
 from .signals import cleanup_on_signal
-from .store_format import enclosing_store
 
 KINDS = {
     stat.S_IFBLK: "a block device",
@@ -39,43 +42,31 @@ NO_SPACE = {
 }
 
 
-def resolve_destination(path):
-    """Return the path that a write to `path` creates or replaces, with all links followed.
-
-    Raises
-    ------
-    GraphError
-        It is inside a stored layered edge list, or a loop of links.
-    """
+def resolve_links(path: str | os.PathLike[str]) -> Path:
+    """Return the path that `path` leads to; GraphError if that is a loop of links."""
     final = Path(os.path.realpath(path))
     if os.path.islink(final):
-        raise GraphError(f"{path}: it is a link that leads to itself; name another file")
-    store = enclosing_store(final)
-    if store:
-        raise GraphError(
-            f"{path}: the folder {store} is a layered edge list, which another file would damage; "
-            "name a place outside of it"
-        )
+        raise GraphError(f"{path}: it is a link that leads to itself; name another file", path=path)
     return final
 
 
-def check_regular_file(path):
-    """Raise GraphError if there is something at `path` that is not a regular file.
+def check_regular_file(path: str | os.PathLike[str]) -> None:
+    """Raise GraphError if `path` exists and is not a regular file.
 
     Replacing a device, a FIFO or a socket would remove it. ``/dev/stdout`` is one of these.
     """
     try:
         mode = os.stat(path).st_mode
-    except OSError:  # there is nothing, or nothing that can be looked at
+    except OSError:  # it does not exist, or cannot be examined
         return
     if not stat.S_ISREG(mode):
         kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
-        raise GraphError(f"{path}: it is {kind}; give the name of a file")
+        raise GraphError(f"{path}: it is {kind}; give the name of a file", path=path)
 
 
 @contextlib.contextmanager
-def replacing(path):
-    """Write a binary file that replaces `path` at the end of the block.
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Yield a binary file that replaces `path` at the end of the block.
 
     A file that is replaced passes on its mode and, where permitted, its owner and group. A new one
     follows the umask. If the block raises, nothing is left and the old file stays.
@@ -93,9 +84,9 @@ def replacing(path):
     Raises
     ------
     GraphError
-        What `resolve_destination` and `check_regular_file` find.
+        `path` is a loop of links, or not a regular file.
     """
-    final = resolve_destination(path)
+    final = resolve_links(path)
     check_regular_file(path)
     remove_leftovers(final)
     try:
@@ -112,8 +103,12 @@ def replacing(path):
 
 
 @contextlib.contextmanager
-def temporary_path(final, mode, *, is_folder=False):
-    """Create a hidden file or folder beside `final`; delete what has its name at the end.
+def temporary_path(
+    final: Path, mode: int, *, is_folder: bool = False
+) -> Iterator[tuple[Path, int]]:
+    """Create a hidden file or folder beside `final`, and delete it at the end of the block.
+
+    A file that was renamed within the block stays.
 
     Parameters
     ----------
@@ -126,20 +121,21 @@ def temporary_path(final, mode, *, is_folder=False):
     Yields
     ------
     (Path, int)
-        The path, and a handle that holds the lock: of the file for reading and writing.
+        The path, and a file descriptor that holds the lock; of a file it is open for reading and
+        writing.
     """
     while True:
         path = hidden_path(final)
         with contextlib.ExitStack() as stack:
-            # Registered before the path exists, so that no moment is left out.
-            remove = stack.enter_context(_removal(path))
+            # Registered before the path exists, so that a signal at any time removes it.
+            pending = stack.enter_context(_removal(path))
             try:
                 if is_folder:
                     os.mkdir(path, mode)
                 else:
                     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode | 0o600))
             except OSError:
-                remove.clear()  # the path belongs to another process, or to nobody
+                pending.clear()  # the path belongs to another process, or to nobody
                 raise
             try:
                 handle = _open(path, is_folder)
@@ -152,11 +148,11 @@ def temporary_path(final, mode, *, is_folder=False):
 
 
 @contextlib.contextmanager
-def _removal(path):
+def _removal(path: Path) -> Iterator[list[Path]]:
     """Delete `path` at the end of the block, or on a signal, unless the yielded list is cleared."""
     paths = [path]
 
-    def remove():
+    def remove() -> None:
         for each in paths:
             delete(each)
 
@@ -167,8 +163,8 @@ def _removal(path):
             remove()
 
 
-def remove_leftovers(final):
-    """Delete the temporary files and folders of `final` that no living process has locked."""
+def remove_leftovers(final: Path) -> None:
+    """Delete temporary files and folders of `final` that no process has locked."""
     pattern = re.compile(re.escape(f".{final.name}.") + r"[0-9a-f]{8}\.tmp")
     with contextlib.suppress(OSError):  # a folder that cannot be listed
         names = [name for name in os.listdir(final.parent) if pattern.fullmatch(name)]
@@ -185,12 +181,12 @@ def remove_leftovers(final):
                     os.close(handle)
 
 
-def hidden_path(final):
+def hidden_path(final: Path) -> Path:
     """Return a new name for a temporary file or folder of `final`."""
     return final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
 
 
-def delete(path):
+def delete(path: Path) -> None:
     """Delete a file or folder, if it exists."""
     with contextlib.suppress(FileNotFoundError):
         try:
@@ -200,12 +196,12 @@ def delete(path):
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _open(path, is_folder):
+def _open(path: Path, is_folder: bool) -> int:
     access = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR
     return os.open(path, access | os.O_NOFOLLOW)
 
 
-def _lock(handle, path):
+def _lock(handle: int, path: Path) -> bool:
     """Lock an open temporary file until it is closed; return whether the file system has locks.
 
     Raises
@@ -226,15 +222,15 @@ def _lock(handle, path):
     return True
 
 
-def copy_ownership(handle, replaced):
+def copy_ownership(handle: int, replaced: os.stat_result) -> None:
     """Give a new file or folder the mode, owner and group of the one that it replaces.
 
-    Only root can give away the owner. A group that cannot be kept gets what others may do, so that
-    nobody gains access.
+    Only root can change the owner. If the group cannot be preserved, the new group gets the
+    permissions of others, so that nobody gains access.
     """
     mode = stat.S_IMODE(replaced.st_mode)
-    now = os.fstat(handle)
-    if (now.st_uid, now.st_gid) != (replaced.st_uid, replaced.st_gid):
+    current = os.fstat(handle)
+    if (current.st_uid, current.st_gid) != (replaced.st_uid, replaced.st_gid):
         for owner in (replaced.st_uid, -1):
             with contextlib.suppress(OSError):
                 os.fchown(handle, owner, replaced.st_gid)
@@ -245,12 +241,17 @@ def copy_ownership(handle, replaced):
         os.fchmod(handle, mode)
 
 
-def is_no_space(error):
-    """Return whether an OSError says that a disk, a quota or a limit of file sizes is exhausted."""
+def is_no_space(error: BaseException) -> bool:
+    """Return whether a disk, a quota or a limit of file sizes is exhausted."""
     return isinstance(error, OSError) and error.errno in NO_SPACE
 
 
-def write_error(path, error, needed=None, partial=None):
+def write_error(
+    path: str | os.PathLike[str],
+    error: Exception,
+    needed: Callable[[], int] | None = None,
+    partial: Path | None = None,
+) -> GraphError:
     """Return the GraphError for an exception that was raised while `path` was written.
 
     Parameters
@@ -258,13 +259,13 @@ def write_error(path, error, needed=None, partial=None):
     path : str or path
     error : Exception
     needed : callable, optional
-        Returns the size of what is written, in bytes. It is only called if space is missing.
+        Returns the number of bytes to write. It is only called if space is missing.
     partial : Path, optional
         A temporary folder that will be deleted, so that its space counts as free.
     """
-    if not is_no_space(error):
-        return GraphError(f"{path}: it could not be written ({error})")
-    reason = NO_SPACE[error.errno]
+    if not isinstance(error, OSError) or not is_no_space(error):
+        return GraphError(f"{path}: it could not be written ({error})", path=path)
+    reason = NO_SPACE[error.errno or 0]
     folder = Path(os.path.realpath(path)).parent
     facts = []
     if needed is not None:
@@ -279,49 +280,60 @@ def write_error(path, error, needed=None, partial=None):
             free = shutil.disk_usage(folder).free + (_disk_usage(partial) if partial else 0)
             facts.append(f"{format_bytes(free)} are free in {folder}")
         remedy = "free some space, or write to another disk"
-    return GraphError(
-        "; ".join([f"{path}: {reason}", *([" and ".join(facts)] if facts else []), remedy])
-    )
+    parts = [f"{path}: {reason}", *([" and ".join(facts)] if facts else []), remedy]
+    return GraphError("; ".join(parts), path=path, hint=remedy)
 
 
-def _disk_usage(folder):
-    """Return the bytes that the files directly in a folder take on the disk."""
+def _disk_usage(folder: Path) -> int:
+    """Return the bytes of disk space of the files directly in a folder."""
     with os.scandir(folder) as entries:
         return sum(entry.stat().st_blocks * 512 for entry in entries)
 
 
 class ByteCounter:
-    """A binary file that only counts the bytes written to it."""
+    """A binary file that discards what is written and counts the bytes.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the file.
+    """
 
     closed = False
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.position = self.size = 0
 
-    def write(self, data):
+    def write(self, data: Any) -> int:
+        """Count the bytes of a buffer."""
         count = memoryview(data).nbytes
         self.position += count
         self.size = max(self.size, self.position)
         return count
 
-    def seek(self, position, whence=os.SEEK_SET):
+    def seek(self, position: int, whence: int = os.SEEK_SET) -> int:
+        """Change the position."""
         self.position = position + (0, self.position, self.size)[whence]
         return self.position
 
-    def tell(self):
+    def tell(self) -> int:
+        """Return the position."""
         return self.position
 
-    def writable(self):
+    def writable(self) -> bool:
+        """Return True."""
         return True
 
-    def readable(self):
+    def readable(self) -> bool:
+        """Return False."""
         return False
 
-    def seekable(self):
+    def seekable(self) -> bool:
+        """Return True."""
         return True
 
-    def flush(self):
-        pass
+    def flush(self) -> None:
+        """Do nothing."""
 
-    def close(self):
-        pass
+    def close(self) -> None:
+        """Do nothing."""

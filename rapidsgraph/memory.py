@@ -31,7 +31,7 @@ from .graph.build_memory import (
 from .graph.csr import is_simple
 from .graph.graph import storage_of
 from .graph.local_graph import LocalGraph
-from .io.edge_files import declared_vertices, edge_facts, text_facts
+from .io.edge_files import declared_vertices, measure_text, read_edge_metadata
 from .validation import as_list, check_count, check_flag, check_path
 
 
@@ -430,7 +430,7 @@ def _file_stats(
     weight: str | None,
 ) -> EdgeStats:
     path = Path(check_path(path))
-    rows, kind, limits = edge_facts(path, source=source, destination=destination)
+    rows, kind, limits = read_edge_metadata(path, source=source, destination=destination)
     declared = declared_vertices(path)
     num_declared = None if declared is None else len(declared)
     num_columns = len(as_list(source or "source"))
@@ -446,7 +446,7 @@ def _file_stats(
             name_kind = "table" if limits[0] else "ids"
         column = NameColumnStats(name_kind, num_names, span)
     else:
-        text_bytes, max_length = text_facts(path, source=source, destination=destination)
+        text_bytes, max_length = measure_text(path, source=source, destination=destination)
         column = NameColumnStats("arrow", 2 * rows, text_bytes=text_bytes, max_length=max_length)
     row_bytes = 16 * num_columns + (8 if weight is not None else 0)
     frame_bytes = rows * row_bytes + text_bytes

@@ -13,7 +13,7 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import GraphError, atomic
-from rapidsgraph.io.edge_files import check_writable, read_edges, write_frame
+from rapidsgraph.io import check_writable, read_edges, write_frame
 from rapidsgraph.layered import store_writer
 from rapidsgraph.plot import savefig
 
@@ -80,13 +80,13 @@ def test_only_regular_files_are_replaced(tmp_path, make):
     for write in (check_writable, lambda path: write_frame(pd.DataFrame(EDGES), path)):
         with pytest.raises(GraphError, match=f"a.csv: it is {kind}"):
             write(path)
-    with pytest.raises(GraphError, match=kind), atomic.replacing(path):
+    with pytest.raises(GraphError, match=kind), atomic.atomic_write(path):
         raise AssertionError("it was replaced")
     assert path.lstat() == before and os.listdir(tmp_path) == ["a.csv"]
 
 
 def test_standard_output_is_no_file():
-    program = "from rapidsgraph.io.edge_files import check_writable; check_writable('/dev/stdout')"
+    program = "from rapidsgraph.io import check_writable; check_writable('/dev/stdout')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "GraphError: /dev/stdout: it is a FIFO; give the name of a file" in done.stderr
 

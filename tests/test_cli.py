@@ -16,7 +16,7 @@ import rapidsgraph as rg
 from rapidsgraph import cli, device
 from rapidsgraph.algorithms.pagerank import METHODS, PRECISIONS
 from rapidsgraph.cli import pagerank as command
-from rapidsgraph.io.edge_files import read_edges, read_table, write_frame
+from rapidsgraph.io import read_edges, read_vertex_values, write_frame
 
 ROOT = Path(__file__).parents[1]
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
@@ -82,7 +82,7 @@ def test_prints_ten_unless_told(tmp_path):
 @pytest.mark.parametrize("ending", [".csv", ".txt.gz", ".parquet", ".arrow"])
 def test_writes_all_ranks(edges, tmp_path, ending):
     run("pagerank", edges, "--output", tmp_path / f"ranks{ending}")
-    written = read_table(tmp_path / f"ranks{ending}", device="cpu")
+    written = read_vertex_values(tmp_path / f"ranks{ending}", device="cpu")
     pd.testing.assert_frame_equal(written, ranks_of(EDGES), check_exact=True)
     assert sorted(os.listdir(tmp_path)) == ["edges.csv", f"ranks{ending}"]
 
@@ -118,7 +118,7 @@ def test_options_mean_what_they_mean_in_python(tmp_path, options, build, how):
     write_frame(frame, tmp_path / "e.parquet")
     run("pagerank", tmp_path / "e.parquet", "--output", tmp_path / "r.parquet", *options)
     expected = rg.pagerank(build_storage(frame, **build), **how)
-    written = read_table(tmp_path / "r.parquet", device="cpu")
+    written = read_vertex_values(tmp_path / "r.parquet", device="cpu")
     pd.testing.assert_frame_equal(written, expected, check_exact=True)
 
 
@@ -127,7 +127,7 @@ def test_on_a_gpu(edges):
     done = run("pagerank", edges, "--verify", "-o", edges.with_name("r.csv"), "--top", 2)
     assert "3 vertices, 3 edges on the GPU" in done.stderr
     assert [line.split("\t")[:2] for line in done.stdout.splitlines()] == [["1", "a"], ["2", "b"]]
-    written = read_table(edges.with_name("r.csv"), device="cpu")
+    written = read_vertex_values(edges.with_name("r.csv"), device="cpu")
     pd.testing.assert_frame_equal(written, ranks_of(EDGES), rtol=0, atol=1e-12)
     run("pagerank", edges, "--start", edges.with_name("r.csv"), "--plot", edges.with_name("a.png"))
     assert "1\tlibc6\t0.16" in run("demo").stdout
@@ -144,7 +144,7 @@ def test_files_of_values(edges, tmp_path):
     for name in ("personalization", "start", "dangling"):
         expected = ranks_of(EDGES, **{name: values})
         run("pagerank", edges, f"--{name}", tmp_path / "values.csv", "-o", tmp_path / "r.csv")
-        written = read_table(tmp_path / "r.csv", device="cpu")
+        written = read_vertex_values(tmp_path / "r.csv", device="cpu")
         assert written["pagerank"].tolist() == expected["pagerank"].tolist()
 
 
@@ -164,7 +164,7 @@ def test_dangling_beside_personalization(tmp_path, dangling):
             "pagerank", tmp_path / "edges.csv", "--personalization", tmp_path / "p.csv", *given,
             *layered, *verify, "-o", tmp_path / "r.csv",
         )  # fmt: skip
-        written = read_table(tmp_path / "r.csv", device="cpu")
+        written = read_vertex_values(tmp_path / "r.csv", device="cpu")
         expected = rg.pagerank(frame, personalization=values["p"], dangling=dangling)
         pd.testing.assert_frame_equal(written, expected, rtol=0, atol=1e-15)
         if dangling is None:

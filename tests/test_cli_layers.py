@@ -18,7 +18,7 @@ import rapidsgraph as rg
 from rapidsgraph.cli import options as graphs
 from rapidsgraph.cli.app import as_options
 from rapidsgraph.cli.layered import amount
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.packing import TABLE
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = "from rapidsgraph.__main__ import main; main()"

@@ -17,7 +17,7 @@ from test_cli_process import INTERRUPTED, INTERRUPTS_ITSELF, shown_on_a_terminal
 import rapidsgraph as rg
 from rapidsgraph.algorithms.similarity import METHODS
 from rapidsgraph.cli import scan as command
-from rapidsgraph.io.edge_files import read_edges, write_frame
+from rapidsgraph.io import read_edges, write_frame
 
 # Triangles a, b, c and e, f, g; d joins them, h hangs on d and z on a. Some edges come twice, in
 # both directions, or lead from a vertex to itself.

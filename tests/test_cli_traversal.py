@@ -13,7 +13,7 @@ from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests her
 
 import rapidsgraph as rg
 from rapidsgraph.cli.app import as_options
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 # a -> b, c; b -> c, d; c -> d; e -> f, which neither a nor b reaches; a -> c twice
 EDGES = pd.DataFrame(

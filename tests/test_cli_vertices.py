@@ -8,7 +8,7 @@ from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests her
 from test_cli_traversal import PAIRS
 
 import rapidsgraph as rg
-from rapidsgraph.io.edge_files import read_edges, write_frame
+from rapidsgraph.io import read_edges, write_frame
 
 HEAD = "%%MatrixMarket matrix coordinate"
 COMMANDS = [

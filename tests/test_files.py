@@ -12,8 +12,14 @@ import pyarrow.feather
 import pytest
 
 from rapidsgraph.errors import GpuUnavailableError, GraphError
-from rapidsgraph.io import edge_files, formats
-from rapidsgraph.io.edge_files import check_writable, read_edges, read_table, write_frame
+from rapidsgraph.io import (
+    check_writable,
+    edge_files,
+    read_edges,
+    read_vertex_values,
+    write_frame,
+    writers,
+)
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 NAMED = {"source": ["C#", "null", "ä"], "destination": ["null", "10%", "C#"]}
@@ -76,7 +82,9 @@ def test_frames_without_rows_come_back(tmp_path, ending):
 def test_text_keeps_every_bit(tmp_path, value):
     for ending in (".csv", ".txt"):
         write_frame(pd.DataFrame({"vertex": [1], "pagerank": [value]}), tmp_path / f"r{ending}")
-        assert read_table(tmp_path / f"r{ending}", device="cpu")["pagerank"].tolist() == [value]
+        assert read_vertex_values(tmp_path / f"r{ending}", device="cpu")["pagerank"].tolist() == [
+            value
+        ]
 
 
 def test_columns_by_name(put):
@@ -152,13 +160,13 @@ def test_device_is_checked_before_the_file(tmp_path):
 def test_results_can_be_read_again(tmp_path, ending):
     ranks = {"vertex": ["b", "a"], "pagerank": [0.25, 0.75]}
     write_frame(pd.DataFrame(ranks), tmp_path / f"ranks{ending}")
-    assert columns(read_table(tmp_path / f"ranks{ending}", device="cpu")) == ranks
+    assert columns(read_vertex_values(tmp_path / f"ranks{ending}", device="cpu")) == ranks
 
 
 def test_tables_without_header(put):
     for name, text in (("a.csv", "1,2\n3,4\n"), ("a.txt", "1 2\n3 4\n")):
         expected = {"vertex": [1, 3], "value": [2.0, 4.0]}
-        assert columns(read_table(put(name, text), device="cpu")) == expected
+        assert columns(read_vertex_values(put(name, text), device="cpu")) == expected
 
 
 @pytest.mark.parametrize(
@@ -176,7 +184,7 @@ def test_tables_without_header(put):
 )
 def test_tables_that_are_none(put, name, text, message):
     with pytest.raises(GraphError, match=message):
-        read_table(put(name, text), device="cpu")
+        read_vertex_values(put(name, text), device="cpu")
 
 
 @pytest.mark.gpu
@@ -208,14 +216,14 @@ def test_other_frames_are_written(tmp_path, make):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(5, "Input/output error")])
 def test_nothing_half_written_is_left(tmp_path, monkeypatch, error):
-    def write(table, file, kind):
+    def write(table, file, *_):
         file.write(b"half")
         file.flush()
         assert sorted(os.listdir(tmp_path))[0].endswith(".tmp")
         raise error
 
     (tmp_path / "a.csv").write_text("old")
-    monkeypatch.setattr(formats, "write", write)
+    monkeypatch.setattr(writers, "_write", write)
     with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else GraphError):
         write_frame(pd.DataFrame(EDGES), tmp_path / "a.csv")
     assert os.listdir(tmp_path) == ["a.csv"]
@@ -248,9 +256,7 @@ def test_check_writable(tmp_path, monkeypatch):
             check_writable(tmp_path / name)
     with pytest.raises(GraphError, match="try .png .svg"):
         check_writable(tmp_path / "a.bmp", endings=[".png", ".svg"])
-    monkeypatch.setattr(
-        edge_files.os, "access", lambda path, mode: False
-    )  # root may write anywhere
+    monkeypatch.setattr(writers.os, "access", lambda path, mode: False)  # root may write anywhere
     with pytest.raises(GraphError, match="no permission to write into the folder"):
         check_writable(tmp_path / "a.csv")
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rapidsgraph.errors import GraphError
-from rapidsgraph.io.edge_files import edge_facts, read_edges, read_table, write_frame
+from rapidsgraph.io import read_edge_metadata, read_edges, read_vertex_values, write_frame
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 NAMED = {"source": ["C#", "null", "ä"], "destination": ["null", "10%", "C#"]}
@@ -46,7 +46,7 @@ def test_stream_format(tmp_path):
                 writer.write_table(table, max_chunksize=1)
         frame = read(tmp_path / name, weight="w")
         assert columns(frame) == {**{k: v[:2] for k, v in NAMED.items()}, "weight": [0.5, 1.0]}
-        assert edge_facts(tmp_path / name) == (2, "string", None)
+        assert read_edge_metadata(tmp_path / name) == (2, "string", None)
 
 
 def test_folder_of_parquet_files(tmp_path):
@@ -57,7 +57,7 @@ def test_folder_of_parquet_files(tmp_path):
     for name in ("_SUCCESS", "_metadata.parquet", ".hidden.parquet", "README.txt"):
         (folder / name).write_text("no table")
     assert columns(read(folder, weight="weight")) == {k: v * 2 for k, v in EDGES.items()}
-    assert edge_facts(folder) == (6, "integer", (0, 7))
+    assert read_edge_metadata(folder) == (6, "integer", (0, 7))
 
 
 def test_categories_decimals_and_indexes_of_parquet(tmp_path):
@@ -68,7 +68,7 @@ def test_categories_decimals_and_indexes_of_parquet(tmp_path):
     frame = read(tmp_path / "a.parquet", weight="d")
     assert columns(frame) == {**NAMED, "weight": [1.0, 2.0, 3.0]}
     assert list(frame.index) == [0, 1, 2]
-    assert edge_facts(tmp_path / "a.parquet") == (3, "string", None)
+    assert read_edge_metadata(tmp_path / "a.parquet") == (3, "string", None)
 
 
 def test_small_integers_stay_small(tmp_path):
@@ -119,23 +119,31 @@ def test_facts(tmp_path, ending):
     path = tmp_path / f"a{ending}"
     first = 1 if ending == ".mtx" else 0
     write_frame(pd.DataFrame(EDGES) + first, path)
-    rows, kind, bounds = edge_facts(path)
+    rows, kind, bounds = read_edge_metadata(path)
     assert (rows, kind) == (4 if ending == ".txt" else 3, "integer")  # a comment counts
     assert bounds == ((first, 7 + first) if ending in (".parquet", ".mtx") else None)
     if ending != ".mtx":
         write_frame(pd.DataFrame(NAMED), path)
-        assert edge_facts(path)[1:] == ("string", None)
+        assert read_edge_metadata(path)[1:] == ("string", None)
 
 
 def test_facts_of_named_columns_and_row_groups(tmp_path):
     frame = pd.DataFrame({"s": [5, -6, 7], "d": [1, 2, 30], "x": [-99, 0, 99]})
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "a.pq", row_group_size=1)
-    assert edge_facts(tmp_path / "a.pq", source="s", destination="d") == (3, "integer", (-6, 30))
+    assert read_edge_metadata(tmp_path / "a.pq", source="s", destination="d") == (
+        3,
+        "integer",
+        (-6, 30),
+    )
     table = pa.Table.from_pandas(frame)
     pq.write_table(table, tmp_path / "b.pq", write_statistics=False)
-    assert edge_facts(tmp_path / "b.pq", source="s", destination="d") == (3, "integer", None)
+    assert read_edge_metadata(tmp_path / "b.pq", source="s", destination="d") == (
+        3,
+        "integer",
+        None,
+    )
     with pytest.raises(GraphError, match="no column 'source'"):
-        edge_facts(tmp_path / "a.pq")
+        read_edge_metadata(tmp_path / "a.pq")
 
 
 # Writing
@@ -146,10 +154,10 @@ def test_what_is_written(tmp_path):
     write_frame(ranks, tmp_path / "a.txt")  # where quotes mean nothing
     assert (tmp_path / "a.txt").read_text() == '# vertex\tpagerank\na\t0.25\nb"c\t0.75\n'
     pd.testing.assert_frame_equal(
-        read_table(tmp_path / "a.txt", device="cpu"), ranks.reset_index(drop=True)
+        read_vertex_values(tmp_path / "a.txt", device="cpu"), ranks.reset_index(drop=True)
     )
     write_frame(ranks, tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text() == 'vertex,pagerank\na,0.25\n"b""c",0.75\n'
+    assert (tmp_path / "a.csv").read_text() == 'vertex,pagerank\n"a",0.25\n"b""c",0.75\n'
     write_frame(ranks.iloc[:1], tmp_path / "a.txt.gz")
     assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == b"# vertex\tpagerank\na\t0.25\n"
     write_frame(pd.DataFrame(EDGES)[["source", "destination"]] + 1, tmp_path / "a.mtx")
@@ -166,35 +174,37 @@ AWKWARD = ["a,b", 'q"r', '"', "l\nm", "x\r\ny", "a\rb", "t\tx", " blank ", "#c",
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
 def test_text_is_read_back_as_it_was(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr("rapidsgraph.io.formats.ROWS", 3)
+    monkeypatch.setattr("rapidsgraph.io.writers.BATCH_ROWS", 3)
     frame = pd.DataFrame({"vertex": AWKWARD, "value": np.arange(len(AWKWARD)) / 4})
     path = tmp_path / f"a{ending}"
     for given in (frame, frame.astype({"vertex": "category"}), pa.table(dict(frame))):
         write_frame(given, path)
-        pd.testing.assert_frame_equal(read_table(path, device="cpu"), frame)
+        pd.testing.assert_frame_equal(read_vertex_values(path, device="cpu"), frame)
         separator = "\t" if ending == ".tsv" else ","
         others = pd.read_csv(path, sep=separator, keep_default_na=False)
         assert others["vertex"].tolist() == AWKWARD
 
 
-def test_quotes_are_where_they_are_needed(tmp_path):
+def test_all_text_is_quoted_if_one_value_needs_quotes(tmp_path):
     frame = {"vertex": ["007", "x y", "a,b", "", None], "value": [1.0, 2.5, None, np.inf, 1e300]}
     write_frame(pa.table(frame), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == (
-        'vertex,value\n007,1\nx y,2.5\n"a,b",\n"",inf\n,1e+300\n'
+        'vertex,value\n"007",1\n"x y",2.5\n"a,b",\n"",inf\n,1e+300\n'
     )
     write_frame(pa.table(frame).slice(1, 3), tmp_path / "a.tsv")
-    assert (tmp_path / "a.tsv").read_text() == 'vertex\tvalue\nx y\t2.5\na,b\t\n""\tinf\n'
+    assert (tmp_path / "a.tsv").read_text() == 'vertex\tvalue\n"x y"\t2.5\n"a,b"\t\n""\tinf\n'
+    write_frame(pa.table(frame).slice(0, 2), tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "vertex,value\n007,1\nx y,2.5\n"
     write_frame(pa.table(frame).slice(0, 0), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "vertex,value\n"
 
 
 def test_quotes_do_not_make_text_of_integers(tmp_path, put):
     for text in ("vertex,value\n007,1\n8,2\n", 'vertex,value\n"007",1\n"8",2\n'):
-        assert read_table(put("a.csv", text), device="cpu")["vertex"].tolist() == [7, 8]
+        assert read_vertex_values(put("a.csv", text), device="cpu")["vertex"].tolist() == [7, 8]
     frame = pd.DataFrame({"vertex": ["007", "a"], "value": [1.0, 2.0]})
     write_frame(frame, tmp_path / "a.csv")
-    pd.testing.assert_frame_equal(read_table(tmp_path / "a.csv", device="cpu"), frame)
+    pd.testing.assert_frame_equal(read_vertex_values(tmp_path / "a.csv", device="cpu"), frame)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from clusterings import star
 from pyarrow import feather
 
 import rapidsgraph as rg
-from rapidsgraph.io.index_files import NO_CHECKSUM
+from rapidsgraph.algorithms.scan_index_file import NO_CHECKSUM
 
 TWO_TRIANGLES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 5), (4, 6), (5, 6)]
 PARAMETERS = [(0.3, 2), (0.7, 3), (0.8, 1), (1, 2)]

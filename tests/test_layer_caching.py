@@ -9,6 +9,7 @@ import pytest
 from conftest import build_storage
 
 import rapidsgraph as rg
+from rapidsgraph.io.writers import STORE_FILES
 from rapidsgraph.layered import LayeredEdgeList, store
 from rapidsgraph.layered import cache as caching
 
@@ -125,7 +126,7 @@ def test_a_folder_of_parquet(tmp_path):
     assert caching.fitting(folder, 5, OPTIONS) is None
 
 
-@pytest.mark.parametrize("name", store.FILES)
+@pytest.mark.parametrize("name", STORE_FILES)
 @pytest.mark.parametrize("data", [None, b"", "changed"])
 def test_a_damaged_store(cached, name, data):
     path = caching.beside(cached) / name

@@ -318,7 +318,7 @@ def test_estimates_of_parquet_files_need_no_reading(tmp_path, monkeypatch):
     path = tmp_path / "edges.parquet"
     columns = {"source": np.arange(10_000) % 700, "destination": np.arange(10_000) % 500}
     pandas.DataFrame(columns).to_parquet(path)
-    monkeypatch.setattr("rapidsgraph.io.formats.Parquet.read", None)
+    monkeypatch.setattr("rapidsgraph.io.columnar_files.Parquet.read", None)
     of_file = rg.estimate_memory(path, "pagerank")
     assert of_file == rg.estimate_memory(str(path), "pagerank")
     graph = rg.estimate_memory(build_storage(pandas.DataFrame(columns)), "pagerank")

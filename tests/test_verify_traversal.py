@@ -10,7 +10,7 @@ from conftest import FrameMaker, columns_of, random_edges, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph.generate import rmat
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 from rapidsgraph.verify import traversal as module
 
 INF = float("inf")

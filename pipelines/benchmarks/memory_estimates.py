@@ -26,7 +26,7 @@ from pipelines.benchmarks import peak, records
 from rapidsgraph import memory
 from rapidsgraph.graph import build_memory
 from rapidsgraph.graph.edge_frame import read_columns
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 LOW, HIGH = 0.7, 1.0  # of the ratio
 ROWS, SMALL = 2_000_000, 40_000

@@ -17,9 +17,9 @@ from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.labeling import Labeling
-from ..io import index_files
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_flag, check_free_memory
+from . import scan_index_file
 from .clustering import (
     CORE,
     HUB,
@@ -152,7 +152,7 @@ class ScanIndex(Labeling):
         """
         lists = self._adjacency
         arrays = lists.offsets, lists.neighbors, self._common, self._cores, self._core_offsets
-        index_files.save(path, dict(zip(STORED, arrays, strict=True)), self.names, self._own)
+        scan_index_file.save(path, dict(zip(STORED, arrays, strict=True)), self.names, self._own)
 
     @classmethod
     def open(cls, path, *, device="auto"):
@@ -175,7 +175,7 @@ class ScanIndex(Labeling):
         index = object.__new__(cls)
         on_cpu = choose(device) == "cpu"
         index.xp = np if on_cpu else import_cupy()
-        arrays, index.names, index._own = index_files.load(path, index.xp)
+        arrays, index.names, index._own = scan_index_file.load(path, index.xp)
         index._kind, index._labels = "pandas" if on_cpu else "cudf", index.names.labels
         index._text_types, index.source_columns = {}, index.names.labels
         offsets, neighbors, index._common, index._cores, cores = (arrays[name] for name in STORED)

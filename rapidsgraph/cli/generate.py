@@ -90,13 +90,13 @@ def uniform(
 
 def _write(output, name, *sizes, **options):
     from .. import generate as generators
-    from ..io import edge_files
+    from .. import io
 
-    kind = edge_files.check_writable(output)
+    kind = io.check_writable(output)
     frame = getattr(generators, name)(*sizes, **options)
     if kind == "mtx":  # has ids from 1 on
         frame["source"] += 1
         frame["destination"] += 1
-    edge_files.write_frame(frame, output)
+    io.write_frame(frame, output)
     counted = ", vertices counted from 1" if kind == "mtx" else ""
     typer.echo(f"{len(frame):,} edges in {output}{counted}", err=True)

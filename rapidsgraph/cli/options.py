@@ -130,11 +130,10 @@ class Job:
 
     def read(self, edges, source, destination, weight=None, *, device, vertices=None, **policies):
         """Return the Graph of a file of edges, and of a file of vertices if there is one."""
-        from .. import Graph
-        from ..io import edge_files
+        from .. import Graph, io
 
         source, destination = one_or_several(source), one_or_several(destination)
-        frame = edge_files.read_edges(
+        frame = io.read_edges(
             edges, source=source, destination=destination, weight=weight, device=device
         )
         self.note("read")
@@ -167,9 +166,9 @@ class Job:
     def deliver(self, result, show, draw):
         """Write the result, `show(top)` what is asked for, `draw(path)` the picture."""
         if self.output:
-            from ..io import edge_files
+            from .. import io
 
-            edge_files.write_frame(result, self.output)
+            io.write_frame(result, self.output)
         if self.top or not self.output:
             show(self.top)
         if self.plot:
@@ -184,9 +183,9 @@ class Job:
 
 def _vertices(edges, frame, path, ends, device):
     """What `Graph` takes as vertices: those that EDGES declares, and those of --vertices."""
-    from ..io import edge_files
+    from .. import io
 
-    declared = edge_files.declared_vertices(edges)
+    declared = io.declared_vertices(edges)
     if path is None:
         return declared
     source, destination = (
@@ -199,7 +198,7 @@ def _vertices(edges, frame, path, ends, device):
         for label, *columns in zip(labels, source, destination, strict=True)
         if len(frame) and not all(frame[column].dtype.kind in "iu" for column in columns)
     ]
-    table = edge_files.read_vertices_as(path, labels, device, texts)
+    table = io.read_vertices(path, names=labels, device=device, text_columns=texts)
     for label in labels:
         is_text = table[label].dtype.kind not in "iu"
         if len(frame) and len(table) and is_text != (label in texts):
@@ -219,9 +218,9 @@ _TRY = "try .parquet or .csv"
 
 def _check_result(path, what, has_nulls=False):
     """Raise GraphError if such a result could not be written there."""
-    from ..io import edge_files
+    from .. import io
 
-    kind = path and edge_files.check_writable(path)
+    kind = path and io.check_writable(path)
     if kind == "mtx":
         raise GraphError(f"{path}: Matrix Market holds edges, not {what}; {_TRY}")
     if kind == "text" and has_nulls:

@@ -100,10 +100,10 @@ def pagerank(
     With --memory-limit edges stream from the layers beside EDGES, of any root; where there are none
     they are made from the vertex of the first row. Layers with other weights are not replaced.
     """
+    from .. import io
     from .. import pagerank as rank
     from .. import plot as pictures
     from ..algorithms.pagerank import DANGLING
-    from ..io import edge_files
 
     by_layers = is_by_layers(context, edges, False, memory_limit, verify)
     if by_layers and method != Method.auto:
@@ -118,7 +118,7 @@ def pagerank(
     graph = opened(job, edges, device) if is_store(edges) else None
     names = graph.names.labels if graph else vertex_columns(source, destination)
     values = {"dangling": dangling} | {  # a mistake in them shows before the long work
-        what: edge_files.read_table(path, names=names, device=device)
+        what: io.read_vertex_values(path, names=names, device=device)
         for what, path in tables.items()
         if path
     }

@@ -106,8 +106,7 @@ def scan(
 
     Directions do not matter.
     """
-    from .. import structural_similarity
-    from ..io import edge_files
+    from .. import io, structural_similarity
 
     epsilons, mus = _parameters(epsilon, mu, sweep, memberships, verify)
     inputs = {"EDGES": edges, "--vertices": vertices}
@@ -123,7 +122,7 @@ def scan(
     else:
         delivery = _clustered(job, graph, epsilons[0], mus[0], memberships, method.value)
     if similarities:
-        edge_files.write_frame(structural_similarity(graph, method=method.value), similarities)
+        io.write_frame(structural_similarity(graph, method=method.value), similarities)
     job.deliver(*delivery)
 
 

@@ -85,10 +85,10 @@ class Root:
     def _kinds(self, file):
         """Whether integers name vertices, for each column that names one, as far as is known."""
         if not file.is_text:
-            from ..io.formats import kind_of_id
+            from ..io.columnar_files import id_type_of
 
             schema = getattr(file.file, "schema", None) or file.file.dataset.schema
-            return [kind_of_id(schema, *group) == "integer" for group in file.groups]
+            return [id_type_of(schema, *group) == "integer" for group in file.groups]
         given = [fields for _, fields in self.starts if len(fields) == len(self.columns)]
         row = _first_row(file)
         return [
@@ -166,17 +166,17 @@ def _fields(text, columns):
 
 def _rows_of(path, columns):
     """Likewise for the rows of a table."""
-    from ..io import formats
+    from ..io import formats, tables, text_files
 
-    with formats.reading(path):
-        file = formats.opened(path, columns)
+    with formats.read_errors(path):
+        file = tables.open_table(path, columns)
         absent = [name for name in columns if file.names.count(name) != 1]
         if absent:
             raise GraphError(
                 f"{path}: there must be one column {absent[0]!r}; the columns are "
                 f"{', '.join(file.names)}"
             )
-        if isinstance(file, formats.Text):  # as written: 007 may be the name of a vertex
+        if isinstance(file, text_files.Text):  # as written: 007 may be the name of a vertex
             places = [file.names.index(name) for name in columns]
             rows = []
             for line, fields in itertools.islice(file.rows(), file.header_rows, None):
@@ -186,7 +186,7 @@ def _rows_of(path, columns):
                     raise GraphError(f"{where}: there are {len(fields)} fields, not {count}")
                 rows.append((where, [fields[place] for place in places]))
         else:
-            table = formats.checked(file.read([[name] for name in columns], []), path, [])
+            table = tables.check_table(file.read([[name] for name in columns], []), path, [])
             values = zip(*(table[name].to_pylist() for name in columns))
             rows = [(f"{path}, row {row}", fields) for row, fields in enumerate(values)]
     if not rows:

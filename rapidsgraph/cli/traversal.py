@@ -217,9 +217,7 @@ def _reached(graph, count, farthest):
 
 def _weight_column(edges, ends):
     """ "weight" where the file has such a column and no end of edges is in it."""
-    from ..io import edge_files, formats
+    from .. import io
 
-    path = edges.expanduser()
-    with formats.reading(path):
-        there = formats.opened(path, edge_files.POSITIONAL).names
+    there = io.column_names(edges)
     return "weight" if "weight" in there and "weight" not in ends else None

@@ -1,4 +1,4 @@
-"""Read and write edge lists and results; the format follows from the ending of the file's name.
+"""Readers of edge lists and of values of vertices; the format follows from the file's ending.
 
 ======================================== ====================================================
 ``.csv`` ``.tsv``                        a header, or none if the first row begins with two integers
@@ -8,53 +8,73 @@
 ``.feather`` ``.arrow`` ``.ipc``         Arrow's file format; its stream format is read, too
 ======================================== ====================================================
 
-Text may be compressed: ``.gz`` behind the ending. Nothing is imported before it is needed.
+Text may be compressed: ``.gz`` behind the ending. Frame libraries and PyArrow are imported when
+they are needed.
 """
 
+from __future__ import annotations
+
 import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
-from ..atomic import ByteCounter, check_regular_file, replacing, resolve_destination, write_error
-from ..errors import GraphError
-from ..validation import check_free_memory, check_path
-from . import formats
-from .text_files import Matrix, Text
+import numpy as np
 
-POSITIONAL = ["source", "destination", "weight"]
+from .. import device as devices
+from ..errors import GraphError, InsufficientMemoryError, MissingColumnError
+from ..frames import Frame
+from ..validation import check_path
+from .columnar_files import Parquet
+from .formats import EdgeMetadata, TextSize, format_of, read_errors
+from .matrix_market import Matrix
+from .tables import POSITIONAL, Table, check_table, open_table, select_columns
+from .text_files import Text
 
 
-def read_edges(path, *, source=None, destination=None, weight=None, device="auto"):
-    """Read an edge list; only the columns that are needed are read.
+def read_edges(
+    path: str | os.PathLike[str],
+    *,
+    source: str | Sequence[str] | None = None,
+    destination: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    device: str = "auto",
+) -> Frame:
+    """Read an edge list into a frame.
 
     Parameters
     ----------
     path : str or path
         A file, or a folder of Parquet files.
     source, destination : str or list of str, optional
-        Columns that hold where an edge begins and ends, by default ``"source"`` and
-        ``"destination"``. Lists where several columns make up a name. A file without a header has
+        Columns of the names of the vertices where an edge begins and ends, by default ``"source"``
+        and ``"destination"``. Lists if several columns make up a name. A file without a header has
         the columns ``source``, ``destination``, ``weight``, ``column4`` and so on.
     weight : str, optional
-        Column of weights. Without it weights are not read.
+        Column of weights. By default no weights are read.
     device : {"auto", "cpu", "gpu"}
-        Where the frame is to lie. ``"auto"`` takes the GPU where one works.
+        Device of the frame. ``"auto"`` is the GPU if one works.
 
     Returns
     -------
     pandas.DataFrame or cudf.DataFrame
         One row an edge, columns ``source``, ``destination`` and, if asked for, ``weight``. Columns
-        given as lists keep their names, and then so does the weight. In text, names are int64
-        where all are integers, in quotes or not, and strings otherwise; weights are float64.
-        Ids of a Matrix Market file are those of the file, from 1 on; its vertices without edges
-        are in `read_vertices`: ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
+        given as lists keep their names, and then so does the weight.
 
     Raises
     ------
     GraphError
         The file is missing, empty, damaged or of an unknown ending; a column is missing, has
-        missing values, or is a weight and no number; the message says where. Lines count from 1
+        missing values, or is a weight and no number. The message says where: lines count from 1
         with everything in the file, rows from 0.
     GpuUnavailableError
-        ``device="gpu"`` where none works.
+        ``device="gpu"``, and no GPU works.
+
+    Notes
+    -----
+    Only the columns that are needed are read. In text, names are int64 if all of them are integers,
+    in quotes or not, and strings otherwise; weights are float64. Ids of a Matrix Market file are
+    those of the file, from 1 on; `read_vertices` returns those without edges, too:
+    ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
 
     Examples
     --------
@@ -66,32 +86,30 @@ def read_edges(path, *, source=None, destination=None, weight=None, device="auto
     0    Ulm       Aalen    70.0
     1  Aalen         Ulm    72.0
     """
-    path, device = check_path(path), _chosen(device)
-    with formats.reading(path):
-        file = formats.opened(path, POSITIONAL)
-        sources, destinations = _ends(file, path, source, destination)
-        weights = [] if weight is None else [_checked(file, path, weight, "weight")]
-        if sources == destinations or {*weights} & {*sources, *destinations}:
-            raise GraphError(f"{path}: source, destination and weight must be different columns")
-        is_renamed = not any(isinstance(given, list | tuple) for given in (source, destination))
-        names = POSITIONAL[: 2 + len(weights)] if is_renamed else None
-        groups = [list(group) for group in zip(sources, destinations)]
-        ids = list(dict.fromkeys([*sources, *destinations]))  # both ends may share a column
-        return _frame(file, path, groups, ids, weights, device, names)
+    file_path, device = check_path(path), devices.choose(device)
+    with read_errors(file_path):
+        file = open_table(file_path, POSITIONAL)
+        columns = select_columns(file, file_path, source, destination, weight)
+        ids = columns.ids
+        return _read_frame(
+            file, file_path, columns.groups, ids, columns.weights, device, columns.names
+        )
 
 
-def read_table(path, *, names=("vertex",), device="auto"):
-    """Read values of vertices, such as ranks to start from or weights to prefer some vertices.
+def read_vertex_values(
+    path: str | os.PathLike[str], *, names: Sequence[str] = ("vertex",), device: str = "auto"
+) -> Frame:
+    """Read a number for each of some vertices, such as first ranks or a personalization.
 
     Parameters
     ----------
     path : str or path
-        As in `read_edges`, but no Matrix Market file. Columns `names` and one of numbers, whatever
-        it is called. A file without a header has them in this order.
+        As in `read_edges`, but no Matrix Market file. The columns are `names` and one of numbers,
+        whatever it is called. A file without a header has them in this order.
     names : sequence of str
         Columns that name a vertex.
     device : {"auto", "cpu", "gpu"}
-        Where the frame is to lie.
+        Device of the frame.
 
     Returns
     -------
@@ -101,35 +119,47 @@ def read_table(path, *, names=("vertex",), device="auto"):
     Raises
     ------
     GraphError
-        As in `read_edges`, and where there are not exactly these columns.
+        As in `read_edges`, and if there are not exactly these columns.
     """
-    path, names, device = check_path(path), list(names), _chosen(device)
-    with formats.reading(path):
-        if path.is_file() and formats.format_of(path) == "mtx":
-            raise GraphError(f"{path}: a Matrix Market file holds edges, no values of vertices")
-        file = formats.opened(path, [*names, "value"])
+    file_path, names, device = check_path(path), list(names), devices.choose(device)
+    with read_errors(file_path):
+        if file_path.is_file() and format_of(file_path) == "mtx":
+            raise GraphError(
+                f"{file_path}: a Matrix Market file holds edges, no values of vertices",
+                path=file_path,
+            )
+        file = open_table(file_path, [*names, "value"])
         others = [name for name in file.names if name not in names]
         if len(file.names) != len(names) + 1 or len(others) != 1:
             raise GraphError(
-                f"{path}: the columns must be {', '.join(names)} and one of numbers; they are "
-                f"{', '.join(file.names)}"
+                f"{file_path}: the columns must be {', '.join(names)} and one of numbers; they are "
+                f"{', '.join(file.names)}",
+                path=file_path,
             )
-        return _frame(file, path, [[name] for name in names], names, others, device)
+        return _read_frame(file, file_path, [[name] for name in names], names, others, device)
 
 
-def read_vertices(path, *, names=("vertex",), device="auto"):
-    """Read the names of vertices, such as those that have no edge.
+def read_vertices(
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] = ("vertex",),
+    device: str = "auto",
+    text_columns: Collection[str] = (),
+) -> Frame:
+    """Read the names of vertices, such as those without edges.
 
     Parameters
     ----------
     path : str or path
         A table as in `read_edges` with the columns `names`, others are not read; or a Matrix
-        Market file, whose size line says which vertices there are.
+        Market file, whose size line declares the vertices.
     names : sequence of str
-        Columns that name a vertex. SNAP text without a comment that says otherwise has them in
-        this order.
+        Columns that name a vertex. SNAP text has them in this order, unless a comment before the
+        first row names its columns.
     device : {"auto", "cpu", "gpu"}
-        Where the frame is to lie.
+        Device of the frame.
+    text_columns : collection of str
+        Columns of `names` that are read as text, even if a text file has only integers there.
 
     Returns
     -------
@@ -139,7 +169,7 @@ def read_vertices(path, *, names=("vertex",), device="auto"):
     Raises
     ------
     GraphError
-        As in `read_edges`, and where a column of `names` is missing.
+        As in `read_edges`, and if a column of `names` is missing.
 
     Examples
     --------
@@ -152,36 +182,36 @@ def read_vertices(path, *, names=("vertex",), device="auto"):
     1       2
     2       3
     """
-    return read_vertices_as(path, names, device)
-
-
-def read_vertices_as(path, names, device, text_columns=()):
-    """As `read_vertices`; names in `text_columns` stay text where a text file has integers."""
-    path, names, device = check_path(path), list(names), _chosen(device)
-    with formats.reading(path):
-        file = formats.opened(path, names)
+    file_path, names, device = check_path(path), list(names), devices.choose(device)
+    with read_errors(file_path):
+        file = open_table(file_path, names)
         if isinstance(file, Matrix):
             if len(names) > 1:
                 raise GraphError(
-                    f"{path}: a Matrix Market file names vertices by one integer, and "
-                    f"{len(names)} columns name them here"
+                    f"{file_path}: a Matrix Market file names vertices by one integer, and "
+                    f"{len(names)} columns name them here",
+                    path=file_path,
                 )
             return _vertex_frame(names[0], file.vertices, device)
         for name in names:
             if file.names.count(name) != 1:
-                raise GraphError(
-                    f"{path}: there must be one column {name!r}; the columns are "
-                    f"{', '.join(file.names)}"
+                raise MissingColumnError(
+                    f"{file_path}: there must be one column {name!r}; the columns are "
+                    f"{', '.join(file.names)}",
+                    path=file_path,
+                    column=name,
+                    columns=file.names,
                 )
         if isinstance(file, Text):
             file.text_columns = frozenset(text_columns)
-        return _frame(file, path, [[name] for name in names], names, [], device)
+        return _read_frame(file, file_path, [[name] for name in names], names, [], device)
 
 
-def _vertex_frame(name, vertices, device):
-    import numpy as np
-
-    check_free_memory(f"a frame of {len(vertices):,} vertices", 16 * len(vertices), np)
+def _vertex_frame(name: str, vertices: range, device: str) -> Frame:
+    needed, free = 16 * len(vertices), devices.free_memory(np)
+    if needed > free:
+        what = f"a frame of {len(vertices):,} vertices"
+        raise InsufficientMemoryError(what, needed, free, "in memory")
     if device == "gpu":
         import cudf as library
     else:
@@ -189,223 +219,97 @@ def _vertex_frame(name, vertices, device):
     return library.DataFrame({name: np.arange(vertices.start, vertices.stop)})
 
 
-def declared_vertices(path):
-    """All vertices that a file of edges declares, with or without edges.
+def declared_vertices(path: str | os.PathLike[str]) -> range | None:
+    """Return all vertices that an edge file declares, with or without edges.
 
     Returns
     -------
     range or None
-        Of a Matrix Market file those of its size line; None of others, which declare none.
+        The vertices of a Matrix Market file's size line; None for other formats.
 
     Raises
     ------
     GraphError
         As in `read_edges`, or more vertices than a graph can have.
     """
-    path = check_path(path)
-    with formats.reading(path):
-        if path.is_dir() or formats.format_of(path) != "mtx":
+    file_path = check_path(path)
+    with read_errors(file_path):
+        if file_path.is_dir() or format_of(file_path) != "mtx":
             return None
-        return formats.opened(path, POSITIONAL).vertices
+        file = open_table(file_path, POSITIONAL)
+        return file.vertices if isinstance(file, Matrix) else None
 
 
-def edge_facts(path, *, source=None, destination=None):
-    """How many edges a file holds and what its ids are, without loading it.
+def column_names(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the columns of an edge file."""
+    file_path = check_path(path)
+    with read_errors(file_path):
+        return open_table(file_path, POSITIONAL).names
 
-    Parameters
-    ----------
-    path, source, destination
-        As in `read_edges`.
 
-    Returns
-    -------
-    rows : int
-        Edges. Exact for Parquet and Arrow. For Matrix Market the most there can be (a symmetric one
-        has each entry twice); for other text the lines without the header, so comments count.
-    kind : {"integer", "string"}
-        What the ids are. For text what those of the first row are.
-    bounds : tuple of int, or None
-        Smallest and largest id, from Parquet's statistics or the size in a Matrix Market file;
-        None where the ids are no integers or it is not recorded.
+def read_edge_metadata(
+    path: str | os.PathLike[str],
+    *,
+    source: str | Sequence[str] | None = None,
+    destination: str | Sequence[str] | None = None,
+) -> EdgeMetadata:
+    """Return the number of edges of a file and the type and range of ids, without reading them.
 
-    Raises
-    ------
-    GraphError
-        As in `read_edges`.
+    Parameters and errors are those of `read_edges`.
     """
-    path = check_path(path)
-    with formats.reading(path):
-        file = formats.opened(path, POSITIONAL)
-        sources, destinations = _ends(file, path, source, destination)
-        return file.facts(sources[0], destinations[0])
+    file_path = check_path(path)
+    with read_errors(file_path):
+        file = open_table(file_path, POSITIONAL)
+        columns = select_columns(file, file_path, source, destination)
+        return file.edge_metadata(columns.sources[0], columns.destinations[0])
 
 
-def text_facts(path, *, source=None, destination=None):
-    """Bytes of the text in the name columns of a file, and of the longest name.
+def measure_text(
+    path: str | os.PathLike[str],
+    *,
+    source: str | Sequence[str] | None = None,
+    destination: str | Sequence[str] | None = None,
+) -> TextSize:
+    """Return the bytes of the text in the name columns of a file, and of the longest name.
 
-    Upper bounds: of Parquet and Arrow files the columns are read batch by batch; of other text they
-    are the bytes of the file, uncompressed, and of its longest line.
+    Both are upper bounds: the columns of Parquet and Arrow files are read batch by batch; of other
+    text they are the bytes of the file, uncompressed, and of its longest line.
     """
-    path = check_path(path)
-    with formats.reading(path):
-        file = formats.opened(path, POSITIONAL)
-        sources, destinations = _ends(file, path, source, destination)
-        return file.text_facts(list(dict.fromkeys([*sources, *destinations])))
+    file_path = check_path(path)
+    with read_errors(file_path):
+        file = open_table(file_path, POSITIONAL)
+        return file.measure_text(select_columns(file, file_path, source, destination).ids)
 
 
-def write_frame(frame, path):
-    """Write a frame; another file of this name is replaced at the end, and only if all went well.
-
-    A file that is replaced keeps its mode and, where permitted, its owner.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
-        Results or edges. A frame of another library works if it has ``to_arrow()``.
-    path : str or path
-        In CSV and TSV a text is in quotes where it needs them, missing values are empty, and empty
-        text is ``""``, which `read_edges` takes for missing. SNAP text gets the column names as a
-        comment. A Matrix Market file takes only edges between integers from 1 on, which it has
-        unchanged.
-
-    Raises
-    ------
-    GraphError
-        What `check_writable` finds, what the format cannot hold, or a full disk; the message says
-        how many bytes are needed. Nothing is left behind then, and an old file stays.
-    """
-    path = check_path(path)
-    kind = check_writable(path)
-    import pyarrow as pa
-
-    try:
-        table = _to_arrow(frame)
-        with replacing(path) as file:
-            _write(table, file, path, kind)
-    except (OSError, pa.ArrowException) as error:
-        raise write_error(path, error, lambda: _size_of(table, path, kind)) from error
-    except UnicodeEncodeError as error:
-        raise GraphError(f"{path}: {error.object!a} is not valid Unicode; replace it") from error
-
-
-def _write(table, file, path, kind):
-    try:
-        if path.suffix.lower() != ".gz":
-            formats.write(table, file, kind)
-            return
-        import gzip
-
-        with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-            formats.write(table, packed, kind)
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from error
-
-
-def _size_of(table, path, kind):
-    """Return how many bytes a table takes in a file."""
-    counter = ByteCounter()
-    _write(table, counter, path, kind)
-    return counter.size
-
-
-def check_writable(path, endings=None):
-    """Check before long work that its result can be written.
-
-    Parameters
-    ----------
-    path : str or path
-    endings : sequence of str, optional
-        Endings that will do, instead of those that `write_frame` knows.
-
-    Returns
-    -------
-    str
-        The format, or the ending if `endings` were given.
-
-    Raises
-    ------
-    GraphError
-        Unknown ending, no such folder, no permission, a place inside a stored layered edge list, or
-        something of this name that is no regular file: a folder, a device (as ``/dev/stdout``), a
-        FIFO, a socket.
-    """
-    path = check_path(path)
-    folder = resolve_destination(path).parent
-    check_regular_file(path)
-    ending = path.suffix.lower()
-    if endings is not None and ending not in endings:
-        raise GraphError(f"{path}: the ending {ending!r} is not known; try {' '.join(endings)}")
-    kind = formats.format_of(path) if endings is None else ending
-    if not folder.is_dir():
-        raise GraphError(f"{path}: the folder {folder} does not exist; make it first")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise GraphError(f"{path}: there is no permission to write into the folder {folder}")
-    return kind
-
-
-def _chosen(device):
-    from ..device import choose
-
-    return choose(device)
-
-
-def _checked(file, path, name, what):
-    """`name`, if there is exactly one such column in the file."""
-    if file.names.count(name) == 1:
-        return name
-    from ..frames import missing_column
-
-    if name in file.names:
-        raise GraphError(f"{path}: several columns are called {name!r}; rename all but one")
-    error = str(missing_column(name, file.names, what))
-    hint = "" if "; give" in error else f"; name the one to take with {what}="
-    raise GraphError(f"{path}: {error}{hint}")
-
-
-def _ends(file, path, source, destination):
-    """The columns of sources and those of destinations, as lists of one length."""
-    ends = []
-    for what, given in (("source", source), ("destination", destination)):
-        names = [what if given is None else given] if not isinstance(given, list | tuple) else given
-        ends.append([_checked(file, path, name, what) for name in names])
-    if len(ends[0]) != len(ends[1]) or not ends[0]:
-        raise GraphError(
-            f"{path}: {len(ends[0])} columns for source and {len(ends[1])} for destination; give "
-            "the same number of both"
-        )
-    return ends
-
-
-def _frame(file, path, groups, ids, numbers, device, names=None):
-    """The columns `ids` and `numbers` of the file as a frame, under new names if there are any."""
+def _read_frame(
+    file: Table,
+    path: Path,
+    groups: Sequence[Sequence[str]],
+    ids: Sequence[str],
+    numbers: Sequence[str],
+    device: str,
+    names: Sequence[str] | None = None,
+) -> Frame:
+    """Read the columns `ids` and `numbers` into a frame, renamed to `names` if given."""
     import pyarrow as pa
 
     columns = [*ids, *numbers]
-    if device == "gpu" and isinstance(file, formats.Parquet) and file.has_numbers(numbers):
+    if device == "gpu" and isinstance(file, Parquet) and file.has_numbers(numbers):
         import cudf
 
         try:
             frame = cudf.read_parquet(file.paths, columns=columns)[columns]
         except (RuntimeError, OverflowError) as error:
-            raise GraphError(f"{path}: cuDF cannot read it, it may be damaged ({error})") from error
+            raise GraphError(
+                f"{path}: cuDF cannot read it, it may be damaged ({error})", path=path
+            ) from error
         frame.columns = names or columns
         return frame
-    table = formats.checked(file.read(groups, numbers).select(columns), path, numbers)
+    table = check_table(file.read(groups, numbers).select(columns), path, numbers)
     table = table.rename_columns(names or columns)
-    pa.default_memory_pool().release_unused()  # the buffers that decoding took
+    pa.default_memory_pool().release_unused()  # the buffers of decoding
     if device == "gpu":
         import cudf
 
         return cudf.DataFrame.from_arrow(table)
     return table.to_pandas(ignore_metadata=True)
-
-
-def _to_arrow(frame):
-    import pyarrow as pa
-
-    if isinstance(frame, pa.Table):
-        return frame
-    library = type(frame).__module__.split(".")[0]
-    if library == "pandas":
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    return frame.to_arrow(preserve_index=False) if library == "cudf" else frame.to_arrow()

@@ -11,7 +11,8 @@ import zlib
 from pathlib import Path
 
 from ..errors import GraphError
-from ..io.formats import Parquet, reading
+from ..io.columnar_files import Parquet
+from ..io.formats import read_errors
 from ..validation import check_path
 from .store import opened
 from .store_writer import MANIFEST
@@ -71,7 +72,7 @@ def made_from(path, options):
 def _versions(path):
     """The version of each file of edges or vertices in a file or folder."""
     path = check_path(path)
-    with reading(path):
+    with read_errors(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
         return [_version(each, path) for each in paths]
 

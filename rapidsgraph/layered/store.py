@@ -17,8 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import GraphError
-from ..io.arrow_arrays import from_arrow, names_from, read_lists
-from ..io.formats import reading
+from ..graph.name_storage import names_from
+from ..io.arrow_arrays import from_arrow, read_lists
+from ..io.formats import read_errors
+from ..io.writers import STORE_FILES, STORE_FORMAT
 from ..validation import check_path
 from . import store_validation
 from .packing import TABLE
@@ -26,8 +28,6 @@ from .store_validation import AGAIN
 from .store_writer import (
     CHECKSUM,
     EDGES,
-    FILES,
-    FORMAT,
     LAYERS,
     MANIFEST,
     PARTITIONS,
@@ -55,7 +55,7 @@ def opened(folder):
     """
     folder = check_path(folder)
     while True:
-        with reading(folder):
+        with read_errors(folder):
             if not folder.exists():
                 raise GraphError(
                     f"{folder}: there is no such folder; LayeredEdgeList.save makes it"
@@ -90,8 +90,8 @@ class Store:
         self.folder, self._maps, self._sound = folder, {}, set()
         self.place = folder.absolute()
         self.facts = self._manifest(handle)
-        for name in FILES[1:]:
-            with reading(folder / name):
+        for name in STORE_FILES[1:]:
+            with read_errors(folder / name):
                 self._maps[name] = self._map(name, handle)
         self.mapped = self._maps[EDGES]
 
@@ -109,7 +109,7 @@ class Store:
         facts = {}
         with contextlib.suppress(ValueError, RecursionError):
             facts = json.loads(data)
-        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        if not isinstance(facts, dict) or facts.get("format") != STORE_FORMAT:
             raise GraphError(f"{path}: it is no manifest of a layered edge list, or a damaged one")
         if facts.get("version") != VERSION:
             raise GraphError(
@@ -120,7 +120,7 @@ class Store:
         start, stop = found.span(1) if found else (0, 0)
         if not found or int(found[1], 16) != zlib.crc32(data[:start] + b"0" * 8 + data[stop:]):
             raise GraphError(f"{path}: the manifest is damaged; {AGAIN}")
-        store_validation.check_manifest(facts, path, FILES[1:])
+        store_validation.check_manifest(facts, path, STORE_FILES[1:])
         return facts
 
     def _descriptor(self, name, handle):
@@ -150,7 +150,7 @@ class Store:
                 f"{expected:,}; {AGAIN}"
             )
 
-    def check(self, names=FILES[1:-1]):
+    def check(self, names=STORE_FILES[1:-1]):
         """Compare files with their checksums in the manifest, those that were not compared yet.
 
         Raises
@@ -200,7 +200,7 @@ class Store:
         """{column: Arrow array in the mapped file} of the columns of vertices."""
         self.check([VERTICES])
         path = self.folder / VERTICES
-        with reading(path):
+        with read_errors(path):
             columns, _ = read_lists(self._maps[VERTICES])
         store_validation.check_vertices(columns, self.facts, path)
         return columns
@@ -209,7 +209,7 @@ class Store:
         import pyarrow
 
         self.check([name])
-        with reading(self.folder / name):
+        with read_errors(self.folder / name):
             table = pyarrow.ipc.open_file(pyarrow.py_buffer(self._maps[name])).read_all()
             table.validate(full=True)
             if any(column.null_count for column in table.columns):

@@ -15,14 +15,8 @@ import re
 import numpy as np
 
 from ..errors import GraphError
-from ..io.arrow_arrays import (
-    INTEGERS,
-    check_columns,
-    check_name_facts,
-    check_names,
-    invalid,
-    is_count,
-)
+from ..graph.name_storage import INTEGERS, check_name_facts, check_names
+from ..io.arrow_arrays import check_columns, invalid, is_count
 from ..validation import MAX_VERTICES
 from .packing import COLUMN, GROUP
 

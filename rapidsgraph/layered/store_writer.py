@@ -12,7 +12,7 @@ edges.arrow       a record batch of one row a partition: the same columns, and i
 
 Requires: room on the disk; in memory one partition at a time, and the vertices.
 Reference: the Arrow columnar format, IPC files. edges.arrow has no checksum in the manifest, as its
-  partitions have their own, in the table. All files say `FORMAT` at their begin, so that a
+  partitions have their own, in the table. All files say `STORE_FORMAT` at their begin, so that a
   damaged store is still told from somebody's folder.
 """
 # A folder that appears whole or not at all.
@@ -41,21 +41,21 @@ from ..atomic import (
     delete,
     hidden_path,
     remove_leftovers,
-    resolve_destination,
     temporary_path,
     write_error,
 )
 from ..errors import GraphError
+from ..graph.name_storage import name_columns, name_facts
 from ..graph.vertex_names import name_of
-from ..io.arrow_arrays import Summing, list_table, name_columns, name_facts
-from ..io.formats import reading
+from ..io.arrow_arrays import Crc32Writer, list_table
+from ..io.formats import read_errors
+from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
 from ..signals import cleanup_on_signal
-from ..store_format import FILES, FORMAT, is_part_of_store
 from ..validation import check_path
 from .packing import COLUMN, TABLE
 
 VERSION = 1
-MANIFEST, VERTICES, LAYERS, PARTITIONS, EDGES = FILES
+MANIFEST, VERTICES, LAYERS, PARTITIONS, EDGES = STORE_FILES
 CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{8})"\n\}\n\Z')
 ALIGNMENT = 64  # of a partition's words in the file, in bytes
 
@@ -79,10 +79,10 @@ def check_place(folder):
         raise GraphError(f"{folder}: it is a file; a layered edge list is a folder, name another")
     if not os.access(final, os.R_OK | os.W_OK | os.X_OK):
         raise GraphError(f"{folder}: there is no permission to replace it")
-    with reading(folder):
+    with read_errors(folder):
         there = sorted(each.name for each in final.iterdir())
-        others = [name for name in there if name not in FILES or not (final / name).is_file()]
-        is_store = not there or any(is_part_of_store(final / name) for name in {*there} - {*others})
+        others = [name for name in there if name not in STORE_FILES or not (final / name).is_file()]
+        is_store = not there or any(is_store_file(final / name) for name in {*there} - {*others})
     if others or not is_store:
         what = f"{others[0]}, which is no part of one" if others else "other files"
         raise GraphError(
@@ -178,7 +178,7 @@ class Writer:
         self.table, self.is_finished = [], False
         numbers = [pyarrow.field(name, pyarrow.int64()) for name in TABLE]
         words = pyarrow.field("packed_words", pyarrow.large_list(pyarrow.uint32()))
-        self._schema = pyarrow.schema([*numbers, words], {"format": FORMAT})
+        self._schema = pyarrow.schema([*numbers, words], {"format": STORE_FORMAT})
         self._file = open(temporary / EDGES, "xb")  # noqa: SIM115 - until `finish`
         self._batches = pyarrow.ipc.new_file(self._file, self._schema)
 
@@ -265,7 +265,7 @@ class Writer:
                 files[name] = self._write(name, table, getattr(facts.names, "release", None))
             weight_dtype = facts.weight_dtype
             manifest = {
-                "format": FORMAT,
+                "format": STORE_FORMAT,
                 "version": VERSION,
                 "edges": facts.num_edges,
                 "partitions": len(self.table),
@@ -295,9 +295,9 @@ class Writer:
         """Write a file; `release` drops what was read of mapped columns, again and again."""
         import pyarrow
 
-        table = table.replace_schema_metadata({"format": FORMAT})
+        table = table.replace_schema_metadata({"format": STORE_FORMAT})
         with open(self.temporary / name, "xb") as file:
-            summing = Summing(file, release)
+            summing = Crc32Writer(file, release)
             with pyarrow.ipc.new_file(summing, table.schema) as writer:
                 writer.write_table(table)
             _flush(file)

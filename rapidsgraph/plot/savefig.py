@@ -1,8 +1,8 @@
 """What all pictures share: whether one can be drawn, and its way into a file."""
 
-from ..atomic import ByteCounter, replacing, write_error
+from ..atomic import ByteCounter, atomic_write, write_error
 from ..errors import GraphError
-from ..io.edge_files import check_writable
+from ..io.writers import check_writable
 from ..validation import check_path
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -35,7 +35,7 @@ def write(figure, path, dpi=150):
         return counter.size
 
     try:
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             save(file)
     except OSError as error:
         raise write_error(path, error, size) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 
-from rapidsgraph.io import index_files
+from rapidsgraph.algorithms import scan_index_file
 from rapidsgraph.layered.packing import COLUMN, TABLE, checksum, sections
 from rapidsgraph.layered.store_writer import EDGES, LAYERS, MANIFEST, PARTITIONS, VERTICES
 
@@ -114,11 +114,11 @@ class CraftedIndex:
     def seal(self):
         """Write the file with its checksum."""
         table = as_lists(self.columns).replace_schema_metadata(
-            {"facts": json.dumps(self.facts), "checksum": index_files.NO_CHECKSUM}
+            {"facts": json.dumps(self.facts), "checksum": scan_index_file.NO_CHECKSUM}
         )
         data = as_file(table)
-        own = index_files.NO_CHECKSUM.replace(ZEROS, b"%08x" % zlib.crc32(data))
-        self.path.write_bytes(data.replace(index_files.NO_CHECKSUM, own))
+        own = scan_index_file.NO_CHECKSUM.replace(ZEROS, b"%08x" % zlib.crc32(data))
+        self.path.write_bytes(data.replace(scan_index_file.NO_CHECKSUM, own))
 
 
 def as_lists(columns):

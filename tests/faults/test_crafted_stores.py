@@ -21,8 +21,8 @@ from trials import run_trials
 import rapidsgraph as rg
 from rapidsgraph.device import array_module, launch
 from rapidsgraph.distributed import store_shard
+from rapidsgraph.io.writers import STORE_FILES
 from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
-from rapidsgraph.layered.store_writer import FILES
 
 VERTICES = 90
 FEW, MANY = 60, pytest.param(2000, marks=pytest.mark.long)
@@ -251,7 +251,7 @@ def store_trials(folder):
         if name not in ("format", "version", "checksum"):
             for value in (*JSON, "missing"):
                 yield ("manifest", name), value
-    for name in FILES[1:]:
+    for name in STORE_FILES[1:]:
         for key in ("bytes", "checksum"):
             for value in JSON[:12]:
                 yield ("entry", name, key), value
@@ -518,11 +518,11 @@ def flips(size, count, random):
 
 @pytest.mark.parametrize("count", [60, pytest.param(1500, marks=pytest.mark.long)])
 def test_flipped_bytes(stores, indexes, count, record_outcomes):
-    random, each = np.random.default_rng(count), count // (len(FILES) + 1)
+    random, each = np.random.default_rng(count), count // (len(STORE_FILES) + 1)
     folder, index = stores["weights"], indexes["pairs"]
     of_store = [
         (str(folder), name, changes)
-        for name in FILES
+        for name in STORE_FILES
         for changes in flips((folder / name).stat().st_size, each, random)
     ]
     of_index = [(str(index), changes) for changes in flips(index.stat().st_size, each, random)]
@@ -536,7 +536,7 @@ def test_flipped_bytes(stores, indexes, count, record_outcomes):
 
 
 def test_missing_and_truncated_files_and_what_is_no_file(stores, indexes, tmp_path):
-    for name in FILES:
+    for name in STORE_FILES:
         size = (stores["text"] / name).stat().st_size
         for place, changes in enumerate(("missing", "folder", "pipe", 0, 1, size // 2, size - 1)):
             copy = tmp_path / f"{name}.{place}"

@@ -52,7 +52,7 @@ def _frame(kind):
 @functools.cache
 def _intact(kind):
     """The bytes of a file without damage."""
-    from rapidsgraph.io.edge_files import write_frame
+    from rapidsgraph.io import write_frame
 
     table = _frame(kind)
     with tempfile.TemporaryDirectory() as folder:

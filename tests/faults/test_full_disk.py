@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 LIMIT = 160 * 1024
 FEW, MANY = 30, 20_000  # rows

@@ -22,7 +22,7 @@ from trials import run_trials
 
 import rapidsgraph as rg
 from rapidsgraph import atomic
-from rapidsgraph.io.edge_files import write_frame
+from rapidsgraph.io import write_frame
 
 LINES = {
     signal.SIGINT: "error: interrupted; no half-written file is left\n",

@@ -19,7 +19,7 @@ from pyarrow import feather, parquet
 
 import rapidsgraph as rg
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
-from rapidsgraph.io.edge_files import declared_vertices, write_frame
+from rapidsgraph.io import declared_vertices, write_frame
 from rapidsgraph.layered import LayeredEdgeList, store
 from rapidsgraph.layered.outofcore import build, dictionaries, file_array, integer_names, limits
 from rapidsgraph.layered.outofcore.build import build_from_file

@@ -18,10 +18,12 @@ import numpy as np
 from ... import frames
 from ...errors import GraphError
 from ...graph.vertex_names import check_names
-from ...io import formats
-from ...io.edge_files import POSITIONAL, _checked, _ends, read_vertices_as
-from ...io.formats import checked, reading
-from ...io.text_files import Matrix
+from ...io.columnar_files import Arrow, Parquet
+from ...io.edge_files import read_vertices
+from ...io.formats import read_errors
+from ...io.matrix_market import Matrix
+from ...io.tables import POSITIONAL, check_table, open_table, select_columns
+from ...io.text_files import Text
 from ...validation import check_path, check_vertex_range, check_vertices, check_weights
 from .text_to_arrow import ArrowSpool
 
@@ -72,28 +74,23 @@ class EdgeFile:
         vertices: Any = None,
     ) -> None:
         self.path = path = check_path(path)
-        with reading(path):
-            self.file = file = formats.opened(path, POSITIONAL)
-            ends = _ends(file, path, source, destination)
-            self.weights = [] if weight is None else [_checked(file, path, weight, "weight")]
-            if ends[0] == ends[1] or {*self.weights} & {*ends[0], *ends[1]}:
-                raise GraphError(
-                    f"{path}: source, destination and weight must be different columns", path=path
-                )
-            self.ids = list(dict.fromkeys([*ends[0], *ends[1]]))
-            self.groups = [list(group) for group in zip(*ends, strict=True)]
+        with read_errors(path):
+            self.file = file = open_table(path, POSITIONAL)
+            columns = select_columns(file, path, source, destination, weight)
+            self.ids, self.weights, self.groups = columns.ids, columns.weights, columns.groups
             self.rows: int | None = None
             self.largest_batch = 0
-            if isinstance(file, formats.Parquet | formats.Arrow | Matrix):
-                self.rows = file.facts(ends[0][0], ends[1][0])[0]
-            if isinstance(file, formats.Arrow):
-                sizes = file.sizes([*self.ids, *self.weights])
+            if isinstance(file, Parquet | Arrow | Matrix):
+                metadata = file.edge_metadata(columns.sources[0], columns.destinations[0])
+                self.rows = metadata.num_rows
+            if isinstance(file, Arrow):
+                sizes = file.batch_sizes([*self.ids, *self.weights])
                 self.largest_batch = max((size.nbytes for size in sizes), default=0)
         self._spool: ArrowSpool | None = None
-        has_lists = any(isinstance(columns, list | tuple) for columns in (source, destination))
-        columns = [*self.ids, *self.weights]
-        self.names = columns if has_lists else POSITIONAL[: len(columns)]
-        self.ends = ends if has_lists else [["source"], ["destination"]]
+        self.names = columns.names
+        self.ends = [columns.sources, columns.destinations]
+        if columns.is_renamed:
+            self.ends = [["source"], ["destination"]]
         if not isinstance(vertices, (str, Path)):
             vertices = check_vertex_range(vertices, len(self.groups))
         self._vertices = vertices
@@ -104,13 +101,13 @@ class EdgeFile:
 
     @property
     def is_text(self) -> bool:
-        return isinstance(self.file, formats.Text)
+        return isinstance(self.file, Text)
 
     def count_rows(self) -> int:
         """Return the number of rows; before `parse`, lines of comments in text count."""
         if self.rows is not None:
             return self.rows
-        return self.file.facts(self.ids[0], self.ids[-1])[0]
+        return self.file.edge_metadata(self.ids[0], self.ids[-1]).num_rows
 
     @property
     def vertex_ranges(self) -> list[range]:
@@ -123,7 +120,7 @@ class EdgeFile:
         if self.is_text:
             path = folder / "parsed.arrow"
             self._spool = ArrowSpool(path, self.file, self.groups, self.weights)
-            with reading(self.path):
+            with read_errors(self.path):
                 self._spool.parse(report)
             self.rows = self._spool.num_rows
 
@@ -149,7 +146,9 @@ class EdgeFile:
         """
         names = self._vertices
         if isinstance(names, (str, Path)):
-            names = read_vertices_as(names, labels, "cpu", text_labels)
+            names = read_vertices(
+                names, names=labels, device="cpu", text_columns=text_labels
+            )
         for vertices in (getattr(self.file, "vertices", None), names):
             vertices = check_vertex_range(vertices, len(labels))
             if isinstance(vertices, range):
@@ -174,7 +173,7 @@ class EdgeFile:
         first_row, columns = 0, [*self.ids, *self.weights]
         for table in self._tables(columns, size, memory):
             with _offset_rows(first_row):
-                table = checked(table.select(columns), self.path, self.weights)
+                table = check_table(table.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
                     [frames.column(frame, name, end) for name in names]
@@ -192,12 +191,12 @@ class EdgeFile:
 
         if self._spool is not None:
             tables = self._spool.tables(_max_rows(memory, self._spool.row_bytes, size))
-        elif isinstance(self.file, formats.Parquet):
+        elif isinstance(self.file, Parquet):
             tables = _parquet_tables(self.file, columns, size, memory)
         else:
             tables = _arrow_batches(self.file, columns, size, memory)
         while True:
-            with reading(self.path):
+            with read_errors(self.path):
                 table = next(tables, None)
             if table is None:
                 return

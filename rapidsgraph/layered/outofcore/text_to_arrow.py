@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import GraphError
-from ...io.text_files import LineBreakInQuotes, Matrix, Text, to_integers
+from ...io.matrix_market import Matrix
+from ...io.text_files import Text, to_integers
+from ...io.text_stream import LineBreakInQuotes
 
 
 class ArrowSpool:
@@ -55,21 +56,16 @@ class ArrowSpool:
             num_rows = self._write(pa.int64(), report)
         except pa.ArrowInvalid:
             if self._matrix is not None:
-                self._file._blame(self._ids, self._numbers)
+                self._file.raise_first_error(self._ids, self._numbers)
                 raise
             self._integer_groups = [group for group in self._groups if len(self._groups) > 1]
             try:
                 num_rows = self._write(pa.string(), report)
             except pa.ArrowInvalid:
-                self._file._blame(self._ids, self._numbers)
+                self._file.raise_first_error(self._ids, self._numbers)
                 raise
-        if self._matrix is not None and num_rows != self._matrix.entries:
-            raise GraphError(
-                f"{self._file.path}: there are {num_rows} entries and the size line promises "
-                f"{self._matrix.entries}; the file is truncated or damaged",
-                path=self._file.path,
-                value=num_rows,
-            )
+        if self._matrix is not None:
+            self._matrix.check_num_entries(num_rows)
         self.num_rows = num_rows + self._num_mirrored
 
     def _write(self, id_type: Any, report: Callable[[str], None]) -> int:
@@ -96,7 +92,7 @@ class ArrowSpool:
         ):
             for batch in self._parse_blocks(schema):
                 if any(column.null_count for column in batch.columns):
-                    self._file._blame(self._ids, self._numbers)
+                    self._file.raise_first_error(self._ids, self._numbers)
                 if self._matrix is not None:
                     self._check_entries(batch, self._matrix)
                 self._integer_groups = [
@@ -124,7 +120,7 @@ class ArrowSpool:
         for name in self._ids if len(batch) else ():
             bounds = pc.min_max(batch[name]).as_py()
             if bounds["min"] < 1 or bounds["max"] > matrix.size:
-                self._file._blame(self._ids, self._numbers)
+                self._file.raise_first_error(self._ids, self._numbers)
         if matrix.is_symmetric:
             is_off_diagonal = pc.not_equal(batch[self._ids[0]], batch[self._ids[1]])
             self._num_mirrored += pc.sum(is_off_diagonal).as_py() or 0

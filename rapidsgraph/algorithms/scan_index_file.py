@@ -14,24 +14,26 @@ import zlib
 
 import numpy as np
 
-from ..atomic import replacing, write_error
+from ..atomic import atomic_write, write_error
 from ..errors import GraphError
-from ..validation import check_path
-from .arrow_arrays import (
-    Summing,
-    check_columns,
+from ..graph.name_storage import (
     check_name_facts,
     check_names,
-    from_arrow,
-    invalid,
-    list_table,
     name_columns,
     name_facts,
     names_from,
+)
+from ..io.arrow_arrays import (
+    Crc32Writer,
+    check_columns,
+    from_arrow,
+    invalid,
+    list_table,
     read_lists,
 )
-from .edge_files import check_writable
-from .formats import reading
+from ..io.formats import read_errors
+from ..io.writers import check_writable
+from ..validation import check_path
 
 ENDINGS = (".arrow", ".feather")
 FORMAT, VERSION = b"rapidsgraph.ScanIndex", 1
@@ -62,8 +64,8 @@ def save(path, arrays, names, own):
     table = list_table({**arrays, **name_columns(names)})
     table = table.replace_schema_metadata({"facts": json.dumps(facts), "checksum": NO_CHECKSUM})
     try:
-        with replacing(path) as file:
-            summing = _Summing(file)
+        with atomic_write(path) as file:
+            summing = _ChecksumFile(file)
             with pyarrow.ipc.new_file(summing, table.schema) as writer:
                 writer.write_table(table)
             for place in summing.places:
@@ -73,7 +75,7 @@ def save(path, arrays, names, own):
         raise write_error(path, error, lambda: table.nbytes) from error
 
 
-class _Summing(Summing):
+class _ChecksumFile(Crc32Writer):
     """Finds the places where the checksum will stand, too."""
 
     def __init__(self, file):
@@ -98,7 +100,7 @@ def load(path, xp):
         file, and the field and value.
     """
     path = check_path(path)
-    with reading(path):
+    with read_errors(path):
         if path.is_dir():
             raise GraphError(f"{path}: it is a folder; give the file of an index")
         data = bytearray(path.read_bytes())

@@ -1,0 +1,161 @@
+"""Storage of vertex names: columns and metadata of an Arrow file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphError
+from ..io.arrow_arrays import check_columns, invalid, is_count
+from ..validation import MAX_VERTICES
+from .vertex_names import VertexNames
+
+INTEGERS = {
+    name: np.dtype(name)
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+}
+
+
+def name_columns(names: VertexNames) -> dict[str, Any]:
+    """Return the arrays of VertexNames by the names of columns; `name_facts` has the rest."""
+    columns = {f"names_{i}": part for i, part in enumerate(names.parts) if part is not None}
+    return columns | {f"pairs_{i}": pairs for i, pairs in enumerate(names.pairs)}
+
+
+def name_facts(names: VertexNames, own: Sequence[bool]) -> dict[str, Any]:
+    """Return the metadata of VertexNames for JSON.
+
+    `own` tells for each name column whether source and destination have columns of their own, or
+    share one.
+    """
+    return {
+        "vertices": names.count,
+        "labels": names.labels,
+        "own": own,
+        "dtype": None if names.dtype is None else np.dtype(names.dtype).name,
+    }
+
+
+def names_from(columns: dict[str, Any], facts: Mapping[str, Any]) -> VertexNames:
+    """Restore VertexNames from `name_facts` and `name_columns`, which leave `columns`."""
+    indices = range(len(facts["labels"]))
+    return VertexNames(
+        facts["labels"],
+        [columns.pop(f"names_{i}", None) for i in indices],
+        facts["vertices"],
+        [columns.pop(f"pairs_{i}") for i in indices[:-1]],
+        facts["dtype"] and np.dtype(facts["dtype"]),
+    )
+
+
+def check_name_facts(facts: Mapping[str, Any], path: Path, advice: str) -> None:
+    """Check the types and ranges of `name_facts`.
+
+    Raises
+    ------
+    GraphError
+        Names the file, the field and the value.
+    """
+    for field in ("vertices", "labels", "own", "dtype"):
+        if field not in facts:
+            raise GraphError(
+                f"{path}: the field {field!r} is missing; {advice}",
+                path=path,
+                column=field,
+                hint=advice,
+            )
+    vertices, labels, own, dtype = (facts[f] for f in ("vertices", "labels", "own", "dtype"))
+    if not is_count(vertices) or vertices > MAX_VERTICES:
+        raise invalid(path, "vertices", vertices, f"0 to {MAX_VERTICES}", advice)
+    are_labels = isinstance(labels, list) and labels and all(map(_is_text, labels))
+    if not are_labels or len(set(labels)) < len(labels):
+        raise invalid(path, "labels", labels, "a list of different names", advice)
+    are_flags = isinstance(own, list) and all(isinstance(flag, bool) for flag in own)
+    if not are_flags or len(own) != len(labels):
+        raise invalid(path, "own", own, "true or false for each of the labels", advice)
+    if dtype is not None and (not isinstance(dtype, str) or dtype not in INTEGERS):
+        raise invalid(path, "dtype", dtype, f"null or one of {', '.join(INTEGERS)}", advice)
+
+
+def _is_text(value: object) -> bool:
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
+def check_names(
+    columns: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    path: Path,
+    advice: str,
+    vertex: int | None = None,
+) -> Any:
+    """Check the columns of `name_columns`: as many names as vertices, ascending and distinct.
+
+    Parameters
+    ----------
+    columns : {name: pyarrow.Array}
+    facts : dict
+        Accepted by `check_name_facts`.
+    path : Path
+    advice : str
+    vertex : int, optional
+        Id of a vertex whose name is returned.
+
+    Returns
+    -------
+    int, str, tuple or None
+        The name of `vertex`.
+
+    Raises
+    ------
+    GraphError
+        Names the file, the column and the value.
+    """
+    num_columns, count = len(facts["labels"]), facts["vertices"]
+    if num_columns == 1 and "names_0" not in columns:  # names are 0, 1, ...
+        largest = -1 if facts["dtype"] is None else np.iinfo(facts["dtype"]).max
+        if facts["dtype"] is None or count > largest + 1:
+            raise invalid(path, "dtype", facts["dtype"], f"a type for {count:,} names", advice)
+        return vertex
+    parts = [f"names_{i}" for i in range(num_columns)]
+    pairs = [f"pairs_{i}" for i in range(num_columns - 1)]
+    expected = dict.fromkeys(parts, ((*INTEGERS, "large_string"), None))
+    check_columns(columns, expected | dict.fromkeys(pairs, (("int64",), None)), path, advice)
+    for name in (*parts, *pairs):
+        _check_ascending(columns[name], name, path, advice)
+    combined = len(columns[parts[0]])
+    for part, pair in zip(parts[1:], pairs):
+        packed, limit = columns[pair].to_numpy(), combined * len(columns[part])
+        if packed.size and not (packed[0] >= 0 and packed[-1] < limit):
+            outside = packed[0] if packed[0] < 0 else packed[-1]
+            raise invalid(path, pair, outside, f"0 to {limit - 1}", advice)
+        combined = packed.size
+    if combined != count:
+        raise invalid(path, "the number of names", f"{combined:,}", f"{count:,} vertices", advice)
+    if vertex is None:
+        return None
+    parts_of_name, place = [], vertex
+    for part, pair in zip(parts[:0:-1], pairs[::-1]):
+        place, within = divmod(columns[pair][place].as_py(), len(columns[part]))
+        parts_of_name.append(columns[part][within].as_py())
+    parts_of_name.append(columns[parts[0]][place].as_py())
+    return tuple(parts_of_name[::-1]) if num_columns > 1 else parts_of_name[0]
+
+
+def _check_ascending(values: Any, name: str, path: Path, advice: str) -> None:
+    import pyarrow.compute as pc
+
+    if len(values) < 2:
+        return
+    ascending = pc.less(values[:-1], values[1:])
+    place = pc.index(ascending, False).as_py()
+    if place >= 0:
+        raise invalid(
+            path, f"{name}[{place + 1}]", repr(values[place + 1].as_py()),
+            f"above the one before, {values[place].as_py()!r:.80}", advice,
+        )  # fmt: skip

@@ -1,0 +1,245 @@
+"""Readers of Parquet and Arrow files, by PyArrow."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import device
+from ..errors import GraphError, InsufficientMemoryError
+from .formats import EdgeMetadata, TextSize, damaged_error, read_errors
+from .ipc_metadata import BatchSize, batch_sizes
+
+BATCH_ROWS = 2**16  # of a Parquet file that is scanned
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"  # of Arrow's streaming format
+
+
+def id_type_of(schema: Any, *names: str) -> str:
+    """Return ``"integer"`` if the named columns of an Arrow schema hold integers, or ``"string"``."""
+    from pyarrow import types
+
+    dtypes = [schema.field(name).type for name in names]
+    dtypes = [each.value_type if types.is_dictionary(each) else each for each in dtypes]
+    return "integer" if all(map(types.is_integer, dtypes)) else "string"
+
+
+class Parquet:
+    """A Parquet file, or all Parquet files in and below a folder.
+
+    Attributes
+    ----------
+    paths : list of str
+    names : list of str
+        Names of the columns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.dataset
+
+        self.paths = [str(path)]
+        if path.is_dir():
+            files = [each for each in path.rglob("*") if each.suffix in (".parquet", ".pq")]
+            self.paths = sorted(str(each) for each in files if each.name[0] not in "._")
+        if not self.paths:
+            raise GraphError(f"{path}: the folder holds no .parquet or .pq file", path=path)
+        self.dataset = pyarrow.dataset.dataset(self.paths, format="parquet")
+        self.names = self.dataset.schema.names
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of all files."""
+        return self.dataset.schema
+
+    def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
+        """Read columns of names and of numbers into an Arrow table."""
+        table = self.dataset.to_table(columns=_columns(groups, numbers))
+        table.validate(full=True)
+        return table
+
+    def read_first_row(self, columns: Sequence[str]) -> Any:
+        """Return an Arrow table of the first row, or of none; reads little of the file."""
+        return self.dataset.head(
+            1, columns=list(columns), batch_size=1024, batch_readahead=0, fragment_readahead=0
+        )
+
+    def has_numbers(self, names: Iterable[str]) -> bool:
+        """Return whether the columns hold integers or floating-point numbers."""
+        return all(is_plain_number(self.schema.field(name).type) for name in names)
+
+    def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
+        """Return the number of rows, the type of ids and their range if it is recorded."""
+        import pyarrow.parquet
+
+        num_rows = 0
+        lows: list[Any] = []
+        highs: list[Any] = []
+        id_type = id_type_of(self.schema, source, destination)
+        for path in self.paths:
+            metadata = pyarrow.parquet.read_metadata(path)
+            num_rows += metadata.num_rows
+            for index in range(metadata.num_columns if id_type == "integer" else 0):
+                declared = metadata.schema.column(index)
+                if declared.path not in (source, destination):
+                    continue
+                for group in map(metadata.row_group, range(metadata.num_row_groups)):
+                    column = group.column(index)
+                    if column.physical_type != declared.physical_type:
+                        # PyArrow aborts when it is asked for the statistics of such a column.
+                        raise damaged_error(path, f"column {declared.path!r} has two types")
+                    if column.num_values:
+                        is_recorded = column.is_stats_set and column.statistics.has_min_max
+                        lows.append(column.statistics.min if is_recorded else None)
+                        highs.append(column.statistics.max if is_recorded else None)
+        is_known = lows and None not in lows
+        return EdgeMetadata(num_rows, id_type, (min(lows), max(highs)) if is_known else None)
+
+    def measure_text(self, names: Sequence[str]) -> TextSize:
+        """Return the size of the text in some columns; reads them batch by batch."""
+        return _measure_text(self.dataset.to_batches(columns=names, batch_size=BATCH_ROWS))
+
+
+class Arrow:
+    """An Arrow IPC file, which is what Feather is, or stream.
+
+    Attributes
+    ----------
+    path : Path
+    schema : pyarrow.Schema
+    names : list of str
+        Names of the columns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.names: list[str] = []
+        with self._open() as batches:
+            self.schema = batches.schema
+        self.names = self.schema.names
+
+    @contextlib.contextmanager
+    def _open(self, columns: Sequence[str] = ()) -> Iterator[Any]:
+        import pyarrow
+
+        with pyarrow.memory_map(os.fsencode(self.path)) as file:
+            is_file = file.read(6) == b"ARROW1"
+            if not is_file and file.size() > 8:
+                file.seek(file.size() - 8)
+                if file.read(8) != END_OF_STREAM:  # a stream cut between messages reads as shorter
+                    raise damaged_error(self.path, "its end is missing")
+            file.seek(0)
+            fields = [self.names.index(name) for name in columns] or None
+            options = pyarrow.ipc.IpcReadOptions(included_fields=fields)
+            open_batches = pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream
+            with open_batches(file, options=options) as batches:
+                yield batches
+
+    def batch_sizes(self, columns: Sequence[str]) -> list[BatchSize]:
+        """Return the sizes of all batches; nothing is decompressed."""
+        import pyarrow
+
+        with pyarrow.memory_map(os.fsencode(self.path)) as file, read_errors(self.path):
+            try:
+                return [*batch_sizes(memoryview(file.read_buffer()), self.schema, columns)]
+            except (GraphError, struct.error) as error:
+                raise damaged_error(self.path, error) from error
+
+    def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
+        """Read columns of names and of numbers into an Arrow table.
+
+        Raises
+        ------
+        InsufficientMemoryError
+            The decompressed columns do not fit.
+        """
+        columns = _columns(groups, numbers)
+        needed = sum(size.nbytes for size in self.batch_sizes(columns))
+        free = device.free_memory(np)
+        if needed > free:
+            raise InsufficientMemoryError(f"{self.path}: reading it", needed, free, "in memory")
+        with self._open(columns) as batches:
+            table = batches.read_all().select(columns)
+        table.validate(full=True)  # or a damaged offset is followed wherever it leads
+        return table
+
+    def read_first_row(self, columns: Sequence[str]) -> Any:
+        """Return an Arrow table of the first row, or of none."""
+        import pyarrow
+
+        schema = pyarrow.schema([self.schema.field(name) for name in columns])
+        batches = (batch.slice(0, 1) for batch in self.record_batches(columns, 2**63) if len(batch))
+        return pyarrow.Table.from_batches(itertools.islice(batches, 1), schema)
+
+    def record_batches(self, columns: Sequence[str], limit: int) -> Iterator[Any]:
+        """Yield the record batches, checked and with these columns alone.
+
+        Raises
+        ------
+        GraphError
+            The contents are damaged.
+        InsufficientMemoryError
+            A compressed batch, with all dictionaries, takes more than `limit` bytes.
+        """
+        sizes = self.batch_sizes(columns)
+        dictionaries = sum(size.nbytes for size in sizes if size.is_dictionary)
+        for size in sizes:
+            needed = dictionaries + (0 if size.is_dictionary else size.nbytes)
+            if needed > limit:
+                raise InsufficientMemoryError(
+                    f"{self.path}: reading a compressed batch of {size.rows:,} rows",
+                    2 * needed,
+                    2 * limit,
+                    "memory_limit",
+                )
+        with self._open(columns) as reader:
+            for batch in _iterate(reader):
+                batch = batch.select(columns)
+                batch.validate(full=True)
+                yield batch
+
+    def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
+        """Return the number of rows and the type of ids; the range of ids is not recorded."""
+        num_rows = sum(size.rows for size in self.batch_sizes([]) if not size.is_dictionary)
+        return EdgeMetadata(num_rows, id_type_of(self.schema, source, destination), None)
+
+    def measure_text(self, names: Sequence[str]) -> TextSize:
+        """Return the size of the text in some columns; reads them batch by batch."""
+        with self._open(names) as reader:
+            return _measure_text(_iterate(reader))
+
+
+def _iterate(reader: Any) -> Iterator[Any]:
+    """Iterate over the batches of a reader of a file or of a stream."""
+    if hasattr(reader, "num_record_batches"):
+        return map(reader.get_batch, range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _measure_text(batches: Iterable[Any]) -> TextSize:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    nbytes = max_nbytes = 0
+    for batch in batches:
+        for column in batch.columns:
+            lengths = pc.binary_length(column.cast(pa.large_string()))
+            nbytes += pc.sum(lengths).as_py() or 0
+            max_nbytes = max(max_nbytes, pc.max(lengths).as_py() or 0)
+    return TextSize(nbytes, max_nbytes)
+
+
+def _columns(groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*itertools.chain(*groups), *numbers]))
+
+
+def is_plain_number(dtype: Any) -> bool:
+    """Return whether an Arrow type is of integers or floating-point numbers."""
+    from pyarrow import types
+
+    return types.is_integer(dtype) or types.is_floating(dtype)

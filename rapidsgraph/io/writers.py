@@ -1,0 +1,294 @@
+"""Writers of result and edge files, whole or not at all.
+
+A file is never written into the folder of a stored layered edge list, which it would damage; how
+such a folder is recognized is defined here, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..atomic import (
+    ByteCounter,
+    atomic_write,
+    check_regular_file,
+    resolve_links,
+    write_error,
+)
+from ..errors import GraphError
+from ..frames import Frame
+from ..validation import check_path
+from .formats import DELIMITERS, format_of
+
+BATCH_ROWS = 2**16  # converted to text at once
+STORE_FORMAT = "rapidsgraph.LayeredEdgeList"  # in the first bytes of each of these files
+STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arrow", "edges.arrow"
+
+
+def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
+    """Write a frame to a file; an older file of this name is replaced at the end.
+
+    A file that is replaced passes on its mode and, where permitted, its owner. If writing fails,
+    nothing is left behind and the older file stays.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
+        Results or edges. A frame of another library works if it has ``to_arrow()``.
+    path : str or path
+        The format follows from the ending. In CSV and TSV missing values are empty and empty text
+        is ``""``, which `read_edges` takes for missing; if a text needs quotes, all text gets
+        them. SNAP text gets the column names as a comment. A Matrix Market file takes only edges
+        between integers from 1 on, which it has unchanged.
+
+    Raises
+    ------
+    GraphError
+        What `check_writable` raises; a value that the format cannot hold; a full disk, with the
+        number of bytes that are needed.
+    """
+    file_path = check_path(path)
+    name = check_writable(file_path)
+    import pyarrow as pa
+
+    table = None
+    try:
+        table = _to_arrow(frame)
+        with atomic_write(file_path) as file:
+            _write(table, file, file_path, name)
+    except (OSError, pa.ArrowException) as error:
+        raise write_error(file_path, error, lambda: _count_bytes(table, file_path, name)) from error
+    except UnicodeEncodeError as error:
+        raise GraphError(
+            f"{file_path}: {error.object!a} is not valid Unicode; replace it",
+            path=file_path,
+            value=error.object,
+        ) from error
+
+
+def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None = None) -> str:
+    """Check that a file can be written, before the work that its content takes.
+
+    Parameters
+    ----------
+    path : str or path
+    endings : sequence of str, optional
+        Endings that are allowed instead of those that `write_frame` knows.
+
+    Returns
+    -------
+    str
+        The format, or the ending if `endings` were given.
+
+    Raises
+    ------
+    GraphError
+        The ending is unknown, the folder does not exist or may not be written to, `path` is inside
+        a stored layered edge list, or is no regular file: a folder, a device such as
+        ``/dev/stdout``, a FIFO, a socket.
+    """
+    file_path = check_path(path)
+    folder = resolve_destination(file_path).parent
+    check_regular_file(file_path)
+    ending = file_path.suffix.lower()
+    if endings is not None and ending not in endings:
+        raise GraphError(
+            f"{file_path}: the ending {ending!r} is not known; try {' '.join(endings)}",
+            path=file_path,
+            value=ending,
+        )
+    name = format_of(file_path) if endings is None else ending
+    if not folder.is_dir():
+        raise GraphError(
+            f"{file_path}: the folder {folder} does not exist; make it first", path=file_path
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise GraphError(
+            f"{file_path}: there is no permission to write into the folder {folder}", path=file_path
+        )
+    return name
+
+
+def resolve_destination(path: str | os.PathLike[str]) -> Path:
+    """Return the path that a write to `path` creates or replaces, with all links followed.
+
+    Raises
+    ------
+    GraphError
+        It is inside a stored layered edge list, or a loop of links.
+    """
+    final = resolve_links(path)
+    store = enclosing_store(final)
+    if store:
+        raise GraphError(
+            f"{path}: the folder {store} is a layered edge list, which another file would damage; "
+            "name a place outside of it",
+            path=path,
+        )
+    return final
+
+
+def enclosing_store(path: Path) -> Path | None:
+    """Return the innermost folder above a resolved path that is a layered edge list, or None."""
+    for folder in path.parents:
+        for name in STORE_FILES:
+            with contextlib.suppress(OSError):
+                if (folder / name).is_file() and is_store_file(folder / name):
+                    return folder
+    return None
+
+
+def is_store_file(path: Path) -> bool:
+    """Return whether a file declares to belong to a layered edge list, even a damaged one."""
+    with open(path, "rb") as file:
+        return STORE_FORMAT.encode() in file.read(2**16)
+
+
+def _to_arrow(frame: Frame) -> Any:
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        return frame
+    library = type(frame).__module__.split(".")[0]
+    if library == "pandas":
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    return frame.to_arrow(preserve_index=False) if library == "cudf" else frame.to_arrow()
+
+
+def _write(table: Any, file: Any, path: Path, name: str) -> None:
+    """Write an Arrow table into a binary file in the format `name`."""
+    if path.suffix.lower() == ".gz":
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as compressed:
+            WRITERS[name](table, compressed, path)
+    else:
+        WRITERS[name](table, file, path)
+
+
+def _count_bytes(table: Any, path: Path, name: str) -> int:
+    """Return how many bytes a table takes in a file."""
+    counter = ByteCounter()
+    _write(table, counter, path, name)
+    return counter.size
+
+
+def _write_parquet(table: Any, file: Any, path: Path) -> None:
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(table, file, compression="zstd")
+
+
+def _write_arrow(table: Any, file: Any, path: Path) -> None:
+    import pyarrow as pa
+
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_file(file, table.schema, options=options) as writer:
+        writer.write_table(table)
+
+
+def _write_csv(table: Any, file: Any, path: Path) -> None:
+    """Write CSV or TSV by PyArrow, which puts all text of a file in quotes or none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+
+    delimiter = DELIMITERS[format_of(path)]
+    header = io.StringIO()
+    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(table.column_names)
+    file.write(header.getvalue().encode())
+    needs_quotes = False
+    for index, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if not pa.types.is_primitive(column.type):  # dictionaries, views of strings
+            column = column.cast(pa.large_string())
+            table = table.set_column(index, name, column)
+            is_special = pc.match_substring_regex(column, rf'["\r\n{delimiter}]|^$')
+            needs_quotes = needs_quotes or bool(pc.any(is_special).as_py())
+    options = arrow_csv.WriteOptions(
+        include_header=False,
+        batch_size=BATCH_ROWS,
+        delimiter=delimiter,
+        quoting_style="needed" if needs_quotes else "none",
+    )
+    arrow_csv.write_csv(table, file, options)
+
+
+def _write_snap(table: Any, file: Any, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        has_spaces = is_text and pc.match_substring_regex(column, r"^[#%\x{FEFF}]|[\s\v]|^$")
+        if column.null_count or (is_text and pc.any(has_spaces).as_py()):
+            raise GraphError(
+                f"{path}: {{column}} has missing values, or names with spaces or a leading comment "
+                "sign or byte order mark, which SNAP text cannot hold; write .csv, .tsv or .parquet",
+                path=path,
+                column=name,
+            )
+    header = io.StringIO()
+    csv.writer(header, delimiter="\t", lineterminator="\n").writerow(table.column_names)
+    file.write(f"# {header.getvalue()}".encode())
+    _write_rows(table, file, "\t")
+
+
+def _write_rows(table: Any, file: Any, separator: str) -> None:
+    """Write lines of fields without quotes; PyArrow's CSV writer refuses quotes in text then."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pa.large_string()
+    separator, line_end = pa.scalar(separator, text), pa.scalar("\n", text)
+    for batch in table.to_batches(BATCH_ROWS) if len(table) else ():
+        fields = [pc.cast(column, text) for column in batch.columns]
+        rows = pc.binary_join_element_wise(*fields, separator, null_handling="replace")
+        rows = pc.binary_join(pa.LargeListArray.from_arrays([0, len(rows)], rows), line_end)
+        file.write(rows[0].as_buffer())
+        file.write(b"\n")
+
+
+def _write_matrix(table: Any, file: Any, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = [name for name in ("source", "destination") if name in table.column_names]
+    columns = [table[name] for name in ids]
+    if len(ids) < 2 or not all(pa.types.is_integer(column.type) for column in columns):
+        raise GraphError(
+            f"{path}: a Matrix Market file holds edges between integers from 1: columns 'source' "
+            "and 'destination', and 'weight' if there is one; these are "
+            f"{table.schema.names}",
+            path=path,
+        )
+    bounds = [pc.min_max(column).as_py() for column in columns]
+    has_nulls = any(column.null_count for column in columns)
+    if len(table) and (has_nulls or min(each["min"] for each in bounds) < 1):
+        raise GraphError(
+            f"{path}: a Matrix Market file holds ids from 1 on, and some are 0, negative or "
+            "missing; add 1 to all if they count from 0, or write .csv or .parquet",
+            path=path,
+        )
+    size, field = max((each["max"] for each in bounds), default=0) if len(table) else 0, "pattern"
+    if "weight" in table.column_names:
+        columns.append(table["weight"])
+        field = "integer" if pa.types.is_integer(table["weight"].type) else "real"
+    banner = f"%%MatrixMarket matrix coordinate {field} general\n{size} {size} {len(table)}\n"
+    file.write(banner.encode())
+    names = ["source", "destination", "weight"][: len(columns)]
+    _write_rows(pa.table(columns, names), file, " ")
+
+
+WRITERS = {
+    "csv": _write_csv,
+    "tsv": _write_csv,
+    "text": _write_snap,
+    "mtx": _write_matrix,
+    "parquet": _write_parquet,
+    "arrow": _write_arrow,
+}
