@@ -427,7 +427,9 @@ def test_sanitizer_leaves_out_kernels_of_cupy_but_not_in_initcheck():
 
 def test_sanitizer_tells_our_kernels_from_others():
     own = sanitizer.own_kernels()
-    assert {"count_many", "compare_lists", "join_cores", "pack_cliques", "sweep"} - own <= {"sweep"}
+    assert {"count_by_block", "compare_lists", "join_cores", "pack_cliques", "sweep"} - own <= {
+        "sweep"
+    }
     said = """========= COMPUTE-SANITIZER
 ========= Uninitialized __global__ memory read of size 4 bytes
 =========     at void cub::CUB_200::DeviceRadixSortOnesweepKernel<int, (bool)0>(int *)+0x1a0
@@ -437,7 +439,7 @@ def test_sanitizer_tells_our_kernels_from_others():
 ========= Uninitialized __global__ memory read of size 4 bytes
 =========     at Table::insert(int)+0x60
 =========     by thread (0,0,0) in block (1,0,0)
-=========     Device Frame:count_some+0x90
+=========     Device Frame:count_by_warp+0x90
 =========
 ========= Host API uninitialized memory access
 =========
@@ -448,8 +450,8 @@ def test_sanitizer_tells_our_kernels_from_others():
     assert record == {
         "exit_code": 9, "summary": "3 errors", "in_ours": 1, "in_others": 2, "ok": False,
     }  # fmt: skip
-    assert sanitizer.verdict("initcheck", 9, said.replace("count_some", "copy"))["ok"]
-    assert not sanitizer.verdict("initcheck", 1, said.replace("count_some", "copy"))["ok"]
+    assert sanitizer.verdict("initcheck", 9, said.replace("count_by_warp", "copy"))["ok"]
+    assert not sanitizer.verdict("initcheck", 1, said.replace("count_by_warp", "copy"))["ok"]
     assert not sanitizer.verdict("memcheck", 9, said)["ok"]
     assert sanitizer.verdict("racecheck", 0, "========= RACECHECK SUMMARY: 0 hazards")["ok"]
     assert not sanitizer.verdict("memcheck", 0, "no such tool")["ok"]

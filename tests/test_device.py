@@ -129,14 +129,14 @@ def test_arrays_of_cupy_are_on_the_gpu():
 
 def test_signatures_are_read_from_the_text_of_kernels():
     assert device.signatures("build")["translate"] == [
-        ("long long", "count"),
+        ("long long", "num_names"),
         ("name_t*", "names"),
-        ("long long", "low"),
+        ("long long", "min_name"),
         ("int*", "table"),
         ("int*", "ids"),
     ]
-    assert device.signatures("pagerank")["settle"] == [
-        ("long long", "parts"),
+    assert device.signatures("pagerank")["check_convergence"] == [
+        ("long long", "num_blocks"),
         ("double", "tolerance"),
         ("double*", "partials"),
         ("double*", "state"),
@@ -209,19 +209,21 @@ def test_element_types_are_bound_from_arrays(dtype, bound):
 
 
 def test_scalars_are_converted_as_the_kernel_has_them():
-    converted, types = device.launcher._bind("pagerank", "settle", (4, 1, np.zeros(8), np.zeros(4)))
+    converted, types = device.launcher._bind(
+        "pagerank", "check_convergence", (4, 1, np.zeros(8), np.zeros(4))
+    )
     assert [type(value) for value in converted[:2]] == [np.int64, np.float64]
     assert types == ()
 
 
 def test_arguments_that_the_kernel_does_not_take():
     names, low, table, place = ids()
-    arguments = {"count": 3, "names": names, "low": low, "table": table, "ids": place}
-    del arguments["low"]
-    with pytest.raises(TypeError, match="^build.translate: missing low$"):
+    arguments = {"num_names": 3, "names": names, "min_name": low, "table": table, "ids": place}
+    del arguments["min_name"]
+    with pytest.raises(TypeError, match="^build.translate: missing min_name$"):
         device.launch("build", "translate", size=3, **arguments)
-    arguments["lows"] = low
-    with pytest.raises(TypeError, match="^build.translate: missing low; unexpected lows$"):
+    arguments["low"] = low
+    with pytest.raises(TypeError, match="^build.translate: missing min_name; unexpected low$"):
         device.launch("build", "translate", size=3, **arguments)
     with pytest.raises(TypeError, match="build.translate: table is long long, not contiguous int"):
         device.launcher._bind("build", "translate", (3, names, low, table.astype(np.int64), place))
@@ -239,8 +241,9 @@ def test_arguments_that_the_kernel_does_not_take():
 def test_a_launch_on_numpy_runs_the_numba_twin():
     present = np.zeros(5, bool)
     device.launch(
-        "build", "mark", size=3, count=3, names=np.array([7, 9, 7]), low=6, present=present
-    )
+        "build", "mark_present", size=3,
+        num_names=3, names=np.array([7, 9, 7]), min_name=6, is_present=present,
+    )  # fmt: skip
     assert present.tolist() == [False, True, False, True, False]
 
 
@@ -252,7 +255,7 @@ def test_a_launch_on_cupy_runs_the_cuda_twin(geometry):
     names = np.random.default_rng(0).integers(6, 5006, 20_000)
     present = cupy.zeros(5000, bool)
     device.launch(
-        "build", "mark", size=1, geometry=geometry,
-        count=names.size, names=cupy.asarray(names), low=6, present=present,
+        "build", "mark_present", size=1, geometry=geometry,
+        num_names=names.size, names=cupy.asarray(names), min_name=6, is_present=present,
     )  # fmt: skip
     assert np.array_equal(np.flatnonzero(present.get()) + 6, np.unique(names))

@@ -110,6 +110,31 @@ def test_parameters_have_other_names_than_launch_options(stem):
         assert options.isdisjoint(name for _, name in parameters), entry
 
 
+def launches():
+    """(stem, entry, keywords, whether these are all) of the launches in the package's source."""
+    package = device.KERNELS.parent
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or len(node.args) < 2:
+                continue
+            stem, entry = (getattr(argument, "value", None) for argument in node.args[:2])
+            if stem in STEMS and isinstance(entry, str) and "launch" in ast.unparse(node.func):
+                yield stem, entry, {word.arg for word in node.keywords}, path.name
+
+
+def test_launches_pass_the_parameters_of_the_kernel():
+    options = set(inspect.signature(device.launch).parameters)
+    names = set()
+    for stem, entry, keywords, path in launches():
+        parameters = {name for _, name in device.signatures(stem)[entry]}
+        arguments = keywords - options - {None}
+        assert arguments <= parameters, (path, stem, entry)
+        if None not in keywords and len(arguments) != len(parameters):
+            assert parameters - arguments == {"start", "stop"}, (path, stem, entry)
+        names.add((stem, entry))
+    assert len(names) > 50
+
+
 @pytest.mark.parametrize("stem", STEMS)
 def test_parameters_have_types_that_launch_can_bind(stem):
     types = element_types(stem)

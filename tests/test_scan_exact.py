@@ -76,7 +76,7 @@ def mark(make_arrays, rows, neighbors, common, sizes, numerator, denominator):
     vertices, arcs = len(sizes), len(rows)
     arrays = make_arrays(
         {
-            "rows": np.asarray(rows, np.int32),
+            "sources": np.asarray(rows, np.int32),
             "offsets": np.searchsorted(rows, np.arange(vertices + 1)),
             "neighbors": np.asarray(neighbors, np.int32),
             "common": np.asarray(common, np.int32),
@@ -86,7 +86,7 @@ def mark(make_arrays, rows, neighbors, common, sizes, numerator, denominator):
     )
     device.launch(
         "scan", "mark_similar", size=arcs,
-        arcs=arcs, numerator=numerator, denominator=denominator, **arrays,
+        num_arcs=arcs, numerator=numerator, denominator=denominator, **arrays,
     )  # fmt: skip
     return on_host(arrays["is_similar"]).tolist()
 
@@ -157,15 +157,18 @@ def test_ties_of_huge_similarities_and_not_quite(make_arrays):
                 "borders": np.zeros(1, np.int32),
                 "is_core": np.arange(6) > 0,
                 "nearest": np.full(6, -7, np.int32),
-                "touching": np.zeros(6, np.int32),
+                "num_similar_cores": np.zeros(6, np.int32),
             }
         )
         lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
         similar = SimilarityGraph(lists, arrays["common"], arrays["sizes"], Fraction(1, 10**9))
         borders = arrays.pop("borders")
-        similar.launch("attach", borders, **{name: arrays[name] for name in list(arrays)[4:]})
+        similar.launch(
+            "attach_borders", borders,
+            **{name: arrays[name] for name in list(arrays)[4:]},
+        )  # fmt: skip
         assert on_host(arrays["nearest"]).tolist() == [nearest] + [-7] * 5
-        assert on_host(arrays["touching"]).tolist() == [2, 0, 0, 0, 0, 0]
+        assert on_host(arrays["num_similar_cores"]).tolist() == [2, 0, 0, 0, 0, 0]
 
 
 IN_ONE_LEVEL = {  # sizes of 0, 1 and 2, what 0 shares with 1 and 2, an epsilon between
@@ -188,7 +191,7 @@ def test_lists_do_not_end_within_a_level(make_arrays, level):
             "borders": np.zeros(1, np.int32),
             "is_core": np.array([False, True, True]),
             "nearest": np.full(3, -1, np.int32),
-            "touching": np.zeros(3, np.int32),
+            "num_similar_cores": np.zeros(3, np.int32),
         }
     )
     levels = [min(int(c / math.sqrt(sizes[0] * s) * LEVELS), LEVELS - 1)
@@ -197,9 +200,9 @@ def test_lists_do_not_end_within_a_level(make_arrays, level):
     lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
     similar = SimilarityGraph(lists, arrays["common"], arrays["sizes"], epsilon, is_ordered=True)
     borders = arrays.pop("borders")
-    similar.launch("attach", borders, **{name: arrays[name] for name in list(arrays)[4:]})
+    similar.launch("attach_borders", borders, **{name: arrays[name] for name in list(arrays)[4:]})
     assert on_host(arrays["nearest"]).tolist() == [2, -1, -1]
-    assert on_host(arrays["touching"]).tolist() == [1, 0, 0]
+    assert on_host(arrays["num_similar_cores"]).tolist() == [1, 0, 0]
 
 
 # Epsilons of every kind

@@ -101,7 +101,8 @@ def find_cores(similar, mu):
     mu = min(mu, similar.vertices + 1)  # no neighborhood has more
     device.launch(
         "scan", "mark_cores", size=similar.vertices + similar.arcs,
-        vertices=similar.vertices, mu=mu, **similar.threshold, **similar.lists, is_core=is_core,
+        num_vertices=similar.vertices, mu=mu, **similar.threshold, **similar.lists,
+        is_core=is_core,
     )  # fmt: skip
     return is_core
 
@@ -133,8 +134,8 @@ def cluster(similar, is_core):
     xp, vertices = similar.xp, similar.vertices
     cores = _ids(is_core, xp)
     parents, is_touched = xp.arange(vertices, dtype=xp.int32), xp.zeros(vertices, bool)
-    similar.launch("join_cores", cores, is_core=is_core, parents=parents, is_touched=is_touched)
-    device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
+    similar.launch("join_cores", cores, is_core=is_core, parents=parents, is_border=is_touched)
+    device.launch("union_find", "compress", size=vertices, num_vertices=vertices, parents=parents)
     return _finished(similar, is_core, cores, parents, _ids(is_touched, xp))
 
 
@@ -145,7 +146,8 @@ def cluster_by_turns(similar, mu):
     is_similar, is_core = xp.empty(similar.arcs, bool), find_cores(similar, mu)
     device.launch(
         "scan", "mark_similar", size=similar.arcs,
-        arcs=similar.arcs, **similar.threshold, rows=tails, **similar.lists, is_similar=is_similar,
+        num_arcs=similar.arcs, **similar.threshold, sources=tails, **similar.lists,
+        is_similar=is_similar,
     )  # fmt: skip
     is_similar &= is_core[tails]
     is_touched = xp.zeros(vertices, bool)
@@ -200,7 +202,9 @@ def _finished(similar, is_core, cores, parents, borders):
     labels = xp.full(vertices, -1, xp.int32)
     labels[cores] = parents[cores]
     nearest, touching = xp.empty(vertices, xp.int32), xp.empty(vertices, xp.int32)
-    similar.launch("attach", borders, is_core=is_core, nearest=nearest, touching=touching)
+    similar.launch(
+        "attach_borders", borders, is_core=is_core, nearest=nearest, num_similar_cores=touching
+    )
     labels[borders] = parents[nearest[borders]]
     members = xp.flatnonzero(labels >= 0).astype(xp.int32)
     clusters, count = number_clusters(labels, members, xp)
@@ -209,7 +213,7 @@ def _finished(similar, is_core, cores, parents, borders):
     adjacency = similar.adjacency
     similar.run(
         "find_hubs", members, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        labels=clusters, seen=seen, is_hub=is_hub,
+        labels=clusters, neighbor_labels=seen, is_hub=is_hub,
     )  # fmt: skip
     roles = xp.full(vertices, OUTLIER, xp.int8)
     roles[is_hub] = HUB
@@ -222,8 +226,9 @@ def number_clusters(labels, members, xp):
     vertices = labels.size
     sizes, first = xp.zeros(vertices, xp.int32), xp.full(vertices, vertices, xp.int32)
     device.launch(
-        "scan", "measure", size=members.size,
-        count=members.size, members=members, labels=labels, members_of=sizes, first_of=first,
+        "scan", "measure_clusters", size=members.size,
+        num_members=members.size, members=members, labels=labels, cluster_sizes=sizes,
+        first_members=first,
     )  # fmt: skip
     found = xp.flatnonzero(sizes)
     found = found[xp.argsort((-sizes[found].astype(xp.int64) << 32) + first[found])]
@@ -240,11 +245,13 @@ def list_memberships(found):
     is_core = found.roles == CORE
     vertices = similar.vertices
     touching, nearest = xp.zeros(vertices, xp.int32), xp.empty(vertices, xp.int32)
-    similar.launch("attach", borders, is_core=is_core, nearest=nearest, touching=touching)
+    similar.launch(
+        "attach_borders", borders, is_core=is_core, nearest=nearest, num_similar_cores=touching
+    )
     starts = offsets_from_sizes(touching)
     clusters = xp.empty(int(starts[-1]), xp.int32)
     similar.launch(
-        "list_touching", borders, is_core=is_core, labels=found.clusters, starts=starts,
+        "list_border_clusters", borders, is_core=is_core, labels=found.clusters, starts=starts,
         clusters=clusters,
     )  # fmt: skip
     places = xp.searchsorted(starts[borders], xp.arange(clusters.size), side="right") - 1

@@ -72,28 +72,28 @@ def find_roots(graph):
     lists = built[0]
     for place in range(FIRST):
         device.launch(
-            "union_find", "link_one", size=vertices,
-            vertices=vertices, place=place, offsets=lists.offsets, neighbors=lists.neighbors,
+            "union_find", "link_neighbor", size=vertices,
+            num_vertices=vertices, position=place, offsets=lists.offsets, neighbors=lists.neighbors,
             parents=parents,
         )  # fmt: skip
-    device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
+    device.launch("union_find", "compress", size=vertices, num_vertices=vertices, parents=parents)
     if not graph.directed or len(built) > 1:
         # An arc out of the largest tree into another is also in the list of its other end.
         largest = _most_common(parents, xp)
         for position, lists in enumerate(built):
             device.launch(
-                "union_find", "link_rest", size=32 * vertices,
-                vertices=vertices, place=0 if position else FIRST, largest=largest,
+                "union_find", "link_remaining", size=32 * vertices,
+                num_vertices=vertices, position=0 if position else FIRST, largest_root=largest,
                 offsets=lists.offsets, neighbors=lists.neighbors, parents=parents,
             )  # fmt: skip
     else:
         rows = row_indices(lists) if xp is not np else xp.empty(0, xp.int32)
         device.launch(
             "union_find", "link_arcs", size=lists.neighbors.size,
-            vertices=vertices, arcs=lists.neighbors.size, place=FIRST, rows=rows,
+            num_vertices=vertices, num_arcs=lists.neighbors.size, position=FIRST, rows=rows,
             offsets=lists.offsets, neighbors=lists.neighbors, parents=parents,
         )  # fmt: skip
-    device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
+    device.launch("union_find", "compress", size=vertices, num_vertices=vertices, parents=parents)
     return parents
 
 
@@ -103,7 +103,7 @@ def number_components(parents, xp):
     sizes = xp.zeros(vertices, xp.int32)
     device.launch(
         "union_find", "count_members", size=vertices,
-        vertices=vertices, parents=parents, sizes=sizes,
+        num_vertices=vertices, parents=parents, sizes=sizes,
     )  # fmt: skip
     # Most trees may be a single vertex: those keep their order behind all others.
     several, single = xp.flatnonzero(sizes > 1), xp.flatnonzero(sizes == 1)

@@ -253,18 +253,20 @@ def _iterate(run, report):
         count = min(run.batch, run.max_iterations - iterations)
         arrived.fill(0)
         device.launch(
-            "pagerank", "iterate", size=units * pagerank_layout.WARP,
-            threads=1024, cooperative=True, shared_bytes=rows.hot * ranks.itemsize,
-            iterations=count, tolerance=run.tolerance, damping=run.damping, vertices=vertices,
-            places=vertices, idle=idle, long_rows=rows.long_rows, whole_rows=rows.whole_rows,
-            narrow_slices=rows.narrow_slices, chunks=rows.chunks, hot=rows.hot,
+            "pagerank", "iterate", size=units * pagerank_layout.WARP, threads=1024,
+            cooperative=True, shared_bytes=rows.hot * ranks.itemsize,
+            num_iterations=count, tolerance=run.tolerance, damping=run.damping,
+            num_vertices=vertices, num_contributions=vertices, num_isolated=idle,
+            num_long_rows=rows.long_rows, num_whole_rows=rows.whole_rows,
+            num_narrow_slices=rows.narrow_slices, num_chunks=rows.chunks, num_cached=rows.hot,
             chunk_rows=rows.chunk_rows, chunk_offsets=rows.chunk_offsets,
             row_offsets=rows.row_offsets, slice_offsets=rows.slice_offsets,
             neighbors=rows.neighbors, weights=rows.weights, weighted=rows.weights.size > 0,
-            slots=rows.slots, slotted=rows.slots.size > 0, inverse_weights=rows.inverse_weights,
-            restart=restart, restarts=restart.size, share=share, shares=share.size,
-            contributions=contributions, ranks=ranks, chunk_sums=chunk_sums, arrivals=arrivals,
-            partials=partials, arrived=arrived, state=state,
+            contribution_index=rows.slots, has_contribution_index=rows.slots.size > 0,
+            inverse_weights=rows.inverse_weights, teleport=restart, num_teleports=restart.size,
+            dangling_weights=share, num_dangling_weights=share.size, contributions=contributions,
+            pagerank=ranks, chunk_sums=chunk_sums, arrived_chunks=arrivals, partials=partials,
+            arrived_blocks=arrived, state=state,
         )  # fmt: skip
         iterations, residual, converged = _read(state)
         report(iterations, f"change {residual:.1e}")
@@ -313,13 +315,13 @@ def power_iterate(run, method, report):
                 continue
             old_ranks = ranks[0 if is_in_place else iteration % 2]
             device.launch(
-                "pagerank", "measure", size=vertices, geometry=(blocks, 256),
-                vertices=vertices, keep=is_in_place, new_ranks=new_ranks, sinks=sinks, state=state,
-                ranks=old_ranks, partials=partials,
+                "pagerank", "measure_change", size=vertices, geometry=(blocks, 256),
+                num_vertices=vertices, copy=is_in_place, new_pagerank=new_ranks, is_dangling=sinks,
+                state=state, pagerank=old_ranks, partials=partials,
             )  # fmt: skip
             device.launch(
-                "pagerank", "settle", size=blocks, geometry=(1, 256),
-                parts=blocks, tolerance=run.tolerance, partials=partials, state=state,
+                "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
+                num_blocks=blocks, tolerance=run.tolerance, partials=partials, state=state,
             )  # fmt: skip
         if measured:
             iterations, residual, converged = _read(state)
@@ -345,9 +347,9 @@ def _edge_sweep(run, method, out_weights, ranks, state):
         start_sums(run, state, sums)
         device.launch(
             "pagerank", "scatter_edges", size=sources.size, geometry=run.launch,
-            edges=sources.size, both_ways=symmetrize, damping=run.damping, sources=sources,
+            num_edges=sources.size, symmetrize=symmetrize, damping=run.damping, sources=sources,
             destinations=destinations, weights=run.weights, weighted=graph.weighted,
-            out_weights=out_weights, ranks=ranks[0], state=state, sums=sums,
+            out_weights=out_weights, pagerank=ranks[0], state=state, sums=sums,
         )  # fmt: skip
         return sums
 
@@ -357,9 +359,9 @@ def _edge_sweep(run, method, out_weights, ranks, state):
 def start_sums(run, state, sums):
     """What every rank has without an edge."""
     device.launch(
-        "pagerank", "start_ranks", size=sums.size, geometry=run.launch,
-        vertices=sums.size, restart=run.restart, restarts=run.restart.size, share=run.share,
-        shares=run.share.size, state=state, sums=sums,
+        "pagerank", "initialize_sums", size=sums.size, geometry=run.launch,
+        num_vertices=sums.size, teleport=run.restart, num_teleports=run.restart.size,
+        dangling_weights=run.share, num_dangling_weights=run.share.size, state=state, sums=sums,
     )  # fmt: skip
 
 
@@ -369,10 +371,11 @@ def _node_sweep(run, method, out_weights, ranks, state):
     def sweep(parity):
         device.launch(
             "pagerank", "gather_nodes", size=graph.num_vertices, geometry=run.launch,
-            vertices=graph.num_vertices, offsets=lists.offsets, neighbors=lists.neighbors,
+            num_vertices=graph.num_vertices, offsets=lists.offsets, neighbors=lists.neighbors,
             weights=weights, weighted=graph.weighted, out_weights=out_weights, damping=run.damping,
-            restart=run.restart, restarts=run.restart.size, share=run.share, shares=run.share.size,
-            state=state, ranks=ranks[parity], new_ranks=ranks[1 - parity],
+            teleport=run.restart, num_teleports=run.restart.size, dangling_weights=run.share,
+            num_dangling_weights=run.share.size, state=state, pagerank=ranks[parity],
+            new_pagerank=ranks[1 - parity],
         )  # fmt: skip
         return ranks[1 - parity]
 
@@ -388,8 +391,8 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
     constant = {
         "offsets": lists.offsets, "neighbors": lists.neighbors, "weights": weights,
         "weighted": graph.weighted, "out_weights": out_weights, "damping": run.damping,
-        "restart": run.restart, "restarts": run.restart.size, "share": run.share,
-        "shares": run.share.size, "state": state,
+        "teleport": run.restart, "num_teleports": run.restart.size,
+        "dangling_weights": run.share, "num_dangling_weights": run.share.size, "state": state,
     }  # fmt: skip
     degrees = xp.diff(lists.offsets)
     bins = [
@@ -402,19 +405,19 @@ def _contribution_sweep(run, method, out_weights, ranks, state):
     def sweep(parity):
         buffers = {
             "contributions": contributions[parity], "new_contributions": contributions[1 - parity],
-            "new_ranks": ranks[1 - parity],
+            "new_pagerank": ranks[1 - parity],
         }  # fmt: skip
         if method == "contribution":
             device.launch(
                 "pagerank", "gather_contributions", size=vertices, geometry=run.launch,
-                vertices=vertices, **constant, **buffers,
+                num_vertices=vertices, **constant, **buffers,
             )  # fmt: skip
             return ranks[1 - parity]
         for group, rows in bins:
             device.launch(
                 "pagerank", "gather_groups",
                 size=rows.size * (group or 256), geometry=run.launch,
-                count=rows.size, rows=rows, group=group, **constant, **buffers,
+                num_rows=rows.size, rows=rows, group_size=group, **constant, **buffers,
             )  # fmt: skip
         return ranks[1 - parity]
 

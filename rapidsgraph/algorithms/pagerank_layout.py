@@ -108,10 +108,10 @@ def build_layout(lists, weights, out_weights, value_type, order, idle, slots, sl
     new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
     device.launch(
         "pagerank", "arrange", size=32 * vertices,
-        vertices=vertices, places=slot_of.size, whole_rows=whole_rows, order=order, slots=slot_of,
-        offsets=lists.offsets, neighbors=lists.neighbors, weights=weights, weighted=weighted,
-        row_offsets=row_offsets, slice_offsets=slice_offsets, new_neighbors=neighbors,
-        new_weights=new_weights,
+        num_vertices=vertices, num_contributions=slot_of.size, num_whole_rows=whole_rows,
+        order=order, contribution_index=slot_of, offsets=lists.offsets, neighbors=lists.neighbors,
+        weights=weights, weighted=weighted, row_offsets=row_offsets, slice_offsets=slice_offsets,
+        new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
     out = out_weights[order]
     inverse = xp.where(out > 0, 1.0 / xp.where(out > 0, out, 1.0), 0.0).astype(value_type)
@@ -138,8 +138,8 @@ def _near_together(order, idle, degrees, lists, xp):
     labels, spread = xp.arange(vertices, dtype=xp.int32), xp.empty(vertices, xp.int32)
     for _ in range(ROUNDS):
         device.launch(
-            "pagerank", "spread", size=vertices,
-            vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors, labels=labels,
+            "pagerank", "propagate_labels", size=vertices,
+            num_vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors, labels=labels,
             new_labels=spread,
         )  # fmt: skip
         labels, spread = spread, labels

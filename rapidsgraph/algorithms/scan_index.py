@@ -103,9 +103,9 @@ class ScanIndex(Labeling):
         pairs = [row_indices(lists), xp.empty(arcs, xp.int32)]
         descent = pairs[1]
         device.launch(
-            "scan", "list_levels", size=arcs,
-            arcs=arcs, rows=pairs[0], neighbors=lists.neighbors, common=common, sizes=self._sizes,
-            descent=descent,
+            "scan", "compute_levels", size=arcs,
+            num_arcs=arcs, sources=pairs[0], neighbors=lists.neighbors, common=common,
+            sizes=self._sizes, descent=descent,
         )  # fmt: skip
         bound = max(self.num_vertices, LEVELS)
         order = sort_pairs(pairs, bound, with_order=True)[2]
@@ -241,8 +241,8 @@ class ScanIndex(Labeling):
                 else self._cores.size
             )
             device.launch(
-                "scan", "mark_first_cores", size=end - begin,
-                count=end - begin, mu=mu, floor=similar.floor, **similar.threshold,
+                "scan", "mark_indexed_cores", size=end - begin,
+                num_candidates=end - begin, mu=mu, floor=similar.floor, **similar.threshold,
                 candidates=self._cores[begin:end], **similar.lists, is_core=is_core,
             )  # fmt: skip
         return cluster(similar, is_core)
@@ -260,15 +260,15 @@ class ScanIndex(Labeling):
             return 0.0
         inside, adjacency = xp.zeros(1, xp.int64), found.similar.adjacency
         found.similar.run(
-            "count_inside", found.members, offsets=adjacency.offsets,
-            neighbors=adjacency.neighbors, labels=found.clusters, inside=inside,
+            "count_internal_arcs", found.members, offsets=adjacency.offsets,
+            neighbors=adjacency.neighbors, labels=found.clusters, num_internal_arcs=inside,
         )  # fmt: skip
         degrees = (self._sizes - 1).astype(xp.float64)
         of_clusters = xp.zeros(found.count)
         own = degrees[found.members]
         device.launch(
-            "build", "accumulate", size=own.size,
-            count=own.size, keys=found.clusters[found.members], weights=own, weighted=True,
+            "build", "sum_by_key", size=own.size,
+            num_items=own.size, keys=found.clusters[found.members], weights=own, weighted=True,
             sums=of_clusters,
         )  # fmt: skip
         alone = degrees[found.clusters < 0]
@@ -284,7 +284,7 @@ def _permuted(values, order):
     moved = device.array_module(values).empty_like(values)
     device.launch(
         "build", "permute", size=order.size,
-        count=order.size, order=order, values=values, moved=moved,
+        num_items=order.size, order=order, values=values, new_values=moved,
     )  # fmt: skip
     return moved
 

@@ -74,7 +74,7 @@ def structural_similarity(graph, *, method="auto"):
     similarities = xp.empty(edges)
     device.launch(
         "similarity", "list_edges", size=count + common.size,
-        vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
+        num_vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
         starts=starts, sources=ends[0], destinations=ends[1], similarities=similarities,
     )  # fmt: skip
     return graph.edge_frame(*ends, {"similarity": similarities})
@@ -124,14 +124,14 @@ def _by_triangles(lists):
     common = xp.empty(arcs, xp.int32)
     if not arcs or int(degrees.max()) <= MERGED:
         device.launch(
-            "similarity", "merge_few", size=size,
-            vertices=vertices, offsets=offsets, neighbors=neighbors, common=common,
+            "similarity", "merge_lists", size=size,
+            num_vertices=vertices, offsets=offsets, neighbors=neighbors, common=common,
         )  # fmt: skip
         return common
     upper_offsets = xp.empty(vertices, xp.int64)
     device.launch(
         "similarity", "count_upper", size=size,
-        vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
+        num_vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
         sizes=upper_offsets,
     )  # fmt: skip
     longest = int(upper_offsets.max())
@@ -139,34 +139,35 @@ def _by_triangles(lists):
     upper, triangles = xp.empty(arcs // 2, xp.int32), xp.zeros(arcs // 2, xp.int32)
     device.launch(
         "similarity", "gather_upper", size=size,
-        vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
-        upper_offsets=upper_offsets, upper=upper,
+        num_vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
+        upper_offsets=upper_offsets, upper_neighbors=upper,
     )  # fmt: skip
     if longest > 1:  # else there is no triangle
         device.launch(
-            "similarity", "count_few", size=size,
-            vertices=vertices, most=FEW, offsets=offsets, neighbors=neighbors,
-            upper_offsets=upper_offsets, upper=upper, triangles=triangles,
+            "similarity", "count_by_thread", size=size,
+            num_vertices=vertices, max_degree=FEW, offsets=offsets, neighbors=neighbors,
+            upper_offsets=upper_offsets, upper_neighbors=upper, triangles=triangles,
         )  # fmt: skip
         some = xp.flatnonzero((degrees > FEW) & (degrees <= SOME)).astype(xp.int32)
         many = xp.flatnonzero(degrees > SOME).astype(xp.int32)
         needed = min(max(64, 1 << (2 * longest - 1).bit_length()), MOST_SLOTS)
         for entry, chosen, slots, threads, tables in (
-            ("count_some", some, SLOTS, 32 * WARPS, WARPS),
-            ("count_many", many, needed, 512, 1),
+            ("count_by_warp", some, SLOTS, 32 * WARPS, WARPS),
+            ("count_by_block", many, needed, 512, 1),
         ):
             if chosen.size:
                 device.launch(
                     "similarity", entry, size=size, threads=threads,
                     shared_bytes=8 * slots * tables,
-                    count=chosen.size, chosen=chosen, next=xp.zeros(1, xp.int64), slots=slots,
-                    offsets=offsets, neighbors=neighbors, upper_offsets=upper_offsets, upper=upper,
-                    triangles=triangles,
+                    num_owners=chosen.size, owners=chosen, next_owner=xp.zeros(1, xp.int64),
+                    table_size=slots,
+                    offsets=offsets, neighbors=neighbors, upper_offsets=upper_offsets,
+                    upper_neighbors=upper, triangles=triangles,
                 )  # fmt: skip
     device.launch(
-        "similarity", "spread", size=size,
-        vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
-        upper_offsets=upper_offsets, upper=upper, triangles=triangles, common=common,
+        "similarity", "assign_counts", size=size,
+        num_vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
+        upper_offsets=upper_offsets, upper_neighbors=upper, triangles=triangles, common=common,
     )  # fmt: skip
     return common
 
@@ -175,9 +176,10 @@ def _by_comparison(lists):
     xp = device.array_module(lists.neighbors)
     arcs, rows = lists.neighbors.size, row_indices(lists)
     common = xp.empty(arcs, xp.int32)
-    for entry in ("compare_lists", "mirror"):
+    for entry in ("compare_lists", "mirror_counts"):
         device.launch(
             "similarity", entry, size=32 * arcs,
-            arcs=arcs, rows=rows, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
+            num_arcs=arcs, sources=rows, offsets=lists.offsets, neighbors=lists.neighbors,
+            common=common,
         )  # fmt: skip
     return common

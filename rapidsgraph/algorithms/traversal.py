@@ -207,12 +207,14 @@ def run_bfs(graph, ids, depth_limit=NO_VERTEX, predecessors=True, bottom_up=True
     words = (vertices + 31) // 32
     room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
-        "bfs", "levels", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True, shared_bytes=LOCAL * 24,
-        vertices=vertices, arcs=graph.num_arcs, depth_limit=depth_limit, pulls=bottom_up,
-        traced=predecessors, source_count=ids.size, sources=ids, offsets=lists.offsets,
-        neighbors=lists.neighbors, in_offsets=towards.offsets, in_neighbors=towards.neighbors,
-        distances=distances, predecessors=before, queues=xp.empty(room, xp.int32),
-        pieces=_pieces(graph), bits=xp.empty(2 * words, xp.uint32), counts=counts, arrived=arrived,
+        "bfs", "search", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
+        shared_bytes=LOCAL * 24,
+        num_vertices=vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
+        bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
+        offsets=lists.offsets, neighbors=lists.neighbors, in_offsets=towards.offsets,
+        in_neighbors=towards.neighbors, distances=distances, predecessors=before,
+        queues=xp.empty(room, xp.int32), chunks=_pieces(graph),
+        frontier_bits=xp.empty(2 * words, xp.uint32), counters=counts, arrived_blocks=arrived,
         state=state,
     )  # fmt: skip
     return TraversalResult(distances, before, _rounds(state))
@@ -236,12 +238,13 @@ def relax_from(graph, ids, distances, cutoff=math.inf):
     counts, arrived, state = _meeting(xp)
     step = graph.cached("step", lambda: _first_step(lists, xp))
     device.launch(
-        "sssp", "paths", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
-        vertices=vertices, arcs=graph.num_arcs, cutoff=cutoff, step=step, source_count=ids.size,
-        sources=ids, offsets=lists.offsets, neighbors=lists.neighbors, weights=lists.weights,
-        distances=distances, queues=xp.zeros(4 * vertices + 2, xp.int32),
-        stamps=xp.zeros(2 * vertices, xp.int32), pieces=_pieces(graph), counts=counts,
-        arrived=arrived, lowest=xp.full(3, math.inf), state=state,
+        "sssp", "shortest_paths", size=vertices + graph.num_arcs // 4, threads=1024,
+        cooperative=True,
+        num_vertices=vertices, num_arcs=graph.num_arcs, cutoff=cutoff, delta=step,
+        num_sources=ids.size, sources=ids, offsets=lists.offsets, neighbors=lists.neighbors,
+        weights=lists.weights, distances=distances, queues=xp.zeros(4 * vertices + 2, xp.int32),
+        marks=xp.zeros(2 * vertices, xp.int32), chunks=_pieces(graph), counters=counts,
+        arrived_blocks=arrived, min_distance=xp.full(3, math.inf), state=state,
     )  # fmt: skip
     return _rounds(state)
 
@@ -253,7 +256,7 @@ def _predecessors(graph, ids, distances, bottom_up):
     lists = graph.csc if bottom_up else graph.csr
     device.launch(
         "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=32 * vertices,
-        vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
+        num_vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
         weights=lists.weights, distances=distances, predecessors=found,
     )  # fmt: skip
     rooted = found < NO_VERTEX

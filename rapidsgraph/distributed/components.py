@@ -44,10 +44,13 @@ def join_forests(*forests):
     offsets = xp.arange(vertices + 1, dtype=xp.int64)
     for other in forests[1:]:
         device.launch(
-            "union_find", "link_one", size=vertices,
-            vertices=vertices, place=0, offsets=offsets, neighbors=other, parents=parents,
+            "union_find", "link_neighbor", size=vertices,
+            num_vertices=vertices, position=0, offsets=offsets, neighbors=other, parents=parents,
         )  # fmt: skip
-        device.launch("union_find", "compress", size=vertices, vertices=vertices, parents=parents)
+        device.launch(
+            "union_find", "compress", size=vertices,
+            num_vertices=vertices, parents=parents,
+        )  # fmt: skip
     return parents
 
 

@@ -198,7 +198,7 @@ def _paths(layers, cutoff, predecessors, memory_limit, progress):
             before = _look_back(run, distances, None, None, progress)
             steps = run.submit(store_shard.first_steps, distances, before)
             if run.result(run.submit(store_shard.is_something, steps)):
-                steps = _rounds(run, "relax_ties", steps, distances, progress)
+                steps = _rounds(run, "relax_zero_weight", steps, distances, progress)
                 before = _look_back(run, distances, steps, before, progress)
         return run.frame(store_shard.path_rows, distances, before)
 

@@ -110,17 +110,20 @@ class Sweep:
         state = xp.asarray([float(self.iterations), math.inf, mass, 0.0, 0.0])
         units = rows.chunks + rows.whole_rows + vertices // pagerank_layout.WARP + 1
         device.launch(
-            "pagerank", "iterate", size=units * pagerank_layout.WARP, threads=1024, cooperative=True,
-            iterations=count, tolerance=tolerance, damping=run.damping, vertices=vertices,
-            places=places, idle=0, long_rows=rows.long_rows, whole_rows=rows.whole_rows,
-            narrow_slices=rows.narrow_slices, chunks=rows.chunks, hot=0, chunk_rows=rows.chunk_rows,
+            "pagerank", "iterate", size=units * pagerank_layout.WARP, threads=1024,
+            cooperative=True,
+            num_iterations=count, tolerance=tolerance, damping=run.damping, num_vertices=vertices,
+            num_contributions=places, num_isolated=0, num_long_rows=rows.long_rows,
+            num_whole_rows=rows.whole_rows, num_narrow_slices=rows.narrow_slices,
+            num_chunks=rows.chunks, num_cached=0, chunk_rows=rows.chunk_rows,
             chunk_offsets=rows.chunk_offsets, row_offsets=rows.row_offsets,
             slice_offsets=rows.slice_offsets, neighbors=rows.neighbors, weights=rows.weights,
-            weighted=rows.weights.size > 0, slots=rows.slots, slotted=True,
-            inverse_weights=rows.inverse_weights, restart=run.restart, restarts=run.restart.size,
-            share=run.share, shares=run.share.size, contributions=self._contributions.reshape(-1),
-            ranks=self._ranks, chunk_sums=self._chunk_sums, arrivals=self._arrivals,
-            partials=self._partials, arrived=xp.zeros(1, xp.uint64), state=state,
+            weighted=rows.weights.size > 0, contribution_index=rows.slots,
+            has_contribution_index=True, inverse_weights=rows.inverse_weights, teleport=run.restart,
+            num_teleports=run.restart.size, dangling_weights=run.share,
+            num_dangling_weights=run.share.size, contributions=self._contributions.reshape(-1),
+            pagerank=self._ranks, chunk_sums=self._chunk_sums, arrived_chunks=self._arrivals,
+            partials=self._partials, arrived_blocks=xp.zeros(1, xp.uint64), state=state,
         )  # fmt: skip
         done, change, mass, *_ = (state.get() if xp is not np else state).tolist()
         self.iterations = int(done)
@@ -183,8 +186,8 @@ def leaving_part(part):
     xp, lists, weighted = part.xp, part.padded, part.weighted
     sums = xp.zeros(part.vertices)
     device.launch(
-        "build", "accumulate", size=part.num_arcs,
-        count=part.num_arcs, keys=lists.neighbors, weights=lists.weights, weighted=weighted,
+        "build", "sum_by_key", size=part.num_arcs,
+        num_items=part.num_arcs, keys=lists.neighbors, weights=lists.weights, weighted=weighted,
         sums=sums,
     )  # fmt: skip
     return sums

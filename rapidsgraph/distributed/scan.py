@@ -185,7 +185,7 @@ def _forest(part, common, sizes, epsilon, is_core):
     parents, is_touched = xp.arange(part.vertices, dtype=xp.int32), xp.zeros(part.vertices, bool)
     similar.launch(
         "join_cores", _marked(part, is_core), is_core=is_core, parents=parents,
-        is_touched=is_touched,
+        is_border=is_touched,
     )  # fmt: skip
     return parents, is_touched
 
@@ -202,7 +202,7 @@ def _rooted(forest):
     """With every vertex one step from its root."""
     parents, is_touched = forest[0].copy(), forest[1]
     device.launch(
-        "union_find", "compress", size=parents.size, vertices=parents.size, parents=parents
+        "union_find", "compress", size=parents.size, num_vertices=parents.size, parents=parents
     )
     return parents, is_touched
 
@@ -213,7 +213,9 @@ def _labels(part, common, sizes, epsilon, is_core, forest):
     similar = _similar(part, common, sizes, epsilon)
     cores, borders = _marked(part, is_core), _marked(part, is_touched)
     nearest, touching = xp.empty(part.vertices, xp.int32), xp.empty(part.vertices, xp.int32)
-    similar.launch("attach", borders, is_core=is_core, nearest=nearest, touching=touching)
+    similar.launch(
+        "attach_borders", borders, is_core=is_core, nearest=nearest, num_similar_cores=touching
+    )
     labels = xp.full(part.count, -1, xp.int32)
     labels[cores - part.first] = parents[cores]
     labels[borders - part.first] = parents[nearest[borders]]

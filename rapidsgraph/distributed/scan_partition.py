@@ -130,11 +130,11 @@ def _count(own, other, vertices):
     other_first, other_offsets, other_neighbors, other_starts, other_heads, other_common = other
     device.launch(
         "similarity", "count_between", size=rows + neighbors.size,
-        rows=rows, pairs=pairs, vertices=vertices, first=first, other_first=other_first,
-        next=xp.zeros(1, xp.int64), tails=tails, offsets=offsets, neighbors=neighbors,
-        starts=starts, heads=heads, common=common, other_offsets=other_offsets,
-        other_neighbors=other_neighbors, other_starts=other_starts, other_heads=other_heads,
-        other_common=other_common,
+        num_rows=rows, num_pairs=pairs, num_vertices=vertices, start=first, other_start=other_first,
+        next_pair=xp.zeros(1, xp.int64), pair_rows=tails, offsets=offsets, neighbors=neighbors,
+        pair_offsets=starts, pair_neighbors=heads, common=common, other_offsets=other_offsets,
+        other_neighbors=other_neighbors, other_pair_offsets=other_starts,
+        other_pair_neighbors=other_heads, other_common=other_common,
     )  # fmt: skip
 
 

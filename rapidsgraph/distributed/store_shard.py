@@ -282,11 +282,14 @@ def relaxed(share, entry, given, before, constants):
         waits = values < before.values
     stamps = xp.where(waits, np.int32(0), np.int32(-1))
     values = values.copy()
-    more = (constants,) if entry == "relax" else (constants.values,)
+    if entry == "relax":
+        arguments = {"cutoff": constants, "distances": values}
+    else:
+        arguments = {"distances": constants.values, "hops": values}
 
     def work(partitions):
         passes = sweeps.Sweeps(layered, partitions, False)
-        passes.run(entry, stamps, *more, values, everywhere=False)
+        passes.run(entry, stamps, **arguments, everywhere=False)
         return passes.passes, values
 
     return share.sweep(work)
@@ -387,21 +390,22 @@ def settled(terms, ranks, added, tolerance):
     xp, vertices = device.array_module(ranks.values), ranks.values.size
     values, state = xp.empty(vertices), ranks.state.copy()
     device.launch(
-        "pagerank", "start_ranks", size=vertices,
-        vertices=vertices, restart=terms.restart, restarts=terms.restart.size, share=terms.share,
-        shares=terms.share.size, state=state, sums=values,
+        "pagerank", "initialize_sums", size=vertices,
+        num_vertices=vertices, teleport=terms.restart, num_teleports=terms.restart.size,
+        dangling_weights=terms.share, num_dangling_weights=terms.share.size, state=state,
+        sums=values,
     )  # fmt: skip
     values += added.values
     blocks = PARTS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
     partials = xp.zeros(2 * blocks)
     device.launch(
-        "pagerank", "measure", size=vertices, geometry=(blocks, 256),
-        vertices=vertices, keep=False, new_ranks=values, sinks=terms.sinks, state=state,
-        ranks=ranks.values, partials=partials,
+        "pagerank", "measure_change", size=vertices, geometry=(blocks, 256),
+        num_vertices=vertices, copy=False, new_pagerank=values, is_dangling=terms.sinks,
+        state=state, pagerank=ranks.values, partials=partials,
     )  # fmt: skip
     device.launch(
-        "pagerank", "settle", size=blocks, geometry=(1, 256),
-        parts=blocks, tolerance=tolerance, partials=partials, state=state,
+        "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
+        num_blocks=blocks, tolerance=tolerance, partials=partials, state=state,
     )  # fmt: skip
     return Ranks(values, state, Run(*(a + b for a, b in zip(ranks.run, added.run))))
 

@@ -290,7 +290,7 @@ def _nearer(part, distances, entry):
     before = xp.full(part.vertices, NO_VERTEX, xp.int32)
     device.launch(
         "sssp", entry, size=32 * part.vertices,
-        vertices=part.vertices, offsets=lists.offsets, neighbors=lists.neighbors,
+        num_vertices=part.vertices, offsets=lists.offsets, neighbors=lists.neighbors,
         weights=lists.weights, distances=distances, predecessors=before,
     )  # fmt: skip
     return before

@@ -190,8 +190,8 @@ def _mark(columns, low, span):
         if len(values):
             values = _wide(values, xp)
             device.launch(
-                "build", "mark", size=values.size,
-                count=values.size, names=values, low=low, present=marks,
+                "build", "mark_present", size=values.size,
+                num_names=values.size, names=values, min_name=low, is_present=marks,
             )  # fmt: skip
     return marks
 
@@ -233,7 +233,7 @@ def _translate(columns, low, table):
             values, places = _wide(values, xp), xp.empty(values.size, xp.int32)
             device.launch(
                 "build", "translate", size=values.size,
-                count=values.size, names=values, low=low, table=table, ids=places,
+                num_names=values.size, names=values, min_name=low, table=table, ids=places,
             )  # fmt: skip
             ids.append(places)
     return tuple(ids)

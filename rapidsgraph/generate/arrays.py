@@ -56,13 +56,13 @@ def rmat_arrays(
     keys = xp.empty(edges, xp.int64)
     launch(
         "generate", "draw_rmat", size=edges,
-        edges=edges, scale=scale, key=key, a=a, ab=ab, abc=abc, names=vertex_ids, keys=keys,
+        num_edges=edges, scale=scale, key=key, a=a, ab=ab, abc=abc, names=vertex_ids, keys=keys,
     )  # fmt: skip
     del vertex_ids
     if clean:
         keys.sort()
         is_clean = xp.empty(edges, bool)
-        launch("generate", "mark_clean", size=edges, edges=edges, keys=keys, kept=is_clean)
+        launch("generate", "mark_simple", size=edges, num_edges=edges, keys=keys, is_kept=is_clean)
         keys = keys[is_clean]
         del is_clean
     return _unpack(xp, keys, seed, weight_range, symmetrize=False)
@@ -96,7 +96,7 @@ def grid_arrays(
     is_kept = xp.empty(2 * vertices, bool)
     launch(
         "generate", "draw_grid", size=vertices,
-        vertices=vertices, width=width, key=key, threshold=int(keep * ONE), kept=is_kept,
+        num_vertices=vertices, width=width, key=key, threshold=int(keep * ONE), is_kept=is_kept,
     )  # fmt: skip
     selected = xp.flatnonzero(is_kept)
     del is_kept
@@ -104,7 +104,7 @@ def grid_arrays(
     keys = xp.empty(2 * selected.size, xp.int64)
     launch(
         "generate", "pack_grid", size=selected.size,
-        edges=selected.size, width=width, chosen=selected, names=vertex_ids, keys=keys,
+        num_edges=selected.size, width=width, lattice_edges=selected, names=vertex_ids, keys=keys,
     )  # fmt: skip
     del selected, vertex_ids
     keys.sort()
@@ -141,20 +141,20 @@ def ssca2_arrays(
     bridge_ends = xp.empty(2 * vertices, xp.int32)
     launch(
         "generate", "draw_bridges", size=vertices,
-        vertices=vertices, cliques=sizes.size, key=key, threshold=int(inter_clique * ONE),
-        clique_of=clique_of, begins=clique_offsets, ends=bridge_ends,
+        num_vertices=vertices, num_cliques=sizes.size, key=key, threshold=int(inter_clique * ONE),
+        clique_of=clique_of, clique_offsets=clique_offsets, bridge_ends=bridge_ends,
     )  # fmt: skip
     selected = xp.flatnonzero(bridge_ends >= 0)
     vertex_ids = _vertex_ids(xp, vertices, seed, permute)
     keys = xp.empty(num_inner + 2 * selected.size, xp.int64)
     launch(
         "generate", "pack_cliques", size=vertices,
-        vertices=vertices, clique_of=clique_of, begins=clique_offsets, places=row_offsets,
-        names=vertex_ids, keys=keys,
+        num_vertices=vertices, clique_of=clique_of, clique_offsets=clique_offsets,
+        key_offsets=row_offsets, names=vertex_ids, keys=keys,
     )  # fmt: skip
     launch(
         "generate", "pack_bridges", size=selected.size,
-        edges=selected.size, chosen=selected, ends=bridge_ends, names=vertex_ids,
+        num_edges=selected.size, bridges=selected, bridge_ends=bridge_ends, names=vertex_ids,
         keys=keys[num_inner:],
     )  # fmt: skip
     del clique_offsets, sizes, row_offsets, clique_of, bridge_ends, selected, vertex_ids
@@ -174,7 +174,7 @@ def _draw_clique_offsets(xp: ArrayModule, vertices: int, max_clique: int, seed: 
         sizes = xp.empty(count, xp.int64)
         launch(
             "generate", "draw_cliques", size=count,
-            cliques=count, max_clique=max_clique, key=_key(seed, CLIQUES), sizes=sizes,
+            num_cliques=count, max_clique=max_clique, key=_key(seed, CLIQUES), sizes=sizes,
         )  # fmt: skip
         stops = xp.cumsum(sizes)
     offsets = xp.zeros(2 + int((stops < vertices).sum()), xp.int64)
@@ -198,7 +198,7 @@ def uniform_arrays(
     sources, destinations = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
     launch(
         "generate", "draw_uniform", size=edges,
-        edges=edges, vertices=vertices, key=key, sources=sources, destinations=destinations,
+        num_edges=edges, num_vertices=vertices, key=key, sources=sources, destinations=destinations,
     )  # fmt: skip
     return sources, destinations, draw_weights(xp, seed, weight_range, False, sources, destinations)
 
@@ -211,7 +211,7 @@ def _vertex_ids(xp: ArrayModule, vertices: int, seed: int, permute: bool) -> Arr
     order = xp.empty(vertices, xp.int64)
     launch(
         "generate", "draw_order", size=vertices,
-        vertices=vertices, key=_key(seed, VERTICES), bits=bits, order=order,
+        num_vertices=vertices, key=_key(seed, VERTICES), bits=bits, order=order,
     )  # fmt: skip
     order.sort()
     order &= (1 << bits) - 1
@@ -224,7 +224,7 @@ def _unpack(
     sources, destinations = xp.empty(keys.size, xp.int32), xp.empty(keys.size, xp.int32)
     launch(
         "generate", "unpack", size=keys.size,
-        edges=keys.size, keys=keys, sources=sources, destinations=destinations,
+        num_edges=keys.size, keys=keys, sources=sources, destinations=destinations,
     )  # fmt: skip
     weights = draw_weights(xp, seed, weight_range, symmetrize, sources, destinations)
     return sources, destinations, weights
@@ -244,9 +244,10 @@ def draw_weights(
     weights = xp.empty(sources.size, xp.float64)
     low, width, highest = weight_range
     launch(
-        "generate", "weigh", size=sources.size,
-        edges=sources.size, key=_key(seed, WEIGHTS), both_ways=int(symmetrize), low=low,
-        width=width, highest=highest, sources=sources, destinations=destinations, weights=weights,
+        "generate", "draw_weights", size=sources.size,
+        num_edges=sources.size, key=_key(seed, WEIGHTS), symmetrize=int(symmetrize), min_weight=low,
+        weight_range=width, max_weight=highest, sources=sources, destinations=destinations,
+        weights=weights,
     )  # fmt: skip
     return weights
 

@@ -68,11 +68,11 @@ def symmetrize(upper):
     joined = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
     joined_weights = xp.empty(joined.size if weighted else 0, upper.weights.dtype)
     device.launch(
-        "build", "join_rows", size=32 * count,
-        count=count, first_offsets=lower.offsets, first=lower.neighbors,
-        first_weights=lower.weights, second_offsets=upper.offsets, second=upper.neighbors,
-        second_weights=upper.weights, weighted=weighted, joined=joined,
-        joined_weights=joined_weights,
+        "build", "concatenate_rows", size=32 * count,
+        num_rows=count, first_offsets=lower.offsets, first_neighbors=lower.neighbors,
+        first_weights=lower.weights, second_offsets=upper.offsets, second_neighbors=upper.neighbors,
+        second_weights=upper.weights, weighted=weighted, neighbors=joined,
+        weights=joined_weights,
     )  # fmt: skip
     return Adjacency(lower.offsets + upper.offsets, joined, joined_weights)
 
@@ -116,8 +116,8 @@ def count_later(lists):
     xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
     later = xp.empty(count, xp.int64)
     device.launch(
-        "build", "count_later", size=count,
-        count=count, offsets=lists.offsets, neighbors=lists.neighbors, later=later,
+        "build", "count_upper", size=count,
+        num_rows=count, offsets=lists.offsets, neighbors=lists.neighbors, counts=later,
     )  # fmt: skip
     return later
 
@@ -127,7 +127,7 @@ def row_indices(lists):
     xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
     rows = xp.empty(lists.neighbors.size, xp.int32)
     device.launch(
-        "build", "expand_rows", size=32 * count, count=count, offsets=lists.offsets, rows=rows
+        "build", "expand_rows", size=32 * count, num_rows=count, offsets=lists.offsets, rows=rows
     )
     return rows
 
@@ -151,7 +151,7 @@ def _sorted(pairs, count, minor_sorted=False):
         moved = xp.empty_like(weights)
         device.launch(
             "build", "permute", size=order.size,
-            count=order.size, order=order, values=weights, moved=moved,
+            num_items=order.size, order=order, values=weights, new_values=moved,
         )  # fmt: skip
     return Adjacency(offsets, neighbors, moved)
 
@@ -186,8 +186,8 @@ def _reduced_runs(first, weights, how):
         starts = xp.flatnonzero(first[begin:end])
         device.launch(
             "build", "reduce_runs", size=starts.size,
-            runs=starts.size, count=end - begin, starts=starts, weights=weights[begin:end], how=how,
-            reduced=reduced[done : done + starts.size],
+            num_runs=starts.size, num_edges=end - begin, starts=starts, weights=weights[begin:end],
+            reduction=how, reduced=reduced[done : done + starts.size],
         )  # fmt: skip
         begin, done = end, done + starts.size
     return reduced

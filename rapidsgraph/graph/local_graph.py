@@ -176,8 +176,8 @@ class LocalGraph(Labeling):
     def _sum_by_source(self, weights, weighted):
         sums, sources = self.xp.zeros(self.num_vertices), self.csc.neighbors
         device.launch(
-            "build", "accumulate", size=sources.size,
-            count=sources.size, keys=sources, weights=weights, weighted=weighted, sums=sums,
+            "build", "sum_by_key", size=sources.size,
+            num_items=sources.size, keys=sources, weights=weights, weighted=weighted, sums=sums,
         )  # fmt: skip
         return sums
 

@@ -218,8 +218,8 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
     present = xp.zeros(span, bool)
     for values in arrays:
         device.launch(
-            "build", "mark", size=values.size,
-            count=values.size, names=values, low=low, present=present,
+            "build", "mark_present", size=values.size,
+            num_names=values.size, names=values, min_name=low, is_present=present,
         )  # fmt: skip
     count = check_vertex_count(int(present.sum()))
     if count == span and low == 0:
@@ -231,7 +231,7 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
         place = xp.empty(values.size, xp.int32)
         device.launch(
             "build", "translate", size=values.size,
-            count=values.size, names=values, low=low, table=table, ids=place,
+            num_names=values.size, names=values, min_name=low, table=table, ids=place,
         )  # fmt: skip
         ids.append(place)
     del table

@@ -209,34 +209,34 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
 // of the level before. pulls: whether the lists by destination may be used. state becomes the
 // number of rounds.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    levels(long long vertices, long long arcs, long long depth_limit, long long pulls,
-           long long traced, long long source_count, const int *sources, const long long *offsets,
+    search(long long num_vertices, long long num_arcs, long long depth_limit, long long bottom_up,
+           long long with_predecessors, long long num_sources, const int *sources, const long long *offsets,
            const int *neighbors, const long long *in_offsets, const int *in_neighbors,
-           int *distances, int *predecessors, int *queues, long long *pieces, unsigned int *bits,
-           long long *counts, unsigned long long *arrived, long long *state) {
+           int *distances, int *predecessors, int *queues, long long *chunks, unsigned int *frontier_bits,
+           long long *counters, unsigned long long *arrived_blocks, long long *state) {
   __shared__ int held[THREADS / WARP][2 * WARP];
   const int lane = lane_id();
-  const long long words = (vertices + WARP - 1) / WARP, room = arcs / PIECE * 2 + 4;
-  long long *report = counts + 16;
-  long long round = 0, level = 0, barriers = 0, unexplored = arcs, found_before = 0;
-  bool may_pull = pulls;
-  unsigned int *here = bits, *there = bits + words;
+  const long long words = (num_vertices + WARP - 1) / WARP, room = num_arcs / PIECE * 2 + 4;
+  long long *report = counters + 16;
+  long long round = 0, level = 0, barriers = 0, unexplored = num_arcs, found_before = 0;
+  bool may_pull = bottom_up;
+  unsigned int *here = frontier_bits, *there = frontier_bits + words;
   __shared__ u64 seen[5];
   if (threadIdx.x < 5) seen[threadIdx.x] = 0;
-  Meetings meetings{(u64 *)counts + 21, 0, 0, min(TEAM, (int)gridDim.x), seen};
+  Meetings meetings{(u64 *)counters + 21, 0, 0, min(TEAM, (int)gridDim.x), seen};
 
   auto begin_round = [&]() {
-    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counts, round + 2) = Slot{0, 0, 0, 0};
-    Slot *slot = slot_of(counts, round + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counters, round + 2) = Slot{0, 0, 0, 0};
+    Slot *slot = slot_of(counters, round + 1);
     const long long parity = (round + 1) & 1;
-    return Next{{held[threadIdx.x / WARP], 0, queues + parity * vertices, &slot->queued},
+    return Next{{held[threadIdx.x / WARP], 0, queues + parity * num_vertices, &slot->queued},
                 slot,
-                pieces + parity * room,
+                chunks + parity * room,
                 offsets,
                 0};
   };
   auto end_round = [&]() {
-    grid_barrier(arrived, ++barriers);
+    grid_barrier(arrived_blocks, ++barriers);
     round++;
   };
   // The frontier's queue from the distances.
@@ -244,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     Next next = begin_round();
     for (long long word = warp_id(); word < words; word += warp_count()) {
       const long long vertex = word * WARP + lane;
-      const bool is[1] = {vertex < vertices && __ldcg(distances + vertex) == level};
+      const bool is[1] = {vertex < num_vertices && __ldcg(distances + vertex) == level};
       const int which[1] = {(int)vertex};
       next.take<1>(is, which);
     }
@@ -252,38 +252,38 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     end_round();
   };
 
-  STRIDE(place, source_count) distances[sources[place]] = 0;
-  grid_barrier(arrived, ++barriers);
+  STRIDE(place, num_sources) distances[sources[place]] = 0;
+  grid_barrier(arrived_blocks, ++barriers);
   {
     Next next = begin_round();
-    next.take_all(sources, source_count);
+    next.take_all(sources, num_sources);
     end_round();
   }
 
   while (level < depth_limit) {
-    const Slot *slot = slot_of(counts, round);
+    const Slot *slot = slot_of(counters, round);
     const long long queued = __ldcg(&slot->queued), piece_count = __ldcg(&slot->pieces);
     const long long frontier_arcs = __ldcg(&slot->arcs);
-    const int *queue = queues + (round & 1) * vertices;
-    const long long *long_lists = pieces + (round & 1) * room;
+    const int *queue = queues + (round & 1) * num_vertices;
+    const long long *long_lists = chunks + (round & 1) * room;
     if (queued + piece_count == 0) break;
 
-    if (may_pull && frontier_arcs > unexplored / PULL_ABOVE && frontier_arcs > vertices / 64) {
+    if (may_pull && frontier_arcs > unexplored / PULL_ABOVE && frontier_arcs > num_vertices / 64) {
       for (long long word = warp_id(); word < words; word += warp_count()) {
         const long long vertex = word * WARP + lane;
-        const bool is = vertex < vertices && __ldcg(distances + vertex) == level;
+        const bool is = vertex < num_vertices && __ldcg(distances + vertex) == level;
         const unsigned mask = __ballot_sync(FULL, is);
         if (lane == 0) here[word] = mask;
       }
-      grid_barrier(arrived, ++barriers);
+      grid_barrier(arrived_blocks, ++barriers);
       long long found = queued, before;
       do {
         begin_round();
-        Slot *next = slot_of(counts, round + 1);
+        Slot *next = slot_of(counters, round + 1);
         long long new_vertices = 0, new_arcs = 0;
         for (long long word = warp_id(); word < words; word += warp_count()) {
           const long long vertex = word * WARP + lane;
-          const bool open = vertex < vertices && __ldcg(distances + vertex) == -1;
+          const bool open = vertex < num_vertices && __ldcg(distances + vertex) == -1;
           const long long begin = open ? in_offsets[vertex] : 0;
           const long long end = open ? in_offsets[vertex + 1] : 0;
           const unsigned int *bits_here = here;
@@ -293,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
           });
           if (arc >= 0) {
             distances[vertex] = (int)level + 1;
-            if (traced) predecessors[vertex] = in_neighbors[arc];
+            if (with_predecessors) predecessors[vertex] = in_neighbors[arc];
             new_vertices++;
             new_arcs += offsets[vertex + 1] - offsets[vertex];
           }
@@ -311,10 +311,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         unsigned int *other = here;
         here = there, there = other;
         before = found;
-        found = __ldcg(&slot_of(counts, round)->found);
-        unexplored -= __ldcg(&slot_of(counts, round)->arcs);
+        found = __ldcg(&slot_of(counters, round)->found);
+        unexplored -= __ldcg(&slot_of(counters, round)->arcs);
       } while (found > 0 && level < depth_limit &&
-               !(found < before && found < vertices / PUSH_BELOW));
+               !(found < before && found < num_vertices / PUSH_BELOW));
       may_pull = false;  // what is left is far out, where a frontier's share of arcs says little
       collect();
       continue;
@@ -324,7 +324,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       const int team = queued <= ALONE_MOST ? 1 : meetings.team;
       Next next = begin_round();
       if (blockIdx.x < team)
-        expand_locally(team, queue, (int)queued, level, depth_limit, traced && !pulls, offsets,
+        expand_locally(team, queue, (int)queued, level, depth_limit, with_predecessors && !bottom_up, offsets,
                        neighbors, distances, predecessors, next.queue.queue, next.slot, round + 1,
                        report, meetings);
       end_round();
@@ -332,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       if (__ldcg(report + 1) == DONE) break;
       if (__ldcg(report + 4) == round) collect();
       const long long found_locally = __ldcg(report + 2);  // the new frontier's arcs included
-      unexplored += __ldcg(&slot_of(counts, round)->arcs) - frontier_arcs;
+      unexplored += __ldcg(&slot_of(counters, round)->arcs) - frontier_arcs;
       unexplored -= found_locally - found_before;
       found_before = found_locally;
       continue;
@@ -359,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
              }
 #pragma unroll
              for (int k = 0; k < BATCH; k++)
-               if (traced && is[k] && (fresh[k] || was[k] == new_level))
+               if (with_predecessors && is[k] && (fresh[k] || was[k] == new_level))
                  atomicMin(&predecessors[near[k]], owner[k]);
              next.take<BATCH>(fresh, near);
            });
@@ -367,11 +367,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     end_round();
     level++;
   }
-  if (traced && pulls) {  // of vertices reached locally, which leave that to a sweep over all
-    grid_barrier(arrived, ++barriers);
+  if (with_predecessors && bottom_up) {  // of vertices reached locally, which leave that to a sweep over all
+    grid_barrier(arrived_blocks, ++barriers);
     for (long long word = warp_id(); word < words; word += warp_count()) {
       const long long vertex = word * WARP + lane;
-      const int depth = vertex < vertices ? distances[vertex] : 0;
+      const int depth = vertex < num_vertices ? distances[vertex] : 0;
       const bool open = depth > 0 && predecessors[vertex] == NO_VERTEX;
       const long long begin = open ? in_offsets[vertex] : 0;
       const long long arc =

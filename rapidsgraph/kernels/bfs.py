@@ -158,13 +158,13 @@ def _unpack(keys, traced, distances, predecessors):
 
 
 @serial
-def levels(
-    vertices,
-    arcs,
+def search(
+    num_vertices,
+    num_arcs,
     depth_limit,
-    pulls,
-    traced,
-    source_count,
+    bottom_up,
+    with_predecessors,
+    num_sources,
     sources,
     offsets,
     neighbors,
@@ -173,43 +173,43 @@ def levels(
     distances,
     predecessors,
     queues,
-    pieces,
-    bits,
-    counts,
-    arrived,
+    chunks,
+    frontier_bits,
+    counters,
+    arrived_blocks,
     state,
 ):
     # NumPy's memory is in large pages, where Numba's own is not and random access much slower.
-    keys, queue = queues[: 2 * vertices].view(np.uint64), queues[2 * vertices :]
+    keys, queue = queues[: 2 * num_vertices].view(np.uint64), queues[2 * num_vertices :]
     _clear(keys)
     starts, ends = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     near, via = np.empty(2 * ROOM, np.int32), np.empty(2 * ROOM, np.int32)
     found = np.empty(2 * PARTS, np.int64)
-    words = (vertices + 31) // 32
-    here, there = bits[:words], bits[words:]
-    for place in range(source_count):
+    words = (num_vertices + 31) // 32
+    here, there = frontier_bits[:words], frontier_bits[words:]
+    for place in range(num_sources):
         keys[sources[place]] = np.uint64(NO_VERTEX)
         queue[place] = sources[place]
-    first, last, level, unexplored = 0, source_count, 0, arcs
+    first, last, level, unexplored = 0, num_sources, 0, num_arcs
     while last > first and level < depth_limit:
-        frontier = _degrees(first, last, queue, offsets) if pulls else 0
-        if pulls and frontier * PULL_ABOVE > unexplored and frontier > vertices // 64:
-            _mark(vertices, level, keys, here)
+        frontier = _degrees(first, last, queue, offsets) if bottom_up else 0
+        if bottom_up and frontier * PULL_ABOVE > unexplored and frontier > num_vertices // 64:
+            _mark(num_vertices, level, keys, here)
             new = last - first
             while new > 0 and level < depth_limit:
-                _pull(vertices, level, in_offsets, in_neighbors, keys, here, there, found)
+                _pull(num_vertices, level, in_offsets, in_neighbors, keys, here, there, found)
                 before, new = new, found[:PARTS].sum()
                 unexplored -= found[PARTS:].sum()
                 here, there = there, here
                 level += 1
-                if new < before and new * PUSH_BELOW < vertices:
+                if new < before and new * PUSH_BELOW < num_vertices:
                     break
-            first, last = 0, _collect(vertices, here, queue)
-            pulls = 0  # what is left is far out, where a frontier's share of arcs says little
+            first, last = 0, _collect(num_vertices, here, queue)
+            bottom_up = 0  # what is left is far out, where a frontier's share of arcs says little
             continue
         unexplored -= frontier
         tail = _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, near, via)
         first, last = last, tail
         level += 1
-    _unpack(keys, traced, distances, predecessors)
+    _unpack(keys, with_predecessors, distances, predecessors)
     state[0] = level

@@ -10,81 +10,81 @@ from . import parallel, serial
 
 
 @parallel
-def mark(count, names, low, present):
-    for i_ in prange(count):
+def mark_present(num_names, names, min_name, is_present):
+    for i_ in prange(num_names):
         i = np.int64(i_)
-        place = np.uint64(names[i] - low)
-        if not present[place]:  # threads that write one cache line in turn wait for each other
-            present[place] = True
+        place = np.uint64(names[i] - min_name)
+        if not is_present[place]:  # threads that write one cache line in turn wait for each other
+            is_present[place] = True
 
 
 @parallel
-def translate(count, names, low, table, ids):
-    for i_ in prange(count):
+def translate(num_names, names, min_name, table, ids):
+    for i_ in prange(num_names):
         i = np.int64(i_)
-        ids[i] = table[np.uint64(names[i] - low)]
+        ids[i] = table[np.uint64(names[i] - min_name)]
 
 
 @parallel
-def permute(count, order, values, moved):
-    for i_ in prange(count):
+def permute(num_items, order, values, new_values):
+    for i_ in prange(num_items):
         i = np.int64(i_)
-        moved[i] = values[np.uint64(order[i])]
+        new_values[i] = values[np.uint64(order[i])]
 
 
 @serial
-def accumulate(count, keys, weights, weighted, sums):
-    for i in range(count):
+def sum_by_key(num_items, keys, weights, weighted, sums):
+    for i in range(num_items):
         sums[np.uint32(keys[i])] += weights[i] if weighted else 1.0
 
 
 @parallel
-def expand_rows(count, offsets, rows):
-    for row_ in prange(count):
+def expand_rows(num_rows, offsets, rows):
+    for row_ in prange(num_rows):
         row = np.int64(row_)
         for i in range(offsets[row], offsets[row + 1]):
             rows[i] = row
 
 
 @parallel
-def join_rows(
-    count,
+def concatenate_rows(
+    num_rows,
     first_offsets,
-    first,
+    first_neighbors,
     first_weights,
     second_offsets,
-    second,
+    second_neighbors,
     second_weights,
     weighted,
-    joined,
-    joined_weights,
+    neighbors,
+    weights,
 ):
-    for row_ in prange(count):
+    for row_ in prange(num_rows):
         row = np.int64(row_)
         shift = second_offsets[row]
         for i in range(first_offsets[row], first_offsets[row + 1]):
-            joined[i + shift] = first[i]
+            neighbors[i + shift] = first_neighbors[i]
             if weighted:
-                joined_weights[i + shift] = first_weights[i]
+                weights[i + shift] = first_weights[i]
         shift = first_offsets[row + 1]
         for i in range(second_offsets[row], second_offsets[row + 1]):
-            joined[i + shift] = second[i]
+            neighbors[i + shift] = second_neighbors[i]
             if weighted:
-                joined_weights[i + shift] = second_weights[i]
+                weights[i + shift] = second_weights[i]
 
 
 @parallel
-def reduce_runs(runs, count, starts, weights, how, reduced):
-    for run_ in prange(runs):
+def reduce_runs(num_runs, num_edges, starts, weights, reduction, reduced):
+    for run_ in prange(num_runs):
         run = np.int64(run_)
-        end = starts[run + 1] if run + 1 < runs else count
+        end = starts[run + 1] if run + 1 < num_runs else num_edges
         value = weights[starts[run]]
-        if how > 0:
+        if reduction > 0:
             for i in range(starts[run] + 1, end):
                 weight = weights[i]
-                if how == 1:
+                if reduction == 1:
                     value = value + weight
-                elif how == 2:
+                elif reduction == 2:
                     value = min(value, weight)
                 else:
                     value = max(value, weight)
@@ -92,8 +92,8 @@ def reduce_runs(runs, count, starts, weights, how, reduced):
 
 
 @parallel
-def count_later(count, offsets, neighbors, later):
-    for row_ in prange(count):
+def count_upper(num_rows, offsets, neighbors, counts):
+    for row_ in prange(num_rows):
         row = np.int64(row_)
         begin, end = offsets[row], offsets[row + 1]
         last = end
@@ -103,4 +103,4 @@ def count_later(count, offsets, neighbors, later):
                 begin = middle + 1
             else:
                 end = middle
-        later[row] = last - begin
+        counts[row] = last - begin

@@ -31,9 +31,9 @@ __device__ __forceinline__ long long pack(int source, int destination) {
 
 // A random number above, the vertex in the low `bits` bits: sorted, the vertices are shuffled, and
 // equal random numbers stay in the order of their vertices.
-extern "C" __global__ void draw_order(long long vertices, long long key, long long bits,
+extern "C" __global__ void draw_order(long long num_vertices, long long key, long long bits,
                                       long long *order) {
-  STRIDE(vertex, vertices) {
+  STRIDE(vertex, num_vertices) {
     const long long random = (long long)(random_bits(key, vertex) >> 1);
     order[vertex] = ((random >> bits) << bits) | vertex;
   }
@@ -41,10 +41,10 @@ extern "C" __global__ void draw_order(long long vertices, long long key, long lo
 
 // R-MAT: at each of `scale` levels an edge goes to one quarter of the adjacency matrix. a, ab and
 // abc are the sums of the first one, two and three probabilities.
-extern "C" __global__ void draw_rmat(long long edges, long long scale, long long key, long long a,
+extern "C" __global__ void draw_rmat(long long num_edges, long long scale, long long key, long long a,
                                      long long ab, long long abc, const int *names,
                                      long long *keys) {
-  STRIDE(edge, edges) {
+  STRIDE(edge, num_edges) {
     int source = 0, destination = 0;
     for (long long level = 0; level < scale; level++) {
       const long long random = upper_bits(key, edge * scale + level);
@@ -56,40 +56,40 @@ extern "C" __global__ void draw_rmat(long long edges, long long scale, long long
 }
 
 // Both ends of an edge, any vertex with the same chance.
-extern "C" __global__ void draw_uniform(long long edges, long long vertices, long long key,
+extern "C" __global__ void draw_uniform(long long num_edges, long long num_vertices, long long key,
                                         int *sources, int *destinations) {
-  STRIDE(edge, edges) {
-    sources[edge] = (int)((long long)(random_bits(key, 2 * edge) >> 1) % vertices);
-    destinations[edge] = (int)((long long)(random_bits(key, 2 * edge + 1) >> 1) % vertices);
+  STRIDE(edge, num_edges) {
+    sources[edge] = (int)((long long)(random_bits(key, 2 * edge) >> 1) % num_vertices);
+    destinations[edge] = (int)((long long)(random_bits(key, 2 * edge + 1) >> 1) % num_vertices);
   }
 }
 
 // Lattice edge 2 v goes from vertex v to the one on its right, 2 v + 1 to the one below; those
 // that would leave the lattice are never kept.
-extern "C" __global__ void draw_grid(long long vertices, long long width, long long key,
-                                     long long threshold, bool *kept) {
-  STRIDE(vertex, vertices) {
-    const bool right = vertex % width < width - 1, below = vertex < vertices - width;
-    kept[2 * vertex] = right && upper_bits(key, 2 * vertex) < threshold;
-    kept[2 * vertex + 1] = below && upper_bits(key, 2 * vertex + 1) < threshold;
+extern "C" __global__ void draw_grid(long long num_vertices, long long width, long long key,
+                                     long long threshold, bool *is_kept) {
+  STRIDE(vertex, num_vertices) {
+    const bool right = vertex % width < width - 1, below = vertex < num_vertices - width;
+    is_kept[2 * vertex] = right && upper_bits(key, 2 * vertex) < threshold;
+    is_kept[2 * vertex + 1] = below && upper_bits(key, 2 * vertex + 1) < threshold;
   }
 }
 
 // Two keys an edge of the lattice, there and back.
-extern "C" __global__ void pack_grid(long long edges, long long width, const long long *chosen,
+extern "C" __global__ void pack_grid(long long num_edges, long long width, const long long *lattice_edges,
                                      const int *names, long long *keys) {
-  STRIDE(edge, edges) {
-    const long long vertex = chosen[edge] / 2;
-    const int here = names[vertex], there = names[vertex + (chosen[edge] % 2 ? width : 1)];
+  STRIDE(edge, num_edges) {
+    const long long vertex = lattice_edges[edge] / 2;
+    const int here = names[vertex], there = names[vertex + (lattice_edges[edge] % 2 ? width : 1)];
     keys[2 * edge] = pack(here, there);
     keys[2 * edge + 1] = pack(there, here);
   }
 }
 
 // Sizes of cliques.
-extern "C" __global__ void draw_cliques(long long cliques, long long max_clique, long long key,
+extern "C" __global__ void draw_cliques(long long num_cliques, long long max_clique, long long key,
                                         long long *sizes) {
-  STRIDE(clique, cliques) {
+  STRIDE(clique, num_cliques) {
     sizes[clique] = 1 + (long long)(random_bits(key, clique) >> 1) % max_clique;
   }
 }
@@ -111,25 +111,25 @@ __device__ __forceinline__ int bridge_end(long long bridge, long long clique, lo
 // ends[2 v] and ends[2 v + 1] are where the edges from vertex v to other cliques lead; -1: there
 // is none, or it would be the other one again. Clique c has the vertices from begins[c] to before
 // begins[c + 1]. As all lead ahead, no two vertices draw the same edge.
-extern "C" __global__ void draw_bridges(long long vertices, long long cliques, long long key,
+extern "C" __global__ void draw_bridges(long long num_vertices, long long num_cliques, long long key,
                                         long long threshold, const int *clique_of,
-                                        const long long *begins, int *ends) {
-  STRIDE(vertex, vertices) {
+                                        const long long *clique_offsets, int *bridge_ends) {
+  STRIDE(vertex, num_vertices) {
     const int clique = clique_of[vertex];
-    const int first = bridge_end(2 * vertex, clique, cliques, key, threshold, begins);
-    const int second = bridge_end(2 * vertex + 1, clique, cliques, key, threshold, begins);
-    ends[2 * vertex] = first;
-    ends[2 * vertex + 1] = second == first ? -1 : second;
+    const int first = bridge_end(2 * vertex, clique, num_cliques, key, threshold, clique_offsets);
+    const int second = bridge_end(2 * vertex + 1, clique, num_cliques, key, threshold, clique_offsets);
+    bridge_ends[2 * vertex] = first;
+    bridge_ends[2 * vertex + 1] = second == first ? -1 : second;
   }
 }
 
 // A key for every ordered pair of a clique; those of clique c are at places[c] and on.
-extern "C" __global__ void pack_cliques(long long vertices, const int *clique_of,
-                                        const long long *begins, const long long *places,
+extern "C" __global__ void pack_cliques(long long num_vertices, const int *clique_of,
+                                        const long long *clique_offsets, const long long *key_offsets,
                                         const int *names, long long *keys) {
-  STRIDE(vertex, vertices) {
-    const long long begin = begins[clique_of[vertex]], end = begins[clique_of[vertex] + 1];
-    long long place = places[clique_of[vertex]] + (vertex - begin) * (end - begin - 1);
+  STRIDE(vertex, num_vertices) {
+    const long long begin = clique_offsets[clique_of[vertex]], end = clique_offsets[clique_of[vertex] + 1];
+    long long place = key_offsets[clique_of[vertex]] + (vertex - begin) * (end - begin - 1);
     for (long long other = begin; other < end; other++) {
       if (other != vertex) keys[place++] = pack(names[vertex], names[other]);
     }
@@ -137,43 +137,43 @@ extern "C" __global__ void pack_cliques(long long vertices, const int *clique_of
 }
 
 // Two keys an edge between cliques, there and back.
-extern "C" __global__ void pack_bridges(long long edges, const long long *chosen, const int *ends,
+extern "C" __global__ void pack_bridges(long long num_edges, const long long *bridges, const int *bridge_ends,
                                         const int *names, long long *keys) {
-  STRIDE(edge, edges) {
-    const int here = names[chosen[edge] / 2], there = names[ends[chosen[edge]]];
+  STRIDE(edge, num_edges) {
+    const int here = names[bridges[edge] / 2], there = names[bridge_ends[bridges[edge]]];
     keys[2 * edge] = pack(here, there);
     keys[2 * edge + 1] = pack(there, here);
   }
 }
 
 // Of sorted keys: neither a self-loop nor the same as the one before.
-extern "C" __global__ void mark_clean(long long edges, const long long *keys, bool *kept) {
-  STRIDE(edge, edges) {
+extern "C" __global__ void mark_simple(long long num_edges, const long long *keys, bool *is_kept) {
+  STRIDE(edge, num_edges) {
     const long long packed = keys[edge];
     const bool loop = packed >> 32 == (packed & 0xFFFFFFFFll);
-    kept[edge] = !loop && (edge == 0 || keys[edge - 1] != packed);
+    is_kept[edge] = !loop && (edge == 0 || keys[edge - 1] != packed);
   }
 }
 
-extern "C" __global__ void unpack(long long edges, const long long *keys, int *sources,
+extern "C" __global__ void unpack(long long num_edges, const long long *keys, int *sources,
                                   int *destinations) {
-  STRIDE(edge, edges) {
+  STRIDE(edge, num_edges) {
     sources[edge] = (int)(keys[edge] >> 32);
     destinations[edge] = (int)(keys[edge] & 0xFFFFFFFFll);
   }
 }
 
-// low + width * u, at most `highest`, with u from the edge's row or, both ways the same, from its
+// low + width * u, at most `max_weight`, with u from the edge's row or, both ways the same, from its
 // two ends. Rounded after the product and after the sum, never fused, as the twin does.
-extern "C" __global__ void weigh(long long edges, long long key, long long both_ways, double low,
-                                 double width, double highest, const int *sources,
+extern "C" __global__ void draw_weights(long long num_edges, long long key, long long symmetrize, double min_weight,
+                                 double weight_range, double max_weight, const int *sources,
                                  const int *destinations, double *weights) {
-  STRIDE(edge, edges) {
+  STRIDE(edge, num_edges) {
     const int source = sources[edge], destination = destinations[edge];
     long long draw = edge;
-    if (both_ways) draw = pack(min(source, destination), max(source, destination));
+    if (symmetrize) draw = pack(min(source, destination), max(source, destination));
     const double random = (double)upper_bits(key, draw) * (1.0 / 9007199254740992.0);
-    const double weight = __dadd_rn(low, __dmul_rn(width, random));
-    weights[edge] = weight < highest ? weight : highest;
+    const double weight = __dadd_rn(min_weight, __dmul_rn(weight_range, random));
+    weights[edge] = weight < max_weight ? weight : max_weight;
   }
 }

@@ -35,16 +35,16 @@ def _pack(source, destination):
 
 
 @parallel
-def draw_order(vertices, key, bits, order):
-    for index in numba.prange(vertices):
+def draw_order(num_vertices, key, bits, order):
+    for index in numba.prange(num_vertices):
         vertex = np.int64(index)
         random = np.int64(_random_bits(key, vertex) >> np.uint64(1))
         order[vertex] = ((random >> bits) << bits) | vertex
 
 
 @parallel
-def draw_rmat(edges, scale, key, a, ab, abc, names, keys):
-    for index in numba.prange(edges):
+def draw_rmat(num_edges, scale, key, a, ab, abc, names, keys):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
         source, destination = np.int64(0), np.int64(0)
         for level in range(scale):
@@ -56,28 +56,30 @@ def draw_rmat(edges, scale, key, a, ab, abc, names, keys):
 
 
 @parallel
-def draw_uniform(edges, vertices, key, sources, destinations):
-    for index in numba.prange(edges):
+def draw_uniform(num_edges, num_vertices, key, sources, destinations):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
-        sources[edge] = np.int64(_random_bits(key, 2 * edge) >> np.uint64(1)) % vertices
-        destinations[edge] = np.int64(_random_bits(key, 2 * edge + 1) >> np.uint64(1)) % vertices
+        sources[edge] = np.int64(_random_bits(key, 2 * edge) >> np.uint64(1)) % num_vertices
+        destinations[edge] = (
+            np.int64(_random_bits(key, 2 * edge + 1) >> np.uint64(1)) % num_vertices
+        )
 
 
 @parallel
-def draw_grid(vertices, width, key, threshold, kept):
-    for index in numba.prange(vertices):
+def draw_grid(num_vertices, width, key, threshold, is_kept):
+    for index in numba.prange(num_vertices):
         vertex = np.int64(index)
-        right, below = vertex % width < width - 1, vertex < vertices - width
-        kept[2 * vertex] = right and _upper_bits(key, 2 * vertex) < threshold
-        kept[2 * vertex + 1] = below and _upper_bits(key, 2 * vertex + 1) < threshold
+        right, below = vertex % width < width - 1, vertex < num_vertices - width
+        is_kept[2 * vertex] = right and _upper_bits(key, 2 * vertex) < threshold
+        is_kept[2 * vertex + 1] = below and _upper_bits(key, 2 * vertex + 1) < threshold
 
 
 @parallel
-def pack_grid(edges, width, chosen, names, keys):
-    for index in numba.prange(edges):
+def pack_grid(num_edges, width, lattice_edges, names, keys):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
-        vertex, step = chosen[edge] // 2, 1
-        if chosen[edge] % 2:
+        vertex, step = lattice_edges[edge] // 2, 1
+        if lattice_edges[edge] % 2:
             step = width
         here, there = names[vertex], names[vertex + step]
         keys[2 * edge] = _pack(here, there)
@@ -85,8 +87,8 @@ def pack_grid(edges, width, chosen, names, keys):
 
 
 @parallel
-def draw_cliques(cliques, max_clique, key, sizes):
-    for index in numba.prange(cliques):
+def draw_cliques(num_cliques, max_clique, key, sizes):
+    for index in numba.prange(num_cliques):
         clique = np.int64(index)
         sizes[clique] = 1 + np.int64(_random_bits(key, clique) >> np.uint64(1)) % max_clique
 
@@ -108,25 +110,25 @@ def _bridge_end(bridge, clique, cliques, key, threshold, begins):
 
 
 @parallel
-def draw_bridges(vertices, cliques, key, threshold, clique_of, begins, ends):
-    for index in numba.prange(vertices):
+def draw_bridges(num_vertices, num_cliques, key, threshold, clique_of, clique_offsets, bridge_ends):
+    for index in numba.prange(num_vertices):
         vertex = np.int64(index)
         clique = np.int64(clique_of[vertex])
-        first = _bridge_end(2 * vertex, clique, cliques, key, threshold, begins)
-        second = _bridge_end(2 * vertex + 1, clique, cliques, key, threshold, begins)
-        ends[2 * vertex] = first
-        ends[2 * vertex + 1] = second
+        first = _bridge_end(2 * vertex, clique, num_cliques, key, threshold, clique_offsets)
+        second = _bridge_end(2 * vertex + 1, clique, num_cliques, key, threshold, clique_offsets)
+        bridge_ends[2 * vertex] = first
+        bridge_ends[2 * vertex + 1] = second
         if second == first:
-            ends[2 * vertex + 1] = -1
+            bridge_ends[2 * vertex + 1] = -1
 
 
 @parallel
-def pack_cliques(vertices, clique_of, begins, places, names, keys):
-    for index in numba.prange(vertices):
+def pack_cliques(num_vertices, clique_of, clique_offsets, key_offsets, names, keys):
+    for index in numba.prange(num_vertices):
         vertex = np.int64(index)
         clique = clique_of[vertex]
-        begin, end = begins[clique], begins[clique + 1]
-        place = places[clique] + (vertex - begin) * (end - begin - 1)
+        begin, end = clique_offsets[clique], clique_offsets[clique + 1]
+        place = key_offsets[clique] + (vertex - begin) * (end - begin - 1)
         for other in range(begin, end):
             if other != vertex:
                 keys[place] = _pack(names[vertex], names[other])
@@ -134,38 +136,40 @@ def pack_cliques(vertices, clique_of, begins, places, names, keys):
 
 
 @parallel
-def pack_bridges(edges, chosen, ends, names, keys):
-    for index in numba.prange(edges):
+def pack_bridges(num_edges, bridges, bridge_ends, names, keys):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
-        here, there = names[chosen[edge] // 2], names[ends[chosen[edge]]]
+        here, there = names[bridges[edge] // 2], names[bridge_ends[bridges[edge]]]
         keys[2 * edge] = _pack(here, there)
         keys[2 * edge + 1] = _pack(there, here)
 
 
 @parallel
-def mark_clean(edges, keys, kept):
-    for index in numba.prange(edges):
+def mark_simple(num_edges, keys, is_kept):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
         packed = keys[edge]
         loop = packed >> 32 == packed & LOW_WORD
-        kept[edge] = not loop and (edge == 0 or keys[edge - 1] != packed)
+        is_kept[edge] = not loop and (edge == 0 or keys[edge - 1] != packed)
 
 
 @parallel
-def unpack(edges, keys, sources, destinations):
-    for index in numba.prange(edges):
+def unpack(num_edges, keys, sources, destinations):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
         sources[edge] = keys[edge] >> 32
         destinations[edge] = keys[edge] & LOW_WORD
 
 
 @parallel
-def weigh(edges, key, symmetrize, low, width, highest, sources, destinations, weights):
-    for index in numba.prange(edges):
+def draw_weights(
+    num_edges, key, symmetrize, min_weight, weight_range, max_weight, sources, destinations, weights
+):
+    for index in numba.prange(num_edges):
         edge = np.int64(index)
         source, destination = sources[edge], destinations[edge]
         draw = edge
         if symmetrize:
             draw = _pack(min(source, destination), max(source, destination))
-        weight = low + width * (_upper_bits(key, draw) * UNIT)
-        weights[edge] = min(weight, highest)
+        weight = min_weight + weight_range * (_upper_bits(key, draw) * UNIT)
+        weights[edge] = min(weight, max_weight)

@@ -70,15 +70,15 @@ __device__ __forceinline__ void rounds(long long start, long long stop, long lon
 }
 
 // SSSP: lower distances along edges. stamps[v] is -1 where nothing was lowered, relaxed and done
-// are 0 before; state[0] counts rounds, state[1] is the last that relaxed. `step`, by which a bound
+// are 0 before; state[0] counts rounds, state[1] is the last that relaxed. `delta`, by which a bound
 // goes on, is for CPUs.
 extern "C" __global__ void __launch_bounds__(1024)
     relax(long long start, long long stop, long long origin, const long long *table,
-          const unsigned int *words, const unsigned long long *sums, const weight_t *sample,
-          double step, double cutoff, double *distances, int *stamps, int *relaxed, int *done,
-          unsigned long long *arrived, long long *state) {
+          const unsigned int *words, const unsigned long long *checksums, const weight_t *weight_type,
+          double delta, double cutoff, double *distances, int *last_update, int *last_relaxed, int *last_relaxed_partition,
+          unsigned long long *arrived_blocks, long long *state) {
   rounds<double>(
-      start, stop, origin, table, words, sums, distances, stamps, relaxed, done, arrived, state,
+      start, stop, origin, table, words, checksums, distances, last_update, last_relaxed, last_relaxed_partition, arrived_blocks, state,
       [=](long long row) { return __ldcg(distances + row); },
       [=](double distance, double weight, int neighbor, double there) {
         const double reached = distance + weight;
@@ -91,33 +91,33 @@ extern "C" __global__ void __launch_bounds__(1024)
 // Ways along edges that add nothing: steps[v] = the fewest from a vertex that needs none. Those
 // have 0 steps, the others, which are open, the largest int before.
 extern "C" __global__ void __launch_bounds__(1024)
-    relax_ties(long long start, long long stop, long long origin, const long long *table,
-               const unsigned int *words, const unsigned long long *sums, const weight_t *sample,
-               double step, const double *distances, int *steps, int *stamps, int *relaxed,
-               int *done, unsigned long long *arrived, long long *state) {
+    relax_zero_weight(long long start, long long stop, long long origin, const long long *table,
+               const unsigned int *words, const unsigned long long *checksums, const weight_t *weight_type,
+               double delta, const double *distances, int *hops, int *last_update, int *last_relaxed,
+               int *last_relaxed_partition, unsigned long long *arrived_blocks, long long *state) {
   rounds<long long>(
-      start, stop, origin, table, words, sums, distances, stamps, relaxed, done, arrived, state,
+      start, stop, origin, table, words, checksums, distances, last_update, last_relaxed, last_relaxed_partition, arrived_blocks, state,
       [=](long long row) { return row; },
       [=](long long row, double weight, int neighbor, double there) {
         const double distance = distances[row];
-        const int reached = __ldcg(steps + row) + 1;
+        const int reached = __ldcg(hops + row) + 1;
         if (there != distance || distance + weight != distance) return false;
-        if (!(reached < steps[neighbor])) return false;
-        return atomicMin(&steps[neighbor], reached) > reached;
+        if (!(reached < hops[neighbor])) return false;
+        return atomicMin(&hops[neighbor], reached) > reached;
       });
 }
 
 // The smallest vertex (names[place]) before each: nearer, at the end of a shortest way; with
-// `tied` of those as near, a step less away, where steps are above 0.
+// `zero_weight` of those as near, a step less away, where steps are above 0.
 extern "C" __global__ void find_predecessors(long long start, long long stop, long long origin,
                                              const long long *table, const unsigned int *words,
-                                             const unsigned long long *sums, const weight_t *sample,
-                                             long long tied, const int *names,
-                                             const double *distances, const int *steps,
+                                             const unsigned long long *checksums, const weight_t *weight_type,
+                                             long long zero_weight, const int *names,
+                                             const double *distances, const int *hops,
                                              int *predecessors) {
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   __shared__ unsigned ends[SECTIONS];
-  const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
+  const long long chunks = count_chunks(start, stop, 2, table, checksums, ends);
   each_chunk(start, stop, origin, table, words, ends, chunks,
              [=](const Section &s, long long, long long chunk) {
                each_edge<double>(
@@ -136,7 +136,7 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
                        if (!is[k] || there[k] != reached[k] || reached[k] == infinity) continue;
                        const long long row = group + place[k];
                        const bool fits =
-                           tied ? there[k] == distance[k] && steps[row] + 1 == steps[neighbor[k]]
+                           zero_weight ? there[k] == distance[k] && hops[row] + 1 == hops[neighbor[k]]
                                 : distance[k] < there[k];
                        if (!fits) continue;
                        const int name = names[row];
@@ -148,14 +148,14 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
 }
 
 // wanted[p] = 1 where a row waits, as in `relax`; it is 0 before.
-extern "C" __global__ void find_changed(long long start, long long stop, const long long *table,
-                                        const int *stamps, const int *relaxed, const int *done,
-                                        int *wanted) {
+extern "C" __global__ void find_active(long long start, long long stop, const long long *table,
+                                        const int *last_update, const int *last_relaxed, const int *last_relaxed_partition,
+                                        int *is_active) {
   for (long long partition = start; partition < stop; partition++) {
     const long long *own = table + partition * COLUMNS;
     const long long first = own[FIRST], rows = own[ROWS];
     bool any = false;
-    STRIDE(i, rows) any |= stamps[first + i] >= (rows == 1 ? done[partition] : relaxed[first + i]);
-    if (any) wanted[partition] = 1;
+    STRIDE(i, rows) any |= last_update[first + i] >= (rows == 1 ? last_relaxed_partition[partition] : last_relaxed[first + i]);
+    if (any) is_active[partition] = 1;
   }
 }

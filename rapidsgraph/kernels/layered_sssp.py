@@ -87,24 +87,26 @@ def relax(
     origin,
     table,
     words,
-    sums,
-    sample,
-    step,
+    checksums,
+    weight_type,
+    delta,
     cutoff,
     distances,
-    stamps,
-    relaxed,
-    done,
-    arrived,
+    last_update,
+    last_relaxed,
+    last_relaxed_partition,
+    arrived_blocks,
     state,
 ):
     round_, first = state[0] + 1, table[start, FIRST]
     rows = table[stop - 1, FIRST] + table[stop - 1, ROWS] - first
-    weights = words.view(sample.dtype)
+    weights = words.view(weight_type.dtype)
     flags = np.zeros(rows, np.uint8)
     near, far = np.empty(rows + 1, np.int32), np.empty(rows + 1, np.int32)
     head, tail = 0, 0  # near is a ring
-    parked = _waiting_rows(start, stop, table, stamps, relaxed, done, flags, FAR, far)
+    parked = _waiting_rows(
+        start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, FAR, far
+    )
     low = below = -1.0
     expanded, repeated = 0, 0
     while parked:
@@ -112,10 +114,10 @@ def relax(
         for at in range(parked):
             least = min(least, distances[np.uint64(first + far[np.uint64(at)])])
         # A look at all that waits should cost less than what is expanded between two of them.
-        if low >= 0 and (expanded < 1024 or 4 * expanded < parked) and step * 2 < np.inf:
-            step *= 2
+        if low >= 0 and (expanded < 1024 or 4 * expanded < parked) and delta * 2 < np.inf:
+            delta *= 2
         expanded, repeated, kept = 0, 0, 0
-        old, low, below = below, least, _above(least, step)
+        old, low, below = below, least, _above(least, delta)
         for at in range(parked):
             row = np.uint64(far[np.uint64(at)])
             distance = distances[np.uint64(first + row)]
@@ -144,10 +146,10 @@ def relax(
                 continue
             partition, cost = _partition_of(table, start, stop, place), 1
             while partition < stop and table[partition, FIRST] <= place:
-                _mark(table, partition, place, relaxed, done, round_)
+                _mark(table, partition, place, last_relaxed, last_relaxed_partition, round_)
                 for which in range(2):
                     parts = section(table, partition, which, origin)
-                    if not parts[5] or not is_sound(table, sums, partition, which):
+                    if not parts[5] or not is_sound(table, checksums, partition, which):
                         continue
                     _, _, neighbors, costs, _, _, base, bits, _ = parts
                     costs //= weights.itemsize // words.itemsize
@@ -159,7 +161,7 @@ def relax(
                         if reached >= distances[np.uint64(neighbor)] or reached > cutoff:
                             continue
                         distances[np.uint64(neighbor)] = reached
-                        stamps[np.uint64(neighbor)] = round_
+                        last_update[np.uint64(neighbor)] = round_
                         if not first <= neighbor < first + rows:
                             continue  # it waits for its partition
                         other = np.uint64(neighbor - first)
@@ -178,48 +180,50 @@ def relax(
             flags[row] |= AGAIN
             if expanded > 4096 and 4 * repeated > 3 * expanded:
                 # Rows are expanded again and again: the step takes in too much.
-                step = min(step / 4, (distance - low) / 2 if distance > low else step)
-                below = _above(low, step)
+                delta = min(delta / 4, (distance - low) / 2 if distance > low else delta)
+                below = _above(low, delta)
                 expanded, repeated = 0, 0
     state[0] = round_
 
 
 @serial
-def relax_ties(
+def relax_zero_weight(
     start,
     stop,
     origin,
     table,
     words,
-    sums,
-    sample,
-    step,
+    checksums,
+    weight_type,
+    delta,
     distances,
-    steps,
-    stamps,
-    relaxed,
-    done,
-    arrived,
+    hops,
+    last_update,
+    last_relaxed,
+    last_relaxed_partition,
+    arrived_blocks,
     state,
 ):
     round_, first = state[0] + 1, table[start, FIRST]
     rows = table[stop - 1, FIRST] + table[stop - 1, ROWS] - first
-    weights = words.view(sample.dtype)
+    weights = words.view(weight_type.dtype)
     flags, queue = np.zeros(rows, np.uint8), np.empty(rows + 1, np.int32)
     head = 0
-    tail = _waiting_rows(start, stop, table, stamps, relaxed, done, flags, NEAR, queue)
+    tail = _waiting_rows(
+        start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, NEAR, queue
+    )
     while head != tail:
         row = np.uint64(queue[np.uint64(head)])
         head = head + 1 if head < rows else 0
         flags[row] = 0
         place = np.uint64(first + row)
-        distance, reached = distances[place], np.int32(steps[place] + 1)
+        distance, reached = distances[place], np.int32(hops[place] + 1)
         partition = _partition_of(table, start, stop, place)
         while partition < stop and table[partition, FIRST] <= place:
-            _mark(table, partition, place, relaxed, done, round_)
+            _mark(table, partition, place, last_relaxed, last_relaxed_partition, round_)
             for which in range(2):
                 parts = section(table, partition, which, origin)
-                if not parts[5] or not is_sound(table, sums, partition, which):
+                if not parts[5] or not is_sound(table, checksums, partition, which):
                     continue
                 _, _, neighbors, costs, _, _, base, bits, _ = parts
                 costs //= weights.itemsize // words.itemsize
@@ -230,10 +234,10 @@ def relax_ties(
                     neighbor = base + extract(words, neighbors, bits, at)
                     if distances[np.uint64(neighbor)] != distance:
                         continue
-                    if reached >= steps[np.uint64(neighbor)]:
+                    if reached >= hops[np.uint64(neighbor)]:
                         continue
-                    steps[np.uint64(neighbor)] = reached
-                    stamps[np.uint64(neighbor)] = round_
+                    hops[np.uint64(neighbor)] = reached
+                    last_update[np.uint64(neighbor)] = round_
                     other = neighbor - first
                     if 0 <= other < rows and not flags[np.uint64(other)]:
                         flags[np.uint64(other)] = NEAR
@@ -250,25 +254,25 @@ def find_predecessors(
     origin,
     table,
     words,
-    sums,
-    sample,
-    tied,
+    checksums,
+    weight_type,
+    zero_weight,
     names,
     distances,
-    steps,
+    hops,
     predecessors,
 ):
-    weights = words.view(sample.dtype)
+    weights = words.view(weight_type.dtype)
     for partition in range(start, stop):
         first = table[partition, FIRST]
         for which in range(2):
-            if not is_sound(table, sums, partition, which):
+            if not is_sound(table, checksums, partition, which):
                 continue
             starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
                 table, partition, which, origin
             )
             costs, (work, parts) = (
-                costs // (sample.itemsize // words.itemsize),
+                costs // (weight_type.itemsize // words.itemsize),
                 shared_work(rows, edges),
             )
             for part in prange(parts):
@@ -290,8 +294,8 @@ def find_predecessors(
                             is_no_way = distances[neighbor] != reached or reached == np.inf
                             if is_no_way or predecessors[neighbor] <= name:
                                 continue
-                            if tied:
-                                fits = reached == distance and steps[place] + 1 == steps[neighbor]
+                            if zero_weight:
+                                fits = reached == distance and hops[place] + 1 == hops[neighbor]
                             else:
                                 fits = distance < reached
                             if fits:
@@ -300,11 +304,11 @@ def find_predecessors(
 
 
 @parallel
-def find_changed(start, stop, table, stamps, relaxed, done, wanted):
+def find_active(start, stop, table, last_update, last_relaxed, last_relaxed_partition, is_active):
     for partition in prange(start, stop):
         first, rows = table[partition, FIRST], table[partition, ROWS]
         for row in range(rows):
-            before = done[partition] if rows == 1 else relaxed[first + row]
-            if stamps[first + row] >= before:
-                wanted[partition] = 1
+            before = last_relaxed_partition[partition] if rows == 1 else last_relaxed[first + row]
+            if last_update[first + row] >= before:
+                is_active[partition] = 1
                 break

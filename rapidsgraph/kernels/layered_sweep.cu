@@ -15,19 +15,19 @@
 
 #include "sections.cuh"
 
-// sums[2 p] and [2 p + 1] are 0 before; with `parts` 1 only forward sections are there.
+// sums[2 p] and [2 p + 1] are 0 before; with `num_sections` 1 only forward sections are there.
 extern "C" __global__ void add_checksums(long long start, long long stop, long long origin,
-                                         long long parts, const long long *table,
-                                         const unsigned int *words, unsigned long long *sums) {
+                                         long long num_sections, const long long *table,
+                                         const unsigned int *words, unsigned long long *checksums) {
   for (long long partition = start; partition < stop; partition++) {
     const long long *row = table + partition * COLUMNS;
-    for (int part = 0; part < parts; part++) {
+    for (int part = 0; part < num_sections; part++) {
       const unsigned *own = words + (row[POSITION] - origin + (part ? row[FORWARD_WORDS] : 0));
       const long long count = part ? row[WORDS] - row[FORWARD_WORDS] : row[FORWARD_WORDS];
       u64 sum = 0;
       STRIDE(i, count) sum += (own[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
       for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL, sum, step);
-      if (threadIdx.x % WARP == 0) atomicAdd(&sums[2 * partition + part], sum);
+      if (threadIdx.x % WARP == 0) atomicAdd(&checksums[2 * partition + part], sum);
     }
   }
 }
@@ -37,16 +37,16 @@ extern "C" __global__ void add_checksums(long long start, long long stop, long l
 // degrees, neighbors that are no vertices, weights that are negative, infinite or NaN. The table
 // was checked before: the section lies within `words`, and its base is a vertex.
 extern "C" __global__ void check_sections(long long start, long long stop, long long origin,
-                                          long long parts, long long vertices,
+                                          long long num_sections, long long num_vertices,
                                           const long long *table, const unsigned int *words,
-                                          const weight_t *sample, long long weighted,
-                                          unsigned long long *sums) {
+                                          const weight_t *weight_type, long long weighted,
+                                          unsigned long long *checksums) {
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   for (long long partition = start; partition < stop; partition++) {
-    for (int part = 0; part < parts; part++) {
+    for (int part = 0; part < num_sections; part++) {
       const Section s = section_of(table, words, origin, partition, part);
       if (!s.edges) continue;
-      const long long groups = (s.rows + GROUP - 1) / GROUP, limit = vertices - 1 - s.base;
+      const long long groups = (s.rows + GROUP - 1) / GROUP, limit = num_vertices - 1 - s.base;
       bool valid = s.starts[0] == 0 && s.starts[groups] == s.edges;
       STRIDE(group, groups) {
         const long long behind = min(GROUP * (group + 1), s.rows);
@@ -63,27 +63,27 @@ extern "C" __global__ void check_sections(long long start, long long stop, long 
           valid &= weight >= 0.0 && weight < infinity;
         }
       const u64 expected = (u64)table[partition * COLUMNS + FORWARD_CHECKSUM + part];
-      if (!valid) sums[2 * partition + part] = expected + 1;
+      if (!valid) checksums[2 * partition + part] = expected + 1;
     }
   }
 }
 
 // BFS: parents[v] = the first place from which an edge leads to the next layer, where v is.
-// layer_starts has depth + 2 places; rows from `end` on are not looked at.
+// layer_starts has depth + 2 places; rows from `row_limit` on are not looked at.
 extern "C" __global__ void find_parents(long long start, long long stop, long long origin,
                                         const long long *table, const unsigned int *words,
-                                        const unsigned long long *sums, long long layers,
-                                        const long long *layer_starts, long long end,
+                                        const unsigned long long *checksums, long long num_layers,
+                                        const long long *layer_starts, long long row_limit,
                                         int *parents) {
   __shared__ unsigned ends[SECTIONS];
-  const long long chunks = count_chunks(start, stop, 1, table, sums, ends);
+  const long long chunks = count_chunks(start, stop, 1, table, checksums, ends);
   each_chunk(
       start, stop, origin, table, words, ends, chunks,
       [=](const Section &s, long long, long long chunk) {
         each_edge<int>(
-            s, chunk, [=](long long row) { return row < end; },
+            s, chunk, [=](long long row) { return row < row_limit; },
             [=](long long row) {
-              long long layer = 0, behind = layers;
+              long long layer = 0, behind = num_layers;
               while (behind - layer > 1) {
                 const long long middle = (layer + behind) / 2;
                 if (layer_starts[middle] <= row)
@@ -112,18 +112,18 @@ extern "C" __global__ void find_parents(long long start, long long stop, long lo
 // PageRank: every source's rank goes along its edges, in equal shares or by weight.
 extern "C" __global__ void scatter(long long start, long long stop, long long origin,
                                    const long long *table, const unsigned int *words,
-                                   const unsigned long long *sums, const weight_t *sample,
+                                   const unsigned long long *checksums, const weight_t *weight_type,
                                    long long weighted, double damping, const double *out_weights,
-                                   const double *ranks, const double *state, double *totals) {
+                                   const double *pagerank, const double *state, double *sums) {
   if (state[3] != 0.0) return;
   __shared__ unsigned ends[SECTIONS];
-  const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
+  const long long chunks = count_chunks(start, stop, 2, table, checksums, ends);
   each_chunk(start, stop, origin, table, words, ends, chunks,
              [=](const Section &s, long long, long long chunk) {
                each_edge<double>(
                    s, chunk, [](long long) { return true; },
                    [=](long long row) {
-                     return damping * ranks[row] / (weighted ? 1.0 : out_weights[row]);
+                     return damping * pagerank[row] / (weighted ? 1.0 : out_weights[row]);
                    },
                    [=](const bool *is, const unsigned *edge, long long group, const int *place,
                        const double *rank, const int *neighbor) {
@@ -133,7 +133,7 @@ extern "C" __global__ void scatter(long long start, long long stop, long long or
                        const double share =
                            weighted ? (double)s.weights[edge[k]] / out_weights[group + place[k]]
                                     : 1.0;
-                       atomicAdd(&totals[neighbor[k]], rank[k] * share);
+                       atomicAdd(&sums[neighbor[k]], rank[k] * share);
                      }
                    });
              });

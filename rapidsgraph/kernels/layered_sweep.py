@@ -28,9 +28,9 @@ from .sections import (
 
 
 @parallel
-def add_checksums(start, stop, origin, parts, table, words, sums):
+def add_checksums(start, stop, origin, num_sections, table, words, checksums):
     for partition in range(start, stop):
-        for which in range(parts):
+        for which in range(num_sections):
             first, count = table[partition, POSITION] - origin, table[partition, FORWARD_WORDS]
             if which:
                 first, count = first + count, table[partition, WORDS] - count
@@ -42,7 +42,7 @@ def add_checksums(start, stop, origin, parts, table, words, sums):
                     total += (np.uint64(words[np.uint64(first + i)]) + ONE) * factor
                 found[part] = total
             for part in range(PARTS):
-                sums[2 * partition + which] += found[part]
+                checksums[2 * partition + which] += found[part]
 
 
 @serial
@@ -97,17 +97,19 @@ def _sum_of(words, position, bits, first, last):
 
 
 @parallel
-def check_sections(start, stop, origin, parts, vertices, table, words, sample, weighted, sums):
-    weights = words.view(sample.dtype)
+def check_sections(
+    start, stop, origin, num_sections, num_vertices, table, words, weight_type, weighted, checksums
+):
+    weights = words.view(weight_type.dtype)
     for partition in range(start, stop):
-        for which in range(parts):
+        for which in range(num_sections):
             starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
                 table, partition, which, origin
             )
             if not edges:
                 continue
-            costs //= sample.itemsize // words.itemsize
-            limit, count, blocks = vertices - 1 - base, groups(rows), groups(edges)
+            costs //= weight_type.itemsize // words.itemsize
+            limit, count, blocks = num_vertices - 1 - base, groups(rows), groups(edges)
             is_valid = np.ones(PARTS, np.bool_)
             for part in prange(PARTS):
                 valid = first_edge(words, starts, 0) == 0
@@ -130,13 +132,17 @@ def check_sections(start, stop, origin, parts, vertices, table, words, sample, w
                     valid &= usable == max(high - low, 0)
                 is_valid[part] = valid
             if not is_valid.all():
-                sums[2 * partition + which] = np.uint64(table[partition, CHECKSUM + which]) + ONE
+                checksums[2 * partition + which] = (
+                    np.uint64(table[partition, CHECKSUM + which]) + ONE
+                )
 
 
 @parallel
-def find_parents(start, stop, origin, table, words, sums, layers, layer_starts, end, parents):
+def find_parents(
+    start, stop, origin, table, words, checksums, num_layers, layer_starts, row_limit, parents
+):
     for partition in range(start, stop):
-        if not is_sound(table, sums, partition, 0):
+        if not is_sound(table, checksums, partition, 0):
             continue
         starts, degrees, neighbors, _, rows, edges, base, bits, degree_bits = section(
             table, partition, 0, origin
@@ -146,20 +152,20 @@ def find_parents(start, stop, origin, table, words, sums, layers, layer_starts, 
         for part in prange(parts):
             low, high = part * work // parts, (part + 1) * work // parts
             group = first_group(words, starts, rows, low)
-            layer, behind = 0, layers
+            layer, behind = 0, num_layers
             while behind - layer > 1:
                 middle = (layer + behind) // 2
                 if layer_starts[middle] <= first + GROUP * group:
                     layer = middle
                 else:
                     behind = middle
-            while group < groups(rows) and first + GROUP * group < end:
+            while group < groups(rows) and first + GROUP * group < row_limit:
                 edge, shift = first_edge(words, starts, group), GROUP * (group + 1)
                 if edge + shift - GROUP >= high:
                     break
                 for row in range(GROUP * group, min(GROUP * (group + 1), rows)):
                     place = first + row
-                    if place >= end:
+                    if place >= row_limit:
                         break
                     after = edge + extract(words, degrees, degree_bits, row)
                     while layer_starts[layer + 1] <= place:
@@ -180,33 +186,33 @@ def scatter(
     origin,
     table,
     words,
-    sums,
-    sample,
+    checksums,
+    weight_type,
     weighted,
     damping,
     out_weights,
-    ranks,
+    pagerank,
     state,
-    totals,
+    sums,
 ):
     if state[3] != 0.0:
         return
-    weights = words.view(sample.dtype)
-    copies = totals.size // ranks.size  # of the totals: a part has one for itself
+    weights = words.view(weight_type.dtype)
+    copies = sums.size // pagerank.size  # of the totals: a part has one for itself
     for partition in range(start, stop):
         first = table[partition, FIRST]
         for which in range(2):
-            if not is_sound(table, sums, partition, which):
+            if not is_sound(table, checksums, partition, which):
                 continue
             starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
                 table, partition, which, origin
             )
-            costs //= sample.itemsize // words.itemsize
+            costs //= weight_type.itemsize // words.itemsize
             work, parts = shared_work(rows, edges)
             parts = copies if copies > 1 else parts
             for part in prange(parts):
                 low, high = part * work // parts, (part + 1) * work // parts
-                own = ranks.size * part if copies > 1 else 0
+                own = pagerank.size * part if copies > 1 else 0
                 group = first_group(words, starts, rows, low) if work else groups(rows)
                 while group < groups(rows):
                     edge, shift = first_edge(words, starts, group), GROUP * (group + 1)
@@ -216,12 +222,12 @@ def scatter(
                     for row in range(shift - GROUP, min(shift, rows)):
                         after = edge + extract(words, degrees, degree_bits, row)
                         place = np.uint64(first + row)
-                        rank, leaving = damping * ranks[place], out_weights[place]
+                        rank, leaving = damping * pagerank[place], out_weights[place]
                         for at in range(max(edge, low - shift), min(after, high - shift)):
                             to = np.uint64(own + base + extract(words, neighbors, bits, at))
                             weight = weights[np.uint64(costs + at)] if weighted else 1.0
                             if copies > 1:
-                                totals[to] += rank * (weight / leaving)
+                                sums[to] += rank * (weight / leaving)
                             else:
-                                add_float_at(totals, to, rank * (weight / leaving))
+                                add_float_at(sums, to, rank * (weight / leaving))
                         edge = after

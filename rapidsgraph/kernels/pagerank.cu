@@ -34,46 +34,46 @@ __device__ __forceinline__ double finish(double sum, double damping, const doubl
 }
 
 // Kim, algorithm 1: every rank starts from what needs no edge.
-extern "C" __global__ void start_ranks(long long vertices, const double *restart,
-                                       long long restarts, const double *share, long long shares,
+extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
+                                       long long num_teleports, const double *dangling_weights, long long num_dangling_weights,
                                        const double *state, double *sums) {
   if (state[3] != 0.0) return;
-  STRIDE(vertex, vertices)
-  sums[vertex] = finish(0.0, 0.0, restart, restarts, state[2], share, shares, vertex);
+  STRIDE(vertex, num_vertices)
+  sums[vertex] = finish(0.0, 0.0, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex);
 }
 
 // Kim, algorithm 2: an atomic addition per edge, and one back where edges have no direction.
-extern "C" __global__ void scatter_edges(long long edges, long long both_ways, double damping,
+extern "C" __global__ void scatter_edges(long long num_edges, long long symmetrize, double damping,
                                          const int *sources, const int *destinations,
                                          const value_t *weights, long long weighted,
-                                         const value_t *out_weights, const value_t *ranks,
+                                         const value_t *out_weights, const value_t *pagerank,
                                          const double *state, double *sums) {
   if (state[3] != 0.0) return;
-  STRIDE(edge, edges) {
+  STRIDE(edge, num_edges) {
     const int source = sources[edge], destination = destinations[edge];
     const double weight = weighted ? damping * weights[edge] : damping;
-    atomicAdd(&sums[destination], weight * ranks[source] / out_weights[source]);
-    if (both_ways && source != destination)
-      atomicAdd(&sums[source], weight * ranks[destination] / out_weights[destination]);
+    atomicAdd(&sums[destination], weight * pagerank[source] / out_weights[source]);
+    if (symmetrize && source != destination)
+      atomicAdd(&sums[source], weight * pagerank[destination] / out_weights[destination]);
   }
 }
 
 // Kim, algorithm 3: a thread a vertex, dividing at every edge.
-extern "C" __global__ void gather_nodes(long long vertices, const long long *offsets,
+extern "C" __global__ void gather_nodes(long long num_vertices, const long long *offsets,
                                         const int *neighbors, const value_t *weights,
                                         long long weighted, const value_t *out_weights,
-                                        double damping, const double *restart, long long restarts,
-                                        const double *share, long long shares, const double *state,
-                                        const value_t *ranks, value_t *new_ranks) {
+                                        double damping, const double *teleport, long long num_teleports,
+                                        const double *dangling_weights, long long num_dangling_weights, const double *state,
+                                        const value_t *pagerank, value_t *new_pagerank) {
   if (state[3] != 0.0) return;
-  STRIDE(vertex, vertices) {
+  STRIDE(vertex, num_vertices) {
     double sum = 0.0;
     for (long long edge = offsets[vertex]; edge < offsets[vertex + 1]; edge++) {
       const int neighbor = neighbors[edge];
       const double weight = weighted ? (double)weights[edge] : 1.0;
-      sum += weight * ranks[neighbor] / out_weights[neighbor];
+      sum += weight * pagerank[neighbor] / out_weights[neighbor];
     }
-    new_ranks[vertex] = finish(sum, damping, restart, restarts, state[2], share, shares, vertex);
+    new_pagerank[vertex] = finish(sum, damping, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex);
   }
 }
 
@@ -100,57 +100,57 @@ __device__ __forceinline__ void store_vertex(long long vertex, double rank,
 
 // Reddy, implementation II: a thread a vertex, contributions divided once.
 extern "C" __global__ void gather_contributions(
-    long long vertices, const long long *offsets, const int *neighbors, const value_t *weights,
-    long long weighted, const value_t *out_weights, double damping, const double *restart,
-    long long restarts, const double *share, long long shares, const double *state,
-    const value_t *contributions, value_t *new_contributions, value_t *new_ranks) {
+    long long num_vertices, const long long *offsets, const int *neighbors, const value_t *weights,
+    long long weighted, const value_t *out_weights, double damping, const double *teleport,
+    long long num_teleports, const double *dangling_weights, long long num_dangling_weights, const double *state,
+    const value_t *contributions, value_t *new_contributions, value_t *new_pagerank) {
   if (state[3] != 0.0) return;
-  STRIDE(vertex, vertices) {
+  STRIDE(vertex, num_vertices) {
     const double sum = partial_sum(offsets[vertex], offsets[vertex + 1], 1, neighbors, weights,
                                    weighted, contributions);
-    store_vertex(vertex, finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
-                 out_weights, new_ranks, new_contributions);
+    store_vertex(vertex, finish(sum, damping, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex),
+                 out_weights, new_pagerank, new_contributions);
   }
 }
 
 // Reddy, implementation III: the vertices in `rows`, each summed by a group of threads: 1, a warp
 // of 32, or (group 0) a whole block, with warp-level sums.
-extern "C" __global__ void gather_groups(long long count, const int *rows, long long group,
+extern "C" __global__ void gather_groups(long long num_rows, const int *rows, long long group_size,
                                          const long long *offsets, const int *neighbors,
                                          const value_t *weights, long long weighted,
                                          const value_t *out_weights, double damping,
-                                         const double *restart, long long restarts,
-                                         const double *share, long long shares, const double *state,
+                                         const double *teleport, long long num_teleports,
+                                         const double *dangling_weights, long long num_dangling_weights, const double *state,
                                          const value_t *contributions, value_t *new_contributions,
-                                         value_t *new_ranks) {
+                                         value_t *new_pagerank) {
   if (state[3] != 0.0) return;
-  const int threads = group ? (int)group : blockDim.x;
+  const int threads = group_size ? (int)group_size : blockDim.x;
   const int member = threadIdx.x % threads, groups = blockDim.x / threads;
-  for (long long row = blockIdx.x * (long long)groups + threadIdx.x / threads; row < count;
+  for (long long row = blockIdx.x * (long long)groups + threadIdx.x / threads; row < num_rows;
        row += gridDim.x * (long long)groups) {
     const int vertex = rows[row];
     double sum = partial_sum(offsets[vertex] + member, offsets[vertex + 1], threads, neighbors,
                              weights, weighted, contributions);
-    if (group == 0) sum = block_sum(sum);
-    if (group == WARP) sum = warp_sum(sum);
+    if (group_size == 0) sum = block_sum(sum);
+    if (group_size == WARP) sum = warp_sum(sum);
     if (member == 0)
-      store_vertex(vertex, finish(sum, damping, restart, restarts, state[2], share, shares, vertex),
-                   out_weights, new_ranks, new_contributions);
+      store_vertex(vertex, finish(sum, damping, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex),
+                   out_weights, new_pagerank, new_contributions);
   }
 }
 
-// After a sweep: by how much ranks changed and what sinks hold, summed per block. With `keep`,
+// After a sweep: by how much ranks changed and what sinks hold, summed per block. With `copy`,
 // the new ranks also replace the old ones (a sweep that adds into sums of its own needs that).
-extern "C" __global__ void measure(long long vertices, long long keep, const fresh_t *new_ranks,
-                                   const bool *sinks, const double *state, value_t *ranks,
+extern "C" __global__ void measure_change(long long num_vertices, long long copy, const fresh_t *new_pagerank,
+                                   const bool *is_dangling, const double *state, value_t *pagerank,
                                    double *partials) {
   if (state[3] != 0.0) return;
   double residual = 0.0, mass = 0.0;
-  STRIDE(vertex, vertices) {
-    const double rank = new_ranks[vertex];
-    residual += fabs(rank - ranks[vertex]);
-    if (sinks[vertex]) mass += rank;
-    if (keep) ranks[vertex] = rank;
+  STRIDE(vertex, num_vertices) {
+    const double rank = new_pagerank[vertex];
+    residual += fabs(rank - pagerank[vertex]);
+    if (is_dangling[vertex]) mass += rank;
+    if (copy) pagerank[vertex] = rank;
   }
   residual = block_sum(residual);
   mass = block_sum(mass);
@@ -161,11 +161,11 @@ extern "C" __global__ void measure(long long vertices, long long keep, const fre
 }
 
 // One block: total the partial sums in a fixed order, count the iteration, decide.
-extern "C" __global__ void settle(long long parts, double tolerance, const double *partials,
+extern "C" __global__ void check_convergence(long long num_blocks, double tolerance, const double *partials,
                                   double *state) {
   if (state[3] != 0.0) return;
   double residual = 0.0, mass = 0.0;
-  for (long long part = threadIdx.x; part < parts; part += blockDim.x) {
+  for (long long part = threadIdx.x; part < num_blocks; part += blockDim.x) {
     residual += partials[2 * part];
     mass += partials[2 * part + 1];
   }
@@ -188,9 +188,9 @@ extern "C" __global__ void settle(long long parts, double tolerance, const doubl
 
 // new_labels[v] = the smallest label among v and its neighbors; a few rounds give vertices that
 // are near each other one label.
-extern "C" __global__ void spread(long long vertices, const long long *offsets,
+extern "C" __global__ void propagate_labels(long long num_vertices, const long long *offsets,
                                   const int *neighbors, const int *labels, int *new_labels) {
-  STRIDE(vertex, vertices) {
+  STRIDE(vertex, num_vertices) {
     int label = labels[vertex];
     for (long long edge = offsets[vertex]; edge < offsets[vertex + 1]; edge++)
       label = min(label, labels[neighbors[edge]]);
@@ -199,32 +199,32 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
 }
 
 // Copy lists from (offsets, neighbors) by destination into that layout.
-extern "C" __global__ void arrange(long long vertices, long long places, long long whole_rows,
-                                   const int *order, const int *slots, const long long *offsets,
+extern "C" __global__ void arrange(long long num_vertices, long long num_contributions, long long num_whole_rows,
+                                   const int *order, const int *contribution_index, const long long *offsets,
                                    const int *neighbors, const value_t *weights, long long weighted,
                                    const long long *row_offsets, const long long *slice_offsets,
                                    int *new_neighbors, value_t *new_weights) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
-  const long long units = whole_rows + (vertices - whole_rows + WARP - 1) / WARP;
+  const long long units = num_whole_rows + (num_vertices - num_whole_rows + WARP - 1) / WARP;
   for (long long unit = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; unit < units;
        unit += warps) {
-    if (unit < whole_rows) {
+    if (unit < num_whole_rows) {
       const long long from = offsets[order[unit]], to = row_offsets[unit];
       const long long length = row_offsets[unit + 1] - to;
       for (long long k = lane; k < length; k += WARP) {
-        new_neighbors[to + k] = slots[neighbors[from + k]];
+        new_neighbors[to + k] = contribution_index[neighbors[from + k]];
         if (weighted) new_weights[to + k] = weights[from + k];
       }
       continue;
     }
-    const long long slice = unit - whole_rows, row = whole_rows + slice * WARP + lane;
-    const long long from = row < vertices ? offsets[order[row]] : 0;
-    const long long length = row < vertices ? offsets[order[row] + 1] - from : 0;
+    const long long slice = unit - num_whole_rows, row = num_whole_rows + slice * WARP + lane;
+    const long long from = row < num_vertices ? offsets[order[row]] : 0;
+    const long long length = row < num_vertices ? offsets[order[row] + 1] - from : 0;
     const long long to = slice_offsets[slice] + lane;
     const long long width = (slice_offsets[slice + 1] - slice_offsets[slice]) / WARP;
     for (long long k = 0; k < width; k++) {
-      new_neighbors[to + k * WARP] = k < length ? slots[neighbors[from + k]] : (int)places;
+      new_neighbors[to + k * WARP] = k < length ? contribution_index[neighbors[from + k]] : (int)num_contributions;
       if (weighted) new_weights[to + k * WARP] = k < length ? weights[from + k] : (value_t)0;
     }
   }
@@ -469,28 +469,28 @@ __device__ __forceinline__ void iterate_rows(
   }
 }
 
-// Up to `iterations` iterations in one cooperative launch. contributions holds two buffers of
+// Up to `num_iterations` iterations in one cooperative launch. contributions holds two buffers of
 // places + 1 values, the last of them 0; iteration i reads buffer i % 2. There are as many places
 // as vertices, or more, where the rows are only some of a graph's. partials holds two buffers of
-// two values a block. arrived (one) and arrivals (one a long row) are zero before. The last `idle`
+// two values a block. arrived (one) and arrivals (one a long row) are zero before. The last `num_isolated`
 // rows have no edge, so all of them have one rank, state[4], and none is stored; that needs one
 // restart and one share for all.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    iterate(long long iterations, double tolerance, double damping, long long vertices,
-            long long places, long long idle, long long long_rows, long long whole_rows,
-            long long narrow_slices, long long chunks, long long hot, const int *chunk_rows,
+    iterate(long long num_iterations, double tolerance, double damping, long long num_vertices,
+            long long num_contributions, long long num_isolated, long long num_long_rows, long long num_whole_rows,
+            long long num_narrow_slices, long long num_chunks, long long num_cached, const int *chunk_rows,
             const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
-            const int *neighbors, const value_t *weights, long long weighted, const int *slots,
-            long long slotted, const value_t *inverse_weights, const double *restart,
-            long long restarts, const double *share, long long shares, value_t *contributions,
-            value_t *ranks, double *chunk_sums, int *arrivals, double *partials,
-            unsigned long long *arrived, double *state) {
+            const int *neighbors, const value_t *weights, long long weighted, const int *contribution_index,
+            long long has_contribution_index, const value_t *inverse_weights, const double *teleport,
+            long long num_teleports, const double *dangling_weights, long long num_dangling_weights, value_t *contributions,
+            value_t *pagerank, double *chunk_sums, int *arrived_chunks, double *partials,
+            unsigned long long *arrived_blocks, double *state) {
 #define RUN(WEIGHTED)                                                                              \
-  iterate_rows<WEIGHTED>(iterations, tolerance, damping, vertices, places, idle, long_rows,        \
-                         whole_rows, narrow_slices, chunks, hot, chunk_rows, chunk_offsets,        \
-                         row_offsets, slice_offsets, neighbors, weights, slots, slotted,           \
-                         inverse_weights, restart, restarts > 1, share, shares > 1, contributions, \
-                         ranks, chunk_sums, arrivals, partials, arrived, state)
+  iterate_rows<WEIGHTED>(num_iterations, tolerance, damping, num_vertices, num_contributions, num_isolated, num_long_rows,        \
+                         num_whole_rows, num_narrow_slices, num_chunks, num_cached, chunk_rows, chunk_offsets,        \
+                         row_offsets, slice_offsets, neighbors, weights, contribution_index, has_contribution_index,           \
+                         inverse_weights, teleport, num_teleports > 1, dangling_weights, num_dangling_weights > 1, contributions, \
+                         pagerank, chunk_sums, arrived_chunks, partials, arrived_blocks, state)
   if (weighted)
     RUN(true);
   else

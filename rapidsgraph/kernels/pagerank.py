@@ -24,17 +24,28 @@ def _finish(sum, damping, restart, restarts, mass, share, shares, vertex):
 
 
 @parallel
-def start_ranks(vertices, restart, restarts, share, shares, state, sums):
+def initialize_sums(
+    num_vertices, teleport, num_teleports, dangling_weights, num_dangling_weights, state, sums
+):
     if state[3] != 0.0:
         return
-    for vertex_ in prange(vertices):
+    for vertex_ in prange(num_vertices):
         vertex = np.int64(vertex_)
-        sums[vertex] = _finish(0.0, 0.0, restart, restarts, state[2], share, shares, vertex)
+        sums[vertex] = _finish(
+            0.0,
+            0.0,
+            teleport,
+            num_teleports,
+            state[2],
+            dangling_weights,
+            num_dangling_weights,
+            vertex,
+        )
 
 
 @serial  # additions to one vertex from two threads would get lost
 def scatter_edges(
-    edges,
+    num_edges,
     symmetrize,
     damping,
     sources,
@@ -42,48 +53,55 @@ def scatter_edges(
     weights,
     weighted,
     out_weights,
-    ranks,
+    pagerank,
     state,
     sums,
 ):
     if state[3] != 0.0:
         return
-    for edge in range(edges):
+    for edge in range(num_edges):
         source, destination = sources[edge], destinations[edge]
         weight = damping * weights[edge] if weighted else damping
-        sums[destination] += weight * ranks[source] / out_weights[source]
+        sums[destination] += weight * pagerank[source] / out_weights[source]
         if symmetrize and source != destination:
-            sums[source] += weight * ranks[destination] / out_weights[destination]
+            sums[source] += weight * pagerank[destination] / out_weights[destination]
 
 
 @parallel
 def gather_nodes(
-    vertices,
+    num_vertices,
     offsets,
     neighbors,
     weights,
     weighted,
     out_weights,
     damping,
-    restart,
-    restarts,
-    share,
-    shares,
+    teleport,
+    num_teleports,
+    dangling_weights,
+    num_dangling_weights,
     state,
-    ranks,
-    new_ranks,
+    pagerank,
+    new_pagerank,
 ):
     if state[3] != 0.0:
         return
-    for vertex_ in prange(vertices):
+    for vertex_ in prange(num_vertices):
         vertex = np.int64(vertex_)
         sum = 0.0
         for edge in range(offsets[vertex], offsets[vertex + 1]):
             neighbor = neighbors[edge]
             weight = np.float64(weights[edge]) if weighted else 1.0
-            sum += weight * ranks[neighbor] / out_weights[neighbor]
-        new_ranks[vertex] = _finish(
-            sum, damping, restart, restarts, state[2], share, shares, vertex
+            sum += weight * pagerank[neighbor] / out_weights[neighbor]
+        new_pagerank[vertex] = _finish(
+            sum,
+            damping,
+            teleport,
+            num_teleports,
+            state[2],
+            dangling_weights,
+            num_dangling_weights,
+            vertex,
         )
 
 
@@ -137,92 +155,110 @@ def _sum_block(begin, end, neighbors, weights, weighted, contributions):
 
 @parallel
 def gather_contributions(
-    vertices,
+    num_vertices,
     offsets,
     neighbors,
     weights,
     weighted,
     out_weights,
     damping,
-    restart,
-    restarts,
-    share,
-    shares,
+    teleport,
+    num_teleports,
+    dangling_weights,
+    num_dangling_weights,
     state,
     contributions,
     new_contributions,
-    new_ranks,
+    new_pagerank,
 ):
     if state[3] != 0.0:
         return
-    for vertex_ in prange(vertices):
+    for vertex_ in prange(num_vertices):
         vertex = np.int64(vertex_)
         sum = _sum_list(
             offsets[vertex], offsets[vertex + 1], neighbors, weights, weighted, contributions
         )
-        rank = _finish(sum, damping, restart, restarts, state[2], share, shares, vertex)
-        new_ranks[vertex] = rank
+        rank = _finish(
+            sum,
+            damping,
+            teleport,
+            num_teleports,
+            state[2],
+            dangling_weights,
+            num_dangling_weights,
+            vertex,
+        )
+        new_pagerank[vertex] = rank
         new_contributions[vertex] = rank / out_weights[vertex]
 
 
 @parallel
 def gather_groups(
-    count,
+    num_rows,
     rows,
-    group,
+    group_size,
     offsets,
     neighbors,
     weights,
     weighted,
     out_weights,
     damping,
-    restart,
-    restarts,
-    share,
-    shares,
+    teleport,
+    num_teleports,
+    dangling_weights,
+    num_dangling_weights,
     state,
     contributions,
     new_contributions,
-    new_ranks,
+    new_pagerank,
 ):
     if state[3] != 0.0:
         return
-    for row_ in prange(count):  # a thread is group enough here
+    for row_ in prange(num_rows):  # a thread is group enough here
         row = np.int64(row_)
         vertex = rows[row]
         sum = _sum_list(
             offsets[vertex], offsets[vertex + 1], neighbors, weights, weighted, contributions
         )
-        rank = _finish(sum, damping, restart, restarts, state[2], share, shares, vertex)
-        new_ranks[vertex] = rank
+        rank = _finish(
+            sum,
+            damping,
+            teleport,
+            num_teleports,
+            state[2],
+            dangling_weights,
+            num_dangling_weights,
+            vertex,
+        )
+        new_pagerank[vertex] = rank
         new_contributions[vertex] = rank / out_weights[vertex]
 
 
 @parallel
-def measure(vertices, keep, new_ranks, sinks, state, ranks, partials):
+def measure_change(num_vertices, copy, new_pagerank, is_dangling, state, pagerank, partials):
     if state[3] != 0.0:
         return
     parts = len(partials) // 2
     for part_ in prange(parts):
         part = np.int64(part_)
         residual, mass = 0.0, 0.0
-        for vertex in range(vertices * part // parts, vertices * (part + 1) // parts):
-            rank = np.float64(new_ranks[vertex])
-            residual += abs(rank - ranks[vertex])
-            if sinks[vertex]:
+        for vertex in range(num_vertices * part // parts, num_vertices * (part + 1) // parts):
+            rank = np.float64(new_pagerank[vertex])
+            residual += abs(rank - pagerank[vertex])
+            if is_dangling[vertex]:
                 mass += rank
-            if keep:
-                ranks[vertex] = rank
+            if copy:
+                pagerank[vertex] = rank
         partials[2 * part] = residual
         partials[2 * part + 1] = mass
 
 
 @serial
-def settle(parts, tolerance, partials, state):
+def check_convergence(num_blocks, tolerance, partials, state):
     if state[3] != 0.0:
         return
     residual, mass = 0.0, 0.0
-    for part in range(parts):
+    for part in range(num_blocks):
         residual += partials[2 * part]
         mass += partials[2 * part + 1]
     state[0] += 1.0
@@ -232,8 +268,8 @@ def settle(parts, tolerance, partials, state):
 
 
 @parallel
-def spread(vertices, offsets, neighbors, labels, new_labels):
-    for vertex_ in prange(vertices):
+def propagate_labels(num_vertices, offsets, neighbors, labels, new_labels):
+    for vertex_ in prange(num_vertices):
         vertex = np.int64(vertex_)
         label = labels[vertex]
         for edge in range(offsets[vertex], offsets[vertex + 1]):
@@ -243,11 +279,11 @@ def spread(vertices, offsets, neighbors, labels, new_labels):
 
 @parallel
 def arrange(
-    vertices,
-    places,
-    whole_rows,
+    num_vertices,
+    num_contributions,
+    num_whole_rows,
     order,
-    slots,
+    contribution_index,
     offsets,
     neighbors,
     weights,
@@ -257,31 +293,33 @@ def arrange(
     new_neighbors,
     new_weights,
 ):
-    for row_ in prange(vertices):
+    for row_ in prange(num_vertices):
         row = np.int64(row_)
         begin = offsets[order[row]]
         length = offsets[order[row] + 1] - begin
-        if row < whole_rows:
+        if row < num_whole_rows:
             to, step, width = row_offsets[row], 1, length
         else:
-            cut = (row - whole_rows) // WARP
-            to = slice_offsets[cut] + (row - whole_rows) % WARP
+            cut = (row - num_whole_rows) // WARP
+            to = slice_offsets[cut] + (row - num_whole_rows) % WARP
             step = WARP
             width = (slice_offsets[cut + 1] - slice_offsets[cut]) // WARP
         for k in range(length):
-            new_neighbors[to + k * step] = slots[neighbors[begin + k]]
+            new_neighbors[to + k * step] = contribution_index[neighbors[begin + k]]
             if weighted:
                 new_weights[to + k * step] = weights[begin + k]
         for k in range(length, width):
-            new_neighbors[to + k * step] = places
+            new_neighbors[to + k * step] = num_contributions
             if weighted:
                 new_weights[to + k * step] = 0
-    for row in range(vertices, whole_rows + (vertices - whole_rows + WARP - 1) // WARP * WARP):
-        cut = (row - whole_rows) // WARP  # the last slice's lanes without a row
+    for row in range(
+        num_vertices, num_whole_rows + (num_vertices - num_whole_rows + WARP - 1) // WARP * WARP
+    ):
+        cut = (row - num_whole_rows) // WARP  # the last slice's lanes without a row
         for place in range(
-            slice_offsets[cut] + (row - whole_rows) % WARP, slice_offsets[cut + 1], WARP
+            slice_offsets[cut] + (row - num_whole_rows) % WARP, slice_offsets[cut + 1], WARP
         ):
-            new_neighbors[place] = places
+            new_neighbors[place] = num_contributions
             if weighted:
                 new_weights[place] = 0
 
@@ -306,17 +344,17 @@ def _unit_at(cost, whole_rows, slices, row_offsets, slice_offsets):
 
 @parallel
 def iterate(
-    iterations,
+    num_iterations,
     tolerance,
     damping,
-    vertices,
-    places,
-    idle,
-    long_rows,
-    whole_rows,
-    narrow_slices,
-    chunks,
-    hot,
+    num_vertices,
+    num_contributions,
+    num_isolated,
+    num_long_rows,
+    num_whole_rows,
+    num_narrow_slices,
+    num_chunks,
+    num_cached,
     chunk_rows,
     chunk_offsets,
     row_offsets,
@@ -324,44 +362,50 @@ def iterate(
     neighbors,
     weights,
     weighted,
-    slots,
-    slotted,
+    contribution_index,
+    has_contribution_index,
     inverse_weights,
-    restart,
-    restarts,
-    share,
-    shares,
+    teleport,
+    num_teleports,
+    dangling_weights,
+    num_dangling_weights,
     contributions,
-    ranks,
+    pagerank,
     chunk_sums,
-    arrivals,
+    arrived_chunks,
     partials,
-    arrived,
+    arrived_blocks,
     state,
 ):
-    active = vertices - idle
-    slices = (active - whole_rows + WARP - 1) // WARP
+    active = num_vertices - num_isolated
+    slices = (active - num_whole_rows + WARP - 1) // WARP
     parts = len(partials) // 2
-    work = slice_offsets[slices] + 4 * (whole_rows + slices * WARP)
-    for _ in range(iterations):
+    work = slice_offsets[slices] + 4 * (num_whole_rows + slices * WARP)
+    for _ in range(num_iterations):
         if state[3] != 0.0:
             return
         parity = int(state[0]) % 2
         mass = state[2]
-        old_contributions = contributions[parity * (places + 1) : (parity + 1) * (places + 1)]
-        new_contributions = contributions[(1 - parity) * (places + 1) : (2 - parity) * (places + 1)]
+        old_contributions = contributions[
+            parity * (num_contributions + 1) : (parity + 1) * (num_contributions + 1)
+        ]
+        new_contributions = contributions[
+            (1 - parity) * (num_contributions + 1) : (2 - parity) * (num_contributions + 1)
+        ]
         for part_ in prange(parts):
             part = np.int64(part_)
-            first = _unit_at(work * part // parts, whole_rows, slices, row_offsets, slice_offsets)
+            first = _unit_at(
+                work * part // parts, num_whole_rows, slices, row_offsets, slice_offsets
+            )
             last = _unit_at(
-                work * (part + 1) // parts, whole_rows, slices, row_offsets, slice_offsets
+                work * (part + 1) // parts, num_whole_rows, slices, row_offsets, slice_offsets
             )
             if part == parts - 1:
-                last = whole_rows + slices
+                last = num_whole_rows + slices
             residual, held = 0.0, 0.0
             sums = np.empty(WARP)
             for unit in range(first, last):
-                if unit < whole_rows:
+                if unit < num_whole_rows:
                     row, rows = unit, 1
                     sums[0] = _sum_list(
                         row_offsets[row],
@@ -372,8 +416,8 @@ def iterate(
                         old_contributions,
                     )
                 else:
-                    cut = unit - whole_rows
-                    row = whole_rows + cut * WARP
+                    cut = unit - num_whole_rows
+                    row = num_whole_rows + cut * WARP
                     rows = min(WARP, active - row)
                     sums[:] = 0.0
                     for begin in range(slice_offsets[cut], slice_offsets[cut + 1], WARP):
@@ -386,14 +430,23 @@ def iterate(
                             for lane in range(WARP):
                                 sums[lane] += _at(old_contributions, near[lane])
                 for lane in range(rows):
-                    rank = _finish(sums[lane], damping, restart, restarts, mass, share, shares, row)
+                    rank = _finish(
+                        sums[lane],
+                        damping,
+                        teleport,
+                        num_teleports,
+                        mass,
+                        dangling_weights,
+                        num_dangling_weights,
+                        row,
+                    )
                     inverse = inverse_weights[row]
                     if inverse == 0:
-                        residual += abs(rank - ranks[row])
+                        residual += abs(rank - pagerank[row])
                         held += rank
-                        ranks[row] = rank
+                        pagerank[row] = rank
                     else:
-                        slot = slots[row] if slotted else row
+                        slot = contribution_index[row] if has_contribution_index else row
                         contribution = contributions.dtype.type(rank * inverse)
                         residual += abs(
                             np.float64(contribution) - np.float64(old_contributions[slot])
@@ -406,9 +459,9 @@ def iterate(
         for part in range(parts):
             residual += partials[2 * part]
             held += partials[2 * part + 1]
-        base = restart[0] + mass * share[0]
-        residual += idle * abs(base - state[4])
-        held += idle * base
+        base = teleport[0] + mass * dangling_weights[0]
+        residual += num_isolated * abs(base - state[4])
+        held += num_isolated * base
         state[4] = base
         state[0] += 1.0
         state[1] = residual

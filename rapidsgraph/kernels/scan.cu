@@ -15,12 +15,12 @@
 #define NOBODY (-1)
 
 // is_core[v], by a pass over v's list.
-extern "C" __global__ void mark_cores(long long vertices, long long mu, long long numerator,
+extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long long numerator,
                                       long long denominator, const long long *offsets,
                                       const int *neighbors, const int *common, const int *sizes,
                                       bool *is_core) {
   const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
-  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
     long long similar = 1;
     for (long long at = begin; at < end && similar < mu; at += lanes.count) {
       const long long arc = at + lanes.lane;
@@ -35,14 +35,14 @@ extern "C" __global__ void mark_cores(long long vertices, long long mu, long lon
 // is_core[v] of the candidates, which have at least mu - 1 neighbors and come in the order of the
 // level of the last neighbor that makes them cores. Neighbors above level floor + 1 are similar,
 // those below floor are not, and those between are in no order: there they are counted.
-extern "C" __global__ void mark_first_cores(long long count, long long mu, long long floor,
+extern "C" __global__ void mark_indexed_cores(long long num_candidates, long long mu, long long floor,
                                             long long numerator, long long denominator,
                                             const int *candidates, const long long *offsets,
                                             const int *neighbors, const int *common,
                                             const int *sizes, bool *is_core) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
-  STRIDE(i, count) {
+  STRIDE(i, num_candidates) {
     const int vertex = candidates[i];
     const long long begin = offsets[vertex], end = offsets[vertex + 1];
     long long arc = begin + mu - 2;
@@ -69,7 +69,7 @@ extern "C" __global__ void join_cores(long long num_rows, const int *rows, long 
                                       long long numerator, long long denominator,
                                       const long long *offsets, const int *neighbors,
                                       const int *common, const int *sizes, const bool *is_core,
-                                      int *parents, bool *is_touched) {
+                                      int *parents, bool *is_border) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
@@ -80,7 +80,7 @@ extern "C" __global__ void join_cores(long long num_rows, const int *rows, long 
         if (lists.similar(row, arc)) {
           const int neighbor = neighbors[arc];
           if (!is_core[neighbor])
-            is_touched[neighbor] = true;
+            is_border[neighbor] = true;
           else if (neighbor < row)
             join(parents, row, neighbor);
         } else {
@@ -94,11 +94,11 @@ extern "C" __global__ void join_cores(long long num_rows, const int *rows, long 
 
 // nearest[v] = the core that the border v is most similar to, of several the first; touching[v] =
 // how many it is similar to.
-extern "C" __global__ void attach(long long num_rows, const int *rows, long long floor,
+extern "C" __global__ void attach_borders(long long num_rows, const int *rows, long long floor,
                                   long long numerator, long long denominator,
                                   const long long *offsets, const int *neighbors, const int *common,
                                   const int *sizes, const bool *is_core, int *nearest,
-                                  int *touching) {
+                                  int *num_similar_cores) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
   // Whether common^2 / size of one core is above another's, or the same and its id is lower.
@@ -136,12 +136,12 @@ extern "C" __global__ void attach(long long num_rows, const int *rows, long long
           best = core, most = shared, most_size = size;
       }
     }
-    if (lanes.lane == 0) nearest[row] = best, touching[row] = found;
+    if (lanes.lane == 0) nearest[row] = best, num_similar_cores[row] = found;
   });
 }
 
 // clusters[starts[v] ...] = the cluster of every core that the border v is similar to.
-extern "C" __global__ void list_touching(long long num_rows, const int *rows, long long floor,
+extern "C" __global__ void list_border_clusters(long long num_rows, const int *rows, long long floor,
                                          long long numerator, long long denominator,
                                          const long long *offsets, const int *neighbors,
                                          const int *common, const int *sizes, const bool *is_core,
@@ -169,59 +169,59 @@ extern "C" __global__ void list_touching(long long num_rows, const int *rows, lo
 }
 
 // Of every cluster, at its root: how many members it has, and the first. members ascend.
-extern "C" __global__ void measure(long long count, const int *members, const int *labels,
-                                   int *members_of, int *first_of) {
-  STRIDE(i, count) {
+extern "C" __global__ void measure_clusters(long long num_members, const int *members, const int *labels,
+                                   int *cluster_sizes, int *first_members) {
+  STRIDE(i, num_members) {
     const int member = members[i], label = labels[member];
     const unsigned same = __match_any_sync(__activemask(), label);
     if (__ffs(same) - 1 == threadIdx.x % WARP) {
-      atomicAdd(&members_of[label], __popc(same));
-      atomicMin(&first_of[label], member);
+      atomicAdd(&cluster_sizes[label], __popc(same));
+      atomicMin(&first_members[label], member);
     }
   }
 }
 
 // is_hub[v] where v is in no cluster and has neighbors in several; seen is NOBODY before.
 extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const long long *offsets,
-                                     const int *neighbors, const int *labels, int *seen,
+                                     const int *neighbors, const int *labels, int *neighbor_labels,
                                      bool *is_hub) {
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     const int label = labels[row];
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count) {
       const int neighbor = neighbors[arc];
       if (labels[neighbor] != NOBODY) continue;
-      int other = seen[neighbor];
-      if (other == NOBODY) other = atomicCAS(&seen[neighbor], NOBODY, label);
+      int other = neighbor_labels[neighbor];
+      if (other == NOBODY) other = atomicCAS(&neighbor_labels[neighbor], NOBODY, label);
       if (other != NOBODY && other != label) is_hub[neighbor] = true;
     }
   });
 }
 
 // inside[0] += arcs between members of one cluster.
-extern "C" __global__ void count_inside(long long num_rows, const int *rows,
+extern "C" __global__ void count_internal_arcs(long long num_rows, const int *rows,
                                         const long long *offsets, const int *neighbors,
-                                        const int *labels, long long *inside) {
+                                        const int *labels, long long *num_internal_arcs) {
   long long own = 0;
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count)
       own += labels[neighbors[arc]] == labels[row];
   });
   for (int step = WARP / 2; step > 0; step /= 2) own += __shfl_xor_sync(FULL, own, step);
-  if (threadIdx.x % WARP == 0 && own) atomicAdd((u64 *)inside, (u64)own);
+  if (threadIdx.x % WARP == 0 && own) atomicAdd((u64 *)num_internal_arcs, (u64)own);
 }
 
 // is_similar[arc] of every arc.
-extern "C" __global__ void mark_similar(long long arcs, long long numerator, long long denominator,
-                                        const int *rows, const long long *offsets,
+extern "C" __global__ void mark_similar(long long num_arcs, long long numerator, long long denominator,
+                                        const int *sources, const long long *offsets,
                                         const int *neighbors, const int *common, const int *sizes,
                                         bool *is_similar) {
   const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
-  STRIDE(arc, arcs) is_similar[arc] = lists.similar(rows[arc], arc);
+  STRIDE(arc, num_arcs) is_similar[arc] = lists.similar(sources[arc], arc);
 }
 
 // descent[arc] = how far the level of every arc is below the highest.
-extern "C" __global__ void list_levels(long long arcs, const int *rows, const int *neighbors,
+extern "C" __global__ void compute_levels(long long num_arcs, const int *sources, const int *neighbors,
                                        const int *common, const int *sizes, int *descent) {
   const Neighborhoods lists = {nullptr, neighbors, common, sizes};
-  STRIDE(arc, arcs) descent[arc] = LEVELS - 1 - lists.level(rows[arc], arc);
+  STRIDE(arc, num_arcs) descent[arc] = LEVELS - 1 - lists.level(sources[arc], arc);
 }

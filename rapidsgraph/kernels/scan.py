@@ -45,10 +45,12 @@ def _ends(row, arc, floor, neighbors, common, sizes):
 
 
 @parallel
-def mark_cores(vertices, mu, numerator, denominator, offsets, neighbors, common, sizes, is_core):
+def mark_cores(
+    num_vertices, mu, numerator, denominator, offsets, neighbors, common, sizes, is_core
+):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             similar = 1
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 if similar >= mu:
@@ -58,8 +60,8 @@ def mark_cores(vertices, mu, numerator, denominator, offsets, neighbors, common,
 
 
 @parallel
-def mark_first_cores(
-    count,
+def mark_indexed_cores(
+    num_candidates,
     mu,
     floor,
     numerator,
@@ -72,7 +74,7 @@ def mark_first_cores(
     is_core,
 ):
     for part_ in prange(PARTS):
-        for i in range(np.int64(part_), count, PARTS):
+        for i in range(np.int64(part_), num_candidates, PARTS):
             vertex = np.uint64(candidates[np.uint64(i)])
             begin, end = offsets[vertex], offsets[vertex + np.uint64(1)]
             arc = begin + mu - 2
@@ -109,7 +111,7 @@ def join_cores(
     sizes,
     is_core,
     parents,
-    is_touched,
+    is_border,
 ):
     for part_ in prange(PARTS):
         part = np.int64(part_)
@@ -119,7 +121,7 @@ def join_cores(
                 if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
                     neighbor = np.uint64(neighbors[np.uint64(arc)])
                     if not is_core[neighbor]:
-                        is_touched[neighbor] = True
+                        is_border[neighbor] = True
                     elif neighbor < row:
                         join(parents, row, neighbor)
                 elif _ends(row, arc, floor, neighbors, common, sizes):
@@ -127,7 +129,7 @@ def join_cores(
 
 
 @parallel
-def attach(
+def attach_borders(
     num_rows,
     rows,
     floor,
@@ -139,7 +141,7 @@ def attach(
     sizes,
     is_core,
     nearest,
-    touching,
+    num_similar_cores,
 ):
     for part_ in prange(PARTS):
         part = np.int64(part_)
@@ -164,11 +166,11 @@ def attach(
                 ):
                     best, most, size = core, shared, own_size
             nearest[row] = best
-            touching[row] = found
+            num_similar_cores[row] = found
 
 
 @parallel
-def list_touching(
+def list_border_clusters(
     num_rows,
     rows,
     floor,
@@ -199,16 +201,16 @@ def list_touching(
 
 
 @serial
-def measure(count, members, labels, members_of, first_of):
-    for i in range(count):
+def measure_clusters(num_members, members, labels, cluster_sizes, first_members):
+    for i in range(num_members):
         member = members[np.uint64(i)]
         label = np.uint64(labels[np.uint64(member)])
-        members_of[label] += 1
-        first_of[label] = min(first_of[label], member)
+        cluster_sizes[label] += 1
+        first_members[label] = min(first_members[label], member)
 
 
 @parallel
-def find_hubs(num_rows, rows, offsets, neighbors, labels, seen, is_hub):
+def find_hubs(num_rows, rows, offsets, neighbors, labels, neighbor_labels, is_hub):
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
@@ -218,15 +220,15 @@ def find_hubs(num_rows, rows, offsets, neighbors, labels, seen, is_hub):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 if labels[neighbor] != NOBODY:
                     continue
-                other = seen[neighbor]
+                other = neighbor_labels[neighbor]
                 if other == NOBODY:
-                    other = exchange_if(seen, neighbor, NOBODY, label)
+                    other = exchange_if(neighbor_labels, neighbor, NOBODY, label)
                 if other != NOBODY and other != label:
                     is_hub[neighbor] = True
 
 
 @parallel
-def count_inside(num_rows, rows, offsets, neighbors, labels, inside):
+def count_internal_arcs(num_rows, rows, offsets, neighbors, labels, num_internal_arcs):
     for part_ in prange(PARTS):
         part = np.int64(part_)
         own = 0
@@ -234,24 +236,26 @@ def count_inside(num_rows, rows, offsets, neighbors, labels, inside):
             row = np.uint64(rows[np.uint64(i)])
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 own += labels[np.uint64(neighbors[np.uint64(arc)])] == labels[row]
-        add_at(inside, np.uint64(0), np.int64(own))
+        add_at(num_internal_arcs, np.uint64(0), np.int64(own))
 
 
 @parallel
-def mark_similar(arcs, numerator, denominator, rows, offsets, neighbors, common, sizes, is_similar):
+def mark_similar(
+    num_arcs, numerator, denominator, sources, offsets, neighbors, common, sizes, is_similar
+):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
-            row = rows[np.uint64(arc)]
+        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+            row = sources[np.uint64(arc)]
             is_similar[np.uint64(arc)] = _similar(
                 row, arc, neighbors, common, sizes, numerator, denominator
             )
 
 
 @parallel
-def list_levels(arcs, rows, neighbors, common, sizes, descent):
+def compute_levels(num_arcs, sources, neighbors, common, sizes, descent):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
-            level = _level(rows[np.uint64(arc)], arc, neighbors, common, sizes)
+        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+            level = _level(sources[np.uint64(arc)], arc, neighbors, common, sizes)
             descent[np.uint64(arc)] = LEVELS - 1 - level

@@ -37,9 +37,9 @@ __device__ __forceinline__ long long position(const int *list, long long begin, 
 }
 
 // sizes[v] = vertices in v's upper list.
-extern "C" __global__ void count_upper(long long vertices, const long long *offsets,
+extern "C" __global__ void count_upper(long long num_vertices, const long long *offsets,
                                        const int *neighbors, const int *degrees, long long *sizes) {
-  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
     long long size = 0;
     for (long long at = begin; at < end; at += lanes.count) {
       const long long arc = at + lanes.lane;
@@ -52,10 +52,10 @@ extern "C" __global__ void count_upper(long long vertices, const long long *offs
 }
 
 // Upper lists, ascending.
-extern "C" __global__ void gather_upper(long long vertices, const long long *offsets,
+extern "C" __global__ void gather_upper(long long num_vertices, const long long *offsets,
                                         const int *neighbors, const int *degrees,
-                                        const long long *upper_offsets, int *upper) {
-  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+                                        const long long *upper_offsets, int *upper_neighbors) {
+  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
     long long place = upper_offsets[row];
     for (long long at = begin; at < end; at += lanes.count) {
       const long long arc = at + lanes.lane;
@@ -63,7 +63,7 @@ extern "C" __global__ void gather_upper(long long vertices, const long long *off
       const bool above = is_above(degrees, row, neighbor);
       int together;
       const int before = lanes.rank(above, &together);
-      if (above) upper[place + before] = neighbor;
+      if (above) upper_neighbors[place + before] = neighbor;
       place += together;
     }
   });
@@ -76,13 +76,13 @@ __device__ __forceinline__ bool is_owner(long long size, long long vertex, long 
          (size > other_size || (size == other_size && vertex > other));
 }
 
-// Triangles whose owner has at most `most` neighbors: lists are merged, a thread an owner.
-extern "C" __global__ void count_few(long long vertices, long long most, const long long *offsets,
+// Triangles whose owner has at most `max_degree` neighbors: lists are merged, a thread an owner.
+extern "C" __global__ void count_by_thread(long long num_vertices, long long max_degree, const long long *offsets,
                                      const int *neighbors, const long long *upper_offsets,
-                                     const int *upper, int *triangles) {
-  STRIDE(x, vertices) {
+                                     const int *upper_neighbors, int *triangles) {
+  STRIDE(x, num_vertices) {
     const long long begin = offsets[x], end = offsets[x + 1];
-    if (end - begin > most) continue;
+    if (end - begin > max_degree) continue;
     const long long first = upper_offsets[x], last = upper_offsets[x + 1];
     if (last - first < 2) continue;
     for (long long arc = begin; arc < end; arc++) {
@@ -92,7 +92,7 @@ extern "C" __global__ void count_few(long long vertices, long long most, const l
       long long i = first, j = y_first, own = NOBODY;
       int found = 0;
       while (i < last && j < y_last) {
-        const int one = upper[i], other = upper[j];
+        const int one = upper_neighbors[i], other = upper_neighbors[j];
         if (one == other) {
           atomicAdd(&triangles[i], 1);
           atomicAdd(&triangles[j], 1);
@@ -103,9 +103,9 @@ extern "C" __global__ void count_few(long long vertices, long long most, const l
       }
       if (!found) continue;
       for (i = first; i < last; i++)
-        if (upper[i] == y) own = i;
+        if (upper_neighbors[i] == y) own = i;
       for (j = y_first; j < y_last; j++)
-        if (upper[j] == x) own = j;
+        if (upper_neighbors[j] == x) own = j;
       atomicAdd(&triangles[own], found);
     }
   }
@@ -229,31 +229,31 @@ __device__ __forceinline__ void hand_over(const Lists &lists, const Table &table
   }
 }
 
-// Triangles whose owner is chosen: a warp an owner, with a table of `slots` for at most half as
+// Triangles whose owner is chosen: a warp an owner, with a table of `table_size` for at most half as
 // many vertices.
-extern "C" __global__ void count_some(long long count, const int *chosen, long long *next,
-                                      long long slots, const long long *offsets,
+extern "C" __global__ void count_by_warp(long long num_owners, const int *owners, long long *next_owner,
+                                      long long table_size, const long long *offsets,
                                       const int *neighbors, const long long *upper_offsets,
-                                      const int *upper, int *triangles) {
+                                      const int *upper_neighbors, int *triangles) {
   extern __shared__ int shared[];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  const Lists lists = {offsets, neighbors, upper_offsets, upper, triangles};
+  const Lists lists = {offsets, neighbors, upper_offsets, upper_neighbors, triangles};
   Table table;
-  table.keys = shared + warp * 2 * (int)slots;
-  table.counts = table.keys + slots;
+  table.keys = shared + warp * 2 * (int)table_size;
+  table.counts = table.keys + table_size;
   while (true) {
     long long from = 0;
-    if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next, FETCHED);
+    if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next_owner, FETCHED);
     from = __shfl_sync(FULL, from, 0);
-    if (from >= count) return;
-    for (long long i = from; i < min(from + FETCHED, count); i++) {
-      const int x = chosen[i];
+    if (from >= num_owners) return;
+    for (long long i = from; i < min(from + FETCHED, num_owners); i++) {
+      const int x = owners[i];
       const long long begin = upper_offsets[x], end = upper_offsets[x + 1];
       if (end - begin < 2) continue;
-      table.fit((int)(end - begin), (int)slots);
+      table.fit((int)(end - begin), (int)table_size);
       table.clear(lane, WARP);
       __syncwarp();
-      for (long long j = begin + lane; j < end; j += WARP) table.insert(upper[j]);
+      for (long long j = begin + lane; j < end; j += WARP) table.insert(upper_neighbors[j]);
       __syncwarp();
       look_up(lists, table, x, offsets[x], WARP);
       __syncwarp();
@@ -264,32 +264,32 @@ extern "C" __global__ void count_some(long long count, const int *chosen, long l
 }
 
 // The same, a block an owner; an upper list of more than slots / 2 is looked up part by part.
-extern "C" __global__ void count_many(long long count, const int *chosen, long long *next,
-                                      long long slots, const long long *offsets,
+extern "C" __global__ void count_by_block(long long num_owners, const int *owners, long long *next_owner,
+                                      long long table_size, const long long *offsets,
                                       const int *neighbors, const long long *upper_offsets,
-                                      const int *upper, int *triangles) {
+                                      const int *upper_neighbors, int *triangles) {
   extern __shared__ int shared[];
   __shared__ long long own;
   const int thread = threadIdx.x, threads = blockDim.x;
-  const Lists lists = {offsets, neighbors, upper_offsets, upper, triangles};
+  const Lists lists = {offsets, neighbors, upper_offsets, upper_neighbors, triangles};
   Table table;
   table.keys = shared;
-  table.counts = shared + slots;
+  table.counts = shared + table_size;
   while (true) {
-    if (thread == 0) own = (long long)atomicAdd((unsigned long long *)next, 1ull);
+    if (thread == 0) own = (long long)atomicAdd((unsigned long long *)next_owner, 1ull);
     __syncthreads();
     const long long i = own;
     __syncthreads();
-    if (i >= count) return;
-    const int x = chosen[i];
+    if (i >= num_owners) return;
+    const int x = owners[i];
     const long long last = upper_offsets[x + 1];
     if (last - upper_offsets[x] < 2) continue;
-    for (long long begin = upper_offsets[x]; begin < last; begin += slots / 2) {
-      const long long end = min(begin + slots / 2, last);
-      table.fit((int)(end - begin), (int)slots);
+    for (long long begin = upper_offsets[x]; begin < last; begin += table_size / 2) {
+      const long long end = min(begin + table_size / 2, last);
+      table.fit((int)(end - begin), (int)table_size);
       table.clear(thread, threads);
       __syncthreads();
-      for (long long j = begin + thread; j < end; j += threads) table.insert(upper[j]);
+      for (long long j = begin + thread; j < end; j += threads) table.insert(upper_neighbors[j]);
       __syncthreads();
       look_up(lists, table, x, offsets[x] + thread / WARP * WARP, threads);
       __syncthreads();
@@ -300,11 +300,11 @@ extern "C" __global__ void count_many(long long count, const int *chosen, long l
 }
 
 // common[arc] = vertices in both closed neighborhoods: triangles[edge], and the two ends.
-extern "C" __global__ void spread(long long vertices, const long long *offsets,
+extern "C" __global__ void assign_counts(long long num_vertices, const long long *offsets,
                                   const int *neighbors, const int *degrees,
-                                  const long long *upper_offsets, const int *upper,
+                                  const long long *upper_offsets, const int *upper_neighbors,
                                   const int *triangles, int *common) {
-  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
     long long place = upper_offsets[row];
     for (long long at = begin; at < end; at += lanes.count) {
       const long long arc = at + lanes.lane;
@@ -314,7 +314,7 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
       long long edge = place + lanes.rank(above, &together);
       place += together;
       if (arc >= end) continue;
-      if (!above) edge = position(upper, upper_offsets[neighbor], upper_offsets[neighbor + 1], row);
+      if (!above) edge = position(upper_neighbors, upper_offsets[neighbor], upper_offsets[neighbor + 1], row);
       common[arc] = triangles[edge] + 2;
     }
   });
@@ -322,9 +322,9 @@ extern "C" __global__ void spread(long long vertices, const long long *offsets,
 
 // common[arc] where all lists are short: they are merged, a thread a vertex and its later
 // neighbors.
-extern "C" __global__ void merge_few(long long vertices, const long long *offsets,
+extern "C" __global__ void merge_lists(long long num_vertices, const long long *offsets,
                                      const int *neighbors, int *common) {
-  STRIDE(row, vertices) {
+  STRIDE(row, num_vertices) {
     const long long begin = offsets[row], end = offsets[row + 1];
     for (long long arc = begin; arc < end; arc++) {
       const int neighbor = neighbors[arc];
@@ -346,13 +346,13 @@ extern "C" __global__ void merge_few(long long vertices, const long long *offset
 
 // common[arc] of the arcs to later vertices: 4 neighbors of one end against 8 of the other, a
 // warp at a time, over both whole lists.
-extern "C" __global__ void compare_lists(long long arcs, const int *rows, const long long *offsets,
+extern "C" __global__ void compare_lists(long long num_arcs, const int *sources, const long long *offsets,
                                          const int *neighbors, int *common) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
   const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
-  for (long long arc = warp; arc < arcs; arc += warps) {
-    const int row = rows[arc], neighbor = neighbors[arc];
+  for (long long arc = warp; arc < num_arcs; arc += warps) {
+    const int row = sources[arc], neighbor = neighbors[arc];
     if (row > neighbor) continue;
     long long i = offsets[row], j = offsets[neighbor];
     const long long end = offsets[row + 1], other_end = offsets[neighbor + 1];
@@ -371,45 +371,45 @@ extern "C" __global__ void compare_lists(long long arcs, const int *rows, const 
 }
 
 // common[arc] of the arcs to earlier vertices, from the arcs back.
-extern "C" __global__ void mirror(long long arcs, const int *rows, const long long *offsets,
+extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources, const long long *offsets,
                                   const int *neighbors, int *common) {
-  STRIDE(arc, arcs) {
-    const int row = rows[arc], neighbor = neighbors[arc];
+  STRIDE(arc, num_arcs) {
+    const int row = sources[arc], neighbor = neighbors[arc];
     if (row > neighbor)
       common[arc] = common[position(neighbors, offsets[neighbor], offsets[neighbor + 1], row)];
   }
 }
 
-// The same between two sets of rows, from `first` and `other_first` on, of lists that name
+// The same between two sets of rows, from `start` and `other_start` on, of lists that name
 // neighbors by their places in the whole graph. heads[starts[x] ...] are those of row x that are
 // rows of the other set, and tails the rows; other_starts and other_heads say so the other way.
 // common and other_common of the pairs whose end among the rows has the longer list, or one as long
 // and is later: the other's list is looked up there.
-extern "C" __global__ void count_between(long long rows, long long pairs, long long vertices,
-                                         long long first, long long other_first, long long *next,
-                                         const int *tails, const long long *offsets,
-                                         const int *neighbors, const long long *starts,
-                                         const int *heads, int *common,
+extern "C" __global__ void count_between(long long num_rows, long long num_pairs, long long num_vertices,
+                                         long long start, long long other_start, long long *next_pair,
+                                         const int *pair_rows, const long long *offsets,
+                                         const int *neighbors, const long long *pair_offsets,
+                                         const int *pair_neighbors, int *common,
                                          const long long *other_offsets, const int *other_neighbors,
-                                         const long long *other_starts, const int *other_heads,
+                                         const long long *other_pair_offsets, const int *other_pair_neighbors,
                                          int *other_common) {
   const int lane = threadIdx.x % WARP;
   while (true) {
     long long from = 0;
     if (lane == 0)
-      from = (long long)atomicAdd((unsigned long long *)next, (unsigned long long)WARP);
+      from = (long long)atomicAdd((unsigned long long *)next_pair, (unsigned long long)WARP);
     from = __shfl_sync(FULL, from, 0);
-    if (from >= pairs) return;
+    if (from >= num_pairs) return;
     const long long pair = from + lane;
-    const bool there = pair < pairs;
-    const int row = there ? tails[pair] : 0;
-    const int other = there ? (int)(heads[pair] - other_first) : 0;
+    const bool there = pair < num_pairs;
+    const int row = there ? pair_rows[pair] : 0;
+    const int other = there ? (int)(pair_neighbors[pair] - other_start) : 0;
     const long long begin = there ? offsets[row] : 0, end = there ? offsets[row + 1] : 0;
     const long long other_begin = there ? other_offsets[other] : 0;
     const long long other_end = there ? other_offsets[other + 1] : 0;
     const long long size = end - begin, length = other_end - other_begin;
     const bool own =
-        there && (length < size || (length == size && other + other_first < row + first));
+        there && (length < size || (length == size && other + other_start < row + start));
     int found = 0;
     if (own && length < BRIEF) {
       long long low = begin;
@@ -436,17 +436,17 @@ extern "C" __global__ void count_between(long long rows, long long pairs, long l
     }
     if (!own) continue;
     common[pair] = found + 2;
-    other_common[position(other_heads, other_starts[other], other_starts[other + 1],
-                          (int)(row + first))] = found + 2;
+    other_common[position(other_pair_neighbors, other_pair_offsets[other], other_pair_offsets[other + 1],
+                          (int)(row + start))] = found + 2;
   }
 }
 
 // One row an edge, from each vertex to the later ones: both ends, and how similar they are.
-extern "C" __global__ void list_edges(long long vertices, const long long *offsets,
+extern "C" __global__ void list_edges(long long num_vertices, const long long *offsets,
                                       const int *neighbors, const int *common,
                                       const long long *starts, int *sources, int *destinations,
                                       double *similarities) {
-  each_row(vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
     const long long first = position(neighbors, begin, end, row), shift = starts[row] - first;
     const double size = (double)(end - begin + 1);
     for (long long arc = first + lanes.lane; arc < end; arc += lanes.count) {

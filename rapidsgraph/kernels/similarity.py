@@ -37,11 +37,11 @@ def _position(values, begin, end, key):
 
 
 @parallel
-def count_upper(vertices, offsets, neighbors, degrees, sizes):
+def count_upper(num_vertices, offsets, neighbors, degrees, sizes):
     last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             size = 0
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
@@ -50,17 +50,17 @@ def count_upper(vertices, offsets, neighbors, degrees, sizes):
 
 
 @parallel
-def gather_upper(vertices, offsets, neighbors, degrees, upper_offsets, upper):
+def gather_upper(num_vertices, offsets, neighbors, degrees, upper_offsets, upper_neighbors):
     last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             place = upper_offsets[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
                 neighbor = neighbors[np.uint64(arc)]
                 if _is_above(degrees, row, neighbor):
-                    upper[np.uint64(place)] = neighbor
+                    upper_neighbors[np.uint64(place)] = neighbor
                     place += 1
 
 
@@ -82,13 +82,15 @@ def _credit(upper_offsets, upper, triangles, one, other, found):
 
 
 @parallel
-def count_few(vertices, most, offsets, neighbors, upper_offsets, upper, triangles):
+def count_by_thread(
+    num_vertices, max_degree, offsets, neighbors, upper_offsets, upper_neighbors, triangles
+):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for x in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for x in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             begin, end = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
             first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
-            if end - begin > most or last - first < 2:
+            if end - begin > max_degree or last - first < 2:
                 continue
             for arc in range(begin, end):
                 y = np.int64(neighbors[np.uint64(arc)])
@@ -98,7 +100,7 @@ def count_few(vertices, most, offsets, neighbors, upper_offsets, upper, triangle
                     continue
                 found = 0
                 while i < last and j < y_last:
-                    one, other = upper[np.uint64(i)], upper[np.uint64(j)]
+                    one, other = upper_neighbors[np.uint64(i)], upper_neighbors[np.uint64(j)]
                     if one == other:
                         add_at(triangles, np.uint64(i), np.int32(1))
                         add_at(triangles, np.uint64(j), np.int32(1))
@@ -106,7 +108,7 @@ def count_few(vertices, most, offsets, neighbors, upper_offsets, upper, triangle
                     i += one <= other
                     j += other <= one
                 if found:
-                    _credit(upper_offsets, upper, triangles, x, y, found)
+                    _credit(upper_offsets, upper_neighbors, triangles, x, y, found)
 
 
 @serial
@@ -193,21 +195,61 @@ def _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triang
 
 
 @serial
-def count_some(count, chosen, next, slots, offsets, neighbors, upper_offsets, upper, triangles):
-    _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triangles)
+def count_by_warp(
+    num_owners,
+    owners,
+    next_owner,
+    table_size,
+    offsets,
+    neighbors,
+    upper_offsets,
+    upper_neighbors,
+    triangles,
+):
+    _count(
+        num_owners,
+        owners,
+        next_owner,
+        offsets,
+        neighbors,
+        upper_offsets,
+        upper_neighbors,
+        triangles,
+    )
 
 
 @serial
-def count_many(count, chosen, next, slots, offsets, neighbors, upper_offsets, upper, triangles):
-    _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triangles)
+def count_by_block(
+    num_owners,
+    owners,
+    next_owner,
+    table_size,
+    offsets,
+    neighbors,
+    upper_offsets,
+    upper_neighbors,
+    triangles,
+):
+    _count(
+        num_owners,
+        owners,
+        next_owner,
+        offsets,
+        neighbors,
+        upper_offsets,
+        upper_neighbors,
+        triangles,
+    )
 
 
 @parallel
-def spread(vertices, offsets, neighbors, degrees, upper_offsets, upper, triangles, common):
+def assign_counts(
+    num_vertices, offsets, neighbors, degrees, upper_offsets, upper_neighbors, triangles, common
+):
     last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             edge = upper_offsets[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
@@ -215,7 +257,7 @@ def spread(vertices, offsets, neighbors, degrees, upper_offsets, upper, triangle
                 prefetch(upper_offsets, ahead)
                 ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))])
                 middle = (upper_offsets[ahead] + upper_offsets[ahead + np.uint64(1)]) >> 1
-                prefetch(upper, np.uint64(middle))
+                prefetch(upper_neighbors, np.uint64(middle))
                 prefetch(triangles, np.uint64(middle))
                 neighbor = np.int64(neighbors[np.uint64(arc)])
                 if _is_above(degrees, row, neighbor):
@@ -224,7 +266,7 @@ def spread(vertices, offsets, neighbors, degrees, upper_offsets, upper, triangle
                 else:
                     begin = upper_offsets[np.uint64(neighbor)]
                     end = upper_offsets[np.uint64(neighbor + 1)]
-                    place = _position(upper, begin, end, row)
+                    place = _position(upper_neighbors, begin, end, row)
                     common[np.uint64(arc)] = triangles[np.uint64(place)] + 2
 
 
@@ -243,11 +285,11 @@ def _common(row, neighbor, offsets, neighbors):
 
 
 @parallel
-def merge_few(vertices, offsets, neighbors, common):
+def merge_lists(num_vertices, offsets, neighbors, common):
     last = len(neighbors) - 1
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
@@ -266,21 +308,21 @@ def merge_few(vertices, offsets, neighbors, common):
 
 
 @parallel
-def compare_lists(arcs, rows, offsets, neighbors, common):
+def compare_lists(num_arcs, sources, offsets, neighbors, common):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
-            row, neighbor = np.uint64(rows[np.uint64(arc)]), np.uint64(neighbors[np.uint64(arc)])
+        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+            row, neighbor = np.uint64(sources[np.uint64(arc)]), np.uint64(neighbors[np.uint64(arc)])
             if row < neighbor:
                 common[np.uint64(arc)] = _common(row, neighbor, offsets, neighbors)
 
 
 @parallel
-def mirror(arcs, rows, offsets, neighbors, common):
+def mirror_counts(num_arcs, sources, offsets, neighbors, common):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for arc in range(arcs * part // PARTS, arcs * (part + 1) // PARTS):
-            row, neighbor = rows[np.uint64(arc)], neighbors[np.uint64(arc)]
+        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+            row, neighbor = sources[np.uint64(arc)], neighbors[np.uint64(arc)]
             if row > neighbor:
                 begin, end = offsets[np.uint64(neighbor)], offsets[np.uint64(neighbor + 1)]
                 place = _position(neighbors, begin, end, row)
@@ -330,29 +372,31 @@ def _count_row(
 
 @parallel
 def count_between(
-    rows, pairs, vertices, first, other_first, next, tails, offsets, neighbors, starts, heads,
-    common, other_offsets, other_neighbors, other_starts, other_heads, other_common,
+    num_rows, num_pairs, num_vertices, start, other_start, next_pair, pair_rows, offsets, neighbors, pair_offsets, pair_neighbors,
+    common, other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common,
 ):  # fmt: skip
     for _ in prange(PARTS):
-        if next[0] >= rows:
+        if next_pair[0] >= num_rows:
             continue
-        bits = np.zeros(vertices // 64 + 1, np.uint64)
+        bits = np.zeros(num_vertices // 64 + 1, np.uint64)
         while True:
-            begin = add_at(next, np.uint64(0), np.int64(FETCHED))
-            if begin >= rows:
+            begin = add_at(next_pair, np.uint64(0), np.int64(FETCHED))
+            if begin >= num_rows:
                 break
-            for row in range(begin, min(begin + FETCHED, rows)):
+            for row in range(begin, min(begin + FETCHED, num_rows)):
                 _count_row(
-                    row, first, other_first, offsets, neighbors, starts, heads, common,
-                    other_offsets, other_neighbors, other_starts, other_heads, other_common, bits,
+                    row, start, other_start, offsets, neighbors, pair_offsets, pair_neighbors, common,
+                    other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common, bits,
                 )  # fmt: skip
 
 
 @parallel
-def list_edges(vertices, offsets, neighbors, common, starts, sources, destinations, similarities):
+def list_edges(
+    num_vertices, offsets, neighbors, common, starts, sources, destinations, similarities
+):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for row in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
             first = _position(neighbors, begin, end, row)
             shift = starts[np.uint64(row)] - first

@@ -24,55 +24,55 @@ __device__ __forceinline__ double lower(double *place, double value) {
   return __longlong_as_double((long long)atomicMin((u64 *)place, (u64)__double_as_longlong(value)));
 }
 
-// Shortest paths. Vertices nearer than `below` are expanded until none is left, round after
+// Shortest shortest_paths. Vertices nearer than `below` are expanded until none is left, round after
 // round; those farther away wait in the far queue, without being there twice, until `below` grows
 // by a step. stamps holds for every vertex the round in whose frontier it is, then whether it
 // waits. state becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    paths(long long vertices, long long arcs, double cutoff, double step, long long source_count,
+    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double delta, long long num_sources,
           const int *sources, const long long *offsets, const int *neighbors,
-          const weight_t *weights, double *distances, int *queues, int *stamps, long long *pieces,
-          long long *counts, unsigned long long *arrived, double *lowest, long long *state) {
+          const weight_t *weights, double *distances, int *queues, int *marks, long long *chunks,
+          long long *counters, unsigned long long *arrived_blocks, double *min_distance, long long *state) {
   __shared__ int held[2 * THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
-  const long long room = arcs / PIECE * 2 + 4;
-  int *waiting = stamps + vertices;
-  u64 *far_lengths = (u64 *)(counts + 12);
+  const long long room = num_arcs / PIECE * 2 + 4;
+  int *waiting = marks + num_vertices;
+  u64 *far_lengths = (u64 *)(counters + 12);
   long long round = 0, barriers = 0, splits = 0, expanded = 0, since = 0;
-  const double first_step = step;
-  double below = step;
+  const double first_step = delta;
+  double below = delta;
   bool moved = true;
 
   auto begin_round = [&]() {
-    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counts, round + 2) = Slot{0, 0, 0, 0};
-    Slot *slot = slot_of(counts, round + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counters, round + 2) = Slot{0, 0, 0, 0};
+    Slot *slot = slot_of(counters, round + 1);
     const long long parity = (round + 1) & 1;
-    return Next{{held[warp], 0, queues + parity * vertices, &slot->queued},
+    return Next{{held[warp], 0, queues + parity * num_vertices, &slot->queued},
                 slot,
-                pieces + parity * room,
+                chunks + parity * room,
                 offsets,
                 0};
   };
   auto far_queue = [&](long long split) {
-    return Appender{held[THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * vertices,
+    return Appender{held[THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * num_vertices,
                     far_lengths + split % 3};
   };
 
   {
     Next next = begin_round();
-    next.take_all(sources, source_count);
-    grid_barrier(arrived, ++barriers);
+    next.take_all(sources, num_sources);
+    grid_barrier(arrived_blocks, ++barriers);
     round++;
   }
 
   for (;;) {
-    const Slot *slot = slot_of(counts, round);
+    const Slot *slot = slot_of(counters, round);
     const long long queued = __ldcg(&slot->queued), piece_count = __ldcg(&slot->pieces);
     if (queued + piece_count > 0) {
       Next next = begin_round();
       Appender far = far_queue(splits);
       const int stamp = (int)round + 1;
-      expand(queues + (round & 1) * vertices, queued, pieces + (round & 1) * room, piece_count,
+      expand(queues + (round & 1) * num_vertices, queued, chunks + (round & 1) * room, piece_count,
              offsets, [&](const bool *is, const long long *arc, const int *owner) {
                int near[BATCH];
                double reached[BATCH], was[BATCH];
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                }
 #pragma unroll
                for (int k = 0; k < BATCH; k++) {
-                 if (is_near[k]) is_near[k] = atomicExch(&stamps[near[k]], stamp) != stamp;
+                 if (is_near[k]) is_near[k] = atomicExch(&marks[near[k]], stamp) != stamp;
                  if (is_far[k]) is_far[k] = atomicExch(&waiting[near[k]], 1) == 0;
                }
                next.take<BATCH>(is_near, near);
@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
              });
       next.finish();
       far.flush(far.count);
-      grid_barrier(arrived, ++barriers);
+      grid_barrier(arrived_blocks, ++barriers);
       round++;
       expanded += queued + piece_count;
       since++;
@@ -112,19 +112,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
     const long long parked = __ldcg(far_lengths + splits % 3);
     if (parked == 0) break;
-    if (since && expanded < since * GROW_BELOW) step *= 2;
-    if (since && expanded > since * SHRINK_ABOVE && step > first_step) step /= 2;
+    if (since && expanded < since * GROW_BELOW) delta *= 2;
+    if (since && expanded > since * SHRINK_ABOVE && delta > first_step) delta /= 2;
     expanded = since = 0;
     const double old = below;
-    const double least = moved ? below : __ldcg(lowest + (splits + 2) % 3);
-    below = fmax(least + step, nextafter(least, INFINITE));
+    const double least = moved ? below : __ldcg(min_distance + (splits + 2) % 3);
+    below = fmax(least + delta, nextafter(least, INFINITE));
     Next next = begin_round();
     Appender far = far_queue(splits + 1);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       far_lengths[(splits + 2) % 3] = 0;
-      lowest[(splits + 1) % 3] = INFINITE;
+      min_distance[(splits + 1) % 3] = INFINITE;
     }
-    const int *queue = queues + (2 + (splits & 1)) * vertices;
+    const int *queue = queues + (2 + (splits & 1)) * num_vertices;
     double my_least = INFINITE;
     for (long long first = warp_id() * WARP; first < parked; first += warp_count() * WARP) {
       const bool is = first + lane < parked;
@@ -141,8 +141,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     far.flush(far.count);
     for (int half = WARP / 2; half > 0; half /= 2)
       my_least = fmin(my_least, __shfl_xor_sync(FULL, my_least, half));
-    if (lane == 0) lower(lowest + splits % 3, my_least);
-    grid_barrier(arrived, ++barriers);
+    if (lane == 0) lower(min_distance + splits % 3, my_least);
+    grid_barrier(arrived_blocks, ++barriers);
     round++;
     splits++;
     moved = false;
@@ -154,12 +154,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 // The smallest predecessor of every vertex: the first arc by destination that is tight and comes
 // from nearer.
-extern "C" __global__ void pull_predecessors(long long vertices, const long long *offsets,
+extern "C" __global__ void pull_predecessors(long long num_vertices, const long long *offsets,
                                              const int *neighbors, const weight_t *weights,
                                              const double *distances, int *predecessors) {
-  for (long long first = warp_id() * WARP; first < vertices; first += warp_count() * WARP) {
+  for (long long first = warp_id() * WARP; first < num_vertices; first += warp_count() * WARP) {
     const long long vertex = first + lane_id();
-    const double distance = vertex < vertices ? distances[vertex] : 0.0;
+    const double distance = vertex < num_vertices ? distances[vertex] : 0.0;
     const bool open = distance > 0.0 && distance <= LARGEST;
     const long long begin = open ? offsets[vertex] : 0, end = open ? offsets[vertex + 1] : 0;
     const long long arc = first_arc(begin, end, distance, [=](long long at, double its) {
@@ -171,10 +171,10 @@ extern "C" __global__ void pull_predecessors(long long vertices, const long long
 }
 
 // The same from lists by source.
-extern "C" __global__ void push_predecessors(long long vertices, const long long *offsets,
+extern "C" __global__ void push_predecessors(long long num_vertices, const long long *offsets,
                                              const int *neighbors, const weight_t *weights,
                                              const double *distances, int *predecessors) {
-  for (long long vertex = warp_id(); vertex < vertices; vertex += warp_count()) {
+  for (long long vertex = warp_id(); vertex < num_vertices; vertex += warp_count()) {
     const double before = distances[vertex];
     if (!(before <= LARGEST)) continue;
     for (long long arc = offsets[vertex] + lane_id(); arc < offsets[vertex + 1]; arc += WARP) {

@@ -21,34 +21,34 @@ def _above(distance, step):
 
 
 @serial
-def paths(
-    vertices,
-    arcs,
+def shortest_paths(
+    num_vertices,
+    num_arcs,
     cutoff,
-    step,
-    source_count,
+    delta,
+    num_sources,
     sources,
     offsets,
     neighbors,
     weights,
     distances,
     queues,
-    stamps,
-    pieces,
-    counts,
-    arrived,
-    lowest,
+    marks,
+    chunks,
+    counters,
+    arrived_blocks,
+    min_distance,
     state,
 ):
-    room = np.uint64(vertices + 1)  # of the near queue, which is a ring
-    near, far = queues[: vertices + 1], queues[vertices + 1 : 2 * vertices + 1]
-    waiting = stamps  # 1: in the near queue, 2: in the far one, 4: expanded before, by bits
+    room = np.uint64(num_vertices + 1)  # of the near queue, which is a ring
+    near, far = queues[: num_vertices + 1], queues[num_vertices + 1 : 2 * num_vertices + 1]
+    waiting = marks  # 1: in the near queue, 2: in the far one, 4: expanded before, by bits
     head, tail, parked = np.uint64(0), np.uint64(0), np.uint64(0)
-    for place in range(source_count):
+    for place in range(num_sources):
         near[tail] = sources[place]
         waiting[sources[place]] = 1
         tail += ONE
-    below, low = step, 0.0  # the near queue holds distances from `low` up to `below`
+    below, low = delta, 0.0  # the near queue holds distances from `low` up to `below`
     rounds, expanded, repeated = 0, 0, 0
     while True:
         while head != tail:
@@ -90,23 +90,23 @@ def paths(
                     parked += ONE
             if expanded > 4096 and 4 * repeated > 3 * expanded:
                 # Vertices are expanded again and again: the step takes in too much.
-                step = min(step / 4, (distance - low) / 2 if distance > low else step)
-                below = _above(low, step)
+                delta = min(delta / 4, (distance - low) / 2 if distance > low else delta)
+                below = _above(low, delta)
                 expanded, repeated = 0, 0
         rounds += 1
         if parked == 0:
             break
         # A look at all that waits should cost less than what is expanded between two of them.
-        if (expanded < 1024 or 4 * expanded < parked) and step * 2 < np.inf:
-            step *= 2
+        if (expanded < 1024 or 4 * expanded < parked) and delta * 2 < np.inf:
+            delta *= 2
         expanded, repeated = 0, 0
         old, least = below, np.inf
-        below = _above(below, step)
+        below = _above(below, delta)
         while head == tail and parked > 0:
             kept = np.uint64(0)
             low = old
             if least < np.inf:
-                low, below = least, _above(least, step)
+                low, below = least, _above(least, delta)
             least = np.inf
             for place_ in range(parked):
                 vertex = np.uint64(far[np.uint64(place_)])
@@ -126,10 +126,10 @@ def paths(
 
 
 @parallel
-def pull_predecessors(vertices, offsets, neighbors, weights, distances, predecessors):
+def pull_predecessors(num_vertices, offsets, neighbors, weights, distances, predecessors):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for vertex_ in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
+        for vertex_ in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             vertex = np.uint64(vertex_)
             distance = distances[vertex]
             if distance == np.inf or distance == 0.0:
@@ -144,8 +144,8 @@ def pull_predecessors(vertices, offsets, neighbors, weights, distances, predeces
 
 
 @serial
-def push_predecessors(vertices, offsets, neighbors, weights, distances, predecessors):
-    for vertex in range(vertices):
+def push_predecessors(num_vertices, offsets, neighbors, weights, distances, predecessors):
+    for vertex in range(num_vertices):
         before = distances[np.uint64(vertex)]
         if before == np.inf:
             continue

@@ -11,26 +11,26 @@
 #define FULL 0xffffffffu
 #define BATCH 8  // arcs in flight a thread, where a list is long
 
-// Link every vertex with its neighbor at `place`.
-extern "C" __global__ void link_one(long long vertices, long long place, const long long *offsets,
+// Link every vertex with its neighbor at `position`.
+extern "C" __global__ void link_neighbor(long long num_vertices, long long position, const long long *offsets,
                                     const int *neighbors, int *parents) {
-  STRIDE(vertex, vertices) {
-    const long long arc = offsets[vertex] + place;
+  STRIDE(vertex, num_vertices) {
+    const long long arc = offsets[vertex] + position;
     if (arc < offsets[vertex + 1]) join(parents, (int)vertex, neighbors[arc]);
   }
 }
 
-// Link the vertices outside the tree `largest` with their neighbors from `place` on. A warp takes
+// Link the vertices outside the tree `largest_root` with their neighbors from `position` on. A warp takes
 // 32 vertices, long lists together.
-extern "C" __global__ void link_rest(long long vertices, long long place, long long largest,
+extern "C" __global__ void link_remaining(long long num_vertices, long long position, long long largest_root,
                                      const long long *offsets, const int *neighbors, int *parents) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
   const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
-  for (long long first = warp * WARP; first < vertices; first += warps * WARP) {
+  for (long long first = warp * WARP; first < num_vertices; first += warps * WARP) {
     const long long vertex = first + lane;
-    const bool open = vertex < vertices && parents[vertex] != largest;
-    const long long begin = open ? offsets[vertex] + place : 0;
+    const bool open = vertex < num_vertices && parents[vertex] != largest_root;
+    const long long begin = open ? offsets[vertex] + position : 0;
     const long long end = open ? offsets[vertex + 1] : 0;
     if (end - begin < WARP)
       for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
@@ -55,16 +55,16 @@ extern "C" __global__ void link_rest(long long vertices, long long place, long l
 }
 
 // Link the ends of all arcs, rows[arc] and neighbors[arc], whatever their place in a list.
-extern "C" __global__ void link_arcs(long long vertices, long long arcs, long long place,
+extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs, long long position,
                                      const int *rows, const long long *offsets,
                                      const int *neighbors, int *parents) {
-  STRIDE(arc, arcs) join(parents, rows[arc], neighbors[arc]);
+  STRIDE(arc, num_arcs) join(parents, rows[arc], neighbors[arc]);
 }
 
 // Let every vertex point to its root. Nobody writes but to its own vertex: a way halved meanwhile
 // could put a vertex back to a parent between.
-extern "C" __global__ void compress(long long vertices, int *parents) {
-  STRIDE(vertex, vertices) {
+extern "C" __global__ void compress(long long num_vertices, int *parents) {
+  STRIDE(vertex, num_vertices) {
     int parent = parents[vertex];
     while (parents[parent] != parent) parent = parents[parent];
     parents[vertex] = parent;
@@ -72,8 +72,8 @@ extern "C" __global__ void compress(long long vertices, int *parents) {
 }
 
 // sizes[r] = vertices whose parent is r; lanes that count for one tree add once.
-extern "C" __global__ void count_members(long long vertices, const int *parents, int *sizes) {
-  STRIDE(vertex, vertices) {
+extern "C" __global__ void count_members(long long num_vertices, const int *parents, int *sizes) {
+  STRIDE(vertex, num_vertices) {
     const int parent = parents[vertex];
     const unsigned active = __activemask();
     const unsigned same = __match_any_sync(active, parent);

@@ -15,15 +15,15 @@ AHEAD = 24  # arcs or vertices whose parents are fetched before they are needed
 
 
 @parallel
-def link_one(vertices, place, offsets, neighbors, parents):
+def link_neighbor(num_vertices, position, offsets, neighbors, parents):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
-            ahead = min(vertex + AHEAD, vertices - 1)
-            arc = offsets[np.uint64(ahead)] + place
+        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+            ahead = min(vertex + AHEAD, num_vertices - 1)
+            arc = offsets[np.uint64(ahead)] + position
             if arc < offsets[np.uint64(ahead + 1)]:
                 prefetch(parents, np.uint64(neighbors[np.uint64(arc)]))
-            arc = offsets[np.uint64(vertex)] + place
+            arc = offsets[np.uint64(vertex)] + position
             if arc < offsets[np.uint64(vertex + 1)]:
                 join(parents, vertex, neighbors[np.uint64(arc)])
 
@@ -36,31 +36,31 @@ def _link_list(vertex, first, last, arcs, neighbors, parents):
 
 
 @parallel
-def link_rest(vertices, place, largest, offsets, neighbors, parents):
+def link_remaining(num_vertices, position, largest_root, offsets, neighbors, parents):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
-            if parents[np.uint64(vertex)] == largest:
+        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+            if parents[np.uint64(vertex)] == largest_root:
                 continue
-            first, last = offsets[np.uint64(vertex)] + place, offsets[np.uint64(vertex + 1)]
+            first, last = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
             _link_list(vertex, first, last, neighbors.size, neighbors, parents)
 
 
 @parallel
-def link_arcs(vertices, arcs, place, rows, offsets, neighbors, parents):
+def link_arcs(num_vertices, num_arcs, position, rows, offsets, neighbors, parents):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
-            first, last = offsets[np.uint64(vertex)] + place, offsets[np.uint64(vertex + 1)]
-            _link_list(vertex, first, last, arcs, neighbors, parents)
+        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+            first, last = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
+            _link_list(vertex, first, last, num_arcs, neighbors, parents)
 
 
 @parallel
-def compress(vertices, parents):
+def compress(num_vertices, parents):
     for part_ in prange(PARTS):
         part = np.int64(part_)
-        for vertex in range(vertices * part // PARTS, vertices * (part + 1) // PARTS):
-            ahead = np.uint64(min(vertex + AHEAD, vertices - 1))
+        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+            ahead = np.uint64(min(vertex + AHEAD, num_vertices - 1))
             prefetch(parents, np.uint64(parents[ahead]))
             parent = np.uint32(parents[np.uint64(vertex)])
             while np.uint32(parents[parent]) != parent:
@@ -69,6 +69,6 @@ def compress(vertices, parents):
 
 
 @serial
-def count_members(vertices, parents, sizes):
-    for vertex in range(vertices):
+def count_members(num_vertices, parents, sizes):
+    for vertex in range(num_vertices):
         sizes[np.uint32(parents[np.uint64(vertex)])] += 1

@@ -160,8 +160,8 @@ def find_parents(layered, partitions, last, parents, report):
     for start, stop, origin, words in partitions.sweep(wanted.tolist(), forward_only=True):
         _launch(
             layered, "layered_sweep", "find_parents", start, stop,
-            origin=origin, table=partitions.table, words=words, sums=partitions.sums,
-            layers=starts.size - 1, layer_starts=layered.starts_on_device, end=end,
+            origin=origin, table=partitions.table, words=words, checksums=partitions.sums,
+            num_layers=starts.size - 1, layer_starts=layered.starts_on_device, row_limit=end,
             parents=parents,
         )  # fmt: skip
         report(partitions.partitions, "partitions")
@@ -173,10 +173,11 @@ def levels(layered, last, parents):
     distances = xp.empty(vertices, xp.int32)
     before = xp.empty_like(parents)
     device.launch(
-        "pack", "name_levels", size=vertices,
-        vertices=vertices, reached=int(starts[last + 1]), layers=last + 1,
-        starts=layered.starts_on_device, order=layered.order, traced=parents.size > 0,
-        parents=parents, distances=distances, predecessors=before,
+        "pack", "compute_distances", size=vertices,
+        num_vertices=vertices, num_reached=int(starts[last + 1]), num_layers=last + 1,
+        layer_starts=layered.starts_on_device, order=layered.order,
+        with_predecessors=parents.size > 0, parents=parents, distances=distances,
+        predecessors=before,
     )  # fmt: skip
     return TraversalResult(distances, before, last + 1)
 
@@ -201,7 +202,7 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
             if bool(open_ends.any()):
                 steps = xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0))
                 stamps[...] = xp.where(open_ends, np.int32(-1), np.int32(0))
-                sweeps.run("relax_ties", stamps, distances=distances, steps=steps)
+                sweeps.run("relax_zero_weight", stamps, distances=distances, hops=steps)
                 sweeps.look_back(distances, steps, True, before)
         finish(layered, partitions, sweeps.passes)
     del stamps
@@ -228,7 +229,7 @@ class Sweeps:
         self.passes = 0
 
     def run(self, entry, stamps, *, everywhere=True, **values):
-        """Rounds of `relax` or `relax_ties`; how many there were.
+        """Rounds of `relax` or `relax_zero_weight`; how many there were.
 
         At first over all partitions, which saves a look at them, or where a row waits.
         """
@@ -244,8 +245,9 @@ class Sweeps:
                 device.launch(
                     "layered_sssp", entry,
                     size=layered.work(start, stop), threads=1024, cooperative=True,
-                    start=start, stop=stop, **given, step=step, **values, stamps=stamps,
-                    relaxed=relaxed, done=done, arrived=arrived, state=state,
+                    start=start, stop=stop, **given, delta=step, **values, last_update=stamps,
+                    last_relaxed=relaxed, last_relaxed_partition=done,
+                    arrived_blocks=arrived, state=state,
                 )  # fmt: skip
             self.partitions.finish()  # rows of what is damaged would wait for ever
             wanted = _where_rows_wait(*waiting)
@@ -256,7 +258,7 @@ class Sweeps:
         for start, stop, given in self._sweep(self.reached):
             _launch(
                 self.layered, "layered_sssp", "find_predecessors", start, stop, **given,
-                tied=tied, names=self.layered.order, distances=distances, steps=steps,
+                zero_weight=tied, names=self.layered.order, distances=distances, hops=steps,
                 predecessors=before,
             )  # fmt: skip
 
@@ -269,7 +271,7 @@ class Sweeps:
             for start, stop, origin, words in partitions.sweep(wanted.tolist()):
                 yield start, stop, {
                     "origin": origin, "table": partitions.table, "words": words,
-                    "sums": partitions.sums, "sample": sample,
+                    "checksums": partitions.sums, "weight_type": sample,
                 }  # fmt: skip
                 report(partitions.partitions - already, "partitions")
 
@@ -278,9 +280,9 @@ def _where_rows_wait(layered, partitions, reached, stamps, relaxed, done):
     """Those partitions of `reached` with a row that was lowered since it was relaxed."""
     changed = layered.xp.zeros(done.size, layered.xp.int32)
     device.launch(
-        "layered_sssp", "find_changed", size=layered.num_vertices,
-        start=0, stop=done.size, table=partitions.table, stamps=stamps, relaxed=relaxed, done=done,
-        wanted=changed,
+        "layered_sssp", "find_active", size=layered.num_vertices,
+        start=0, stop=done.size, table=partitions.table, last_update=stamps, last_relaxed=relaxed,
+        last_relaxed_partition=done, is_active=changed,
     )  # fmt: skip
     changed = changed.get() if device.is_on_gpu(changed) else changed
     return reached[changed[reached] != 0]
@@ -299,9 +301,9 @@ def scattering(layered, partitions, damping, out_weights, ranks, state):
         for start, stop, origin, words in partitions.sweep(wanted, then=wanted):
             _launch(
                 layered, "layered_sweep", "scatter", start, stop,
-                origin=origin, table=partitions.table, words=words, sums=partitions.sums,
-                sample=sample, weighted=layered.weighted, damping=damping,
-                out_weights=out_weights, ranks=ranks, state=state, totals=totals,
+                origin=origin, table=partitions.table, words=words, checksums=partitions.sums,
+                weight_type=sample, weighted=layered.weighted, damping=damping,
+                out_weights=out_weights, pagerank=ranks, state=state, sums=totals,
             )  # fmt: skip
         for part in range(copies):
             sums += kept[part * sums.size : (part + 1) * sums.size]

@@ -75,7 +75,7 @@ def split(lists, layers, weight_dtype):
     ahead = xp.empty(vertices, xp.int32)
     device.launch(
         "pack", "count_forward", size=32 * vertices,
-        vertices=vertices, order=layers.order, depths=layers.depths, offsets=lists.offsets,
+        num_vertices=vertices, order=layers.order, depths=layers.depths, offsets=lists.offsets,
         neighbors=lists.neighbors, counts=ahead,
     )  # fmt: skip
     back = (xp.diff(lists.offsets) - ahead).astype(xp.int32)
@@ -89,12 +89,11 @@ def split(lists, layers, weight_dtype):
     given = lists.weights if weight_dtype is not None else xp.empty(0)
     device.launch(
         "pack", "move_arcs", size=32 * vertices,
-        vertices=vertices, order=layers.order, place_of=layers.place_of, depths=layers.depths,
-        offsets=lists.offsets, neighbors=lists.neighbors, weights=given,
-        weighted=weight_dtype is not None,
-        forward_offsets=by_vertex[0], backward_offsets=by_vertex[1],
-        forward=neighbors[0], backward=neighbors[1],
-        forward_weights=weights[0], backward_weights=weights[1],
+        num_vertices=vertices, order=layers.order, position_of=layers.place_of,
+        depths=layers.depths, offsets=lists.offsets, neighbors=lists.neighbors, weights=given,
+        weighted=weight_dtype is not None, forward_offsets=by_vertex[0],
+        backward_offsets=by_vertex[1], forward_neighbors=neighbors[0],
+        backward_neighbors=neighbors[1], forward_weights=weights[0], backward_weights=weights[1],
     )  # fmt: skip
     return list(zip(offsets, neighbors, weights, strict=True))
 

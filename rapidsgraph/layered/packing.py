@@ -188,7 +188,7 @@ def _fill(words, layout, offsets, degrees, neighbors, weights, weight_bytes):
     ):
         device.launch(
             "pack", "pack", size=end - begin,
-            count=values.size, base=base, bits=bits, values=values, words=words[begin:end],
+            num_values=values.size, base=base, bits=bits, values=values, words=words[begin:end],
         )  # fmt: skip
     if weight_bytes:
         size = layout.edges * weight_bytes // 4
@@ -200,7 +200,7 @@ def checksum(words):
     xp = device.array_module(words)
     total = xp.zeros(1, xp.uint64)
     device.launch(
-        "pack", "add_checksum", size=words.size, count=words.size, words=words, total=total
+        "pack", "add_checksum", size=words.size, num_words=words.size, words=words, checksum=total
     )
     return int(total[0].astype(xp.int64))
 
@@ -230,13 +230,14 @@ def verify_partitions(start, stop, origin, parts, vertices, table, words, weight
     xp = device.array_module(words)
     device.launch(
         "layered_sweep", "add_checksums", size=size,
-        start=start, stop=stop, origin=origin, parts=parts, table=table, words=words, sums=sums,
+        start=start, stop=stop, origin=origin, num_sections=parts, table=table, words=words,
+        checksums=sums,
     )  # fmt: skip
     device.launch(
         "layered_sweep", "check_sections", size=size,
-        start=start, stop=stop, origin=origin, parts=parts, vertices=vertices, table=table,
-        words=words, sample=xp.empty(0, weight_dtype or np.float64),
-        weighted=weight_dtype is not None, sums=sums,
+        start=start, stop=stop, origin=origin, num_sections=parts, num_vertices=vertices,
+        table=table, words=words, weight_type=xp.empty(0, weight_dtype or np.float64),
+        weighted=weight_dtype is not None, checksums=sums,
     )  # fmt: skip
 
 
@@ -270,7 +271,7 @@ def explain(words, row, vertices, weight_dtype):
         ):
             device.launch(
                 "pack", "unpack", size=values.size,
-                count=values.size, base=0, bits=bits, words=own[begin:end], values=values,
+                num_values=values.size, base=0, bits=bits, words=own[begin:end], values=values,
             )  # fmt: skip
         ends = np.cumsum(degrees, dtype=np.int64)
         expected = np.concatenate([[0], ends[GROUP - 1 : -1 : GROUP], ends[-1:]])
@@ -318,14 +319,15 @@ def unpacked(words, row, weight_dtype):
             ):
                 device.launch(
                     "pack", "unpack", size=values.size,
-                    count=values.size, base=base, bits=bits, words=part[begin:end], values=values,
+                    num_values=values.size, base=base, bits=bits, words=part[begin:end],
+                    values=values,
                 )  # fmt: skip
         offsets = xp.zeros(layout.rows + 1, xp.int64)
         xp.cumsum(degrees, out=offsets[1:])
         sources = xp.empty(layout.edges, xp.int32)
         device.launch(
             "build", "expand_rows", size=32 * layout.rows,
-            count=layout.rows, offsets=offsets, rows=sources,
+            num_rows=layout.rows, offsets=offsets, rows=sources,
         )  # fmt: skip
         sources += int(row[COLUMN["first"]])
         weights = xp.empty(0)

@@ -381,8 +381,9 @@ def test_a_neighbor_beyond_the_vertices_is_seen_at_every_place(make_arrays, bits
         sums = xp.array(expected)
         launch(
             "layered_sweep", "check_sections", size=1,
-            start=0, stop=1, origin=0, parts=2, vertices=limit + 1, table=xp.asarray(row[None]),
-            words=words, sample=empty, weighted=False, sums=sums,
+            start=0, stop=1, origin=0, num_sections=2, num_vertices=limit + 1,
+            table=xp.asarray(row[None]), words=words, weight_type=empty, weighted=False,
+            checksums=sums,
         )  # fmt: skip
         assert (sums.tolist() == expected.tolist()) == is_valid, place
 

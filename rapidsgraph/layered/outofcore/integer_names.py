@@ -59,8 +59,9 @@ class IntegerCollector:
         if self._table is not None:
             if self._extend_table(int(values.min()), int(values.max())):
                 device.launch(
-                    "build", "mark", size=values.size,
-                    count=values.size, names=values, low=self._table_start, present=self._table,
+                    "build", "mark_present", size=values.size,
+                    num_names=values.size, names=values, min_name=self._table_start,
+                    is_present=self._table,
                 )  # fmt: skip
                 return
             self._leave_table()
