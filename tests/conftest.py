@@ -85,6 +85,11 @@ def pytest_addoption(parser):
         "--long", action="store_true", help="run the long fault tests, too: thousands of faults"
     )
     parser.addoption(
+        "--nvrtc-all",
+        action="store_true",
+        help="compile CUDA kernels for every supported architecture, not only for one",
+    )
+    parser.addoption(
         "--fault-record",
         metavar="FILE",
         help="append the counts of the fault tests to FILE, a record (.jsonl, .md beside)",
@@ -92,7 +97,11 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    skipped = {mark for mark in ("gpu", "long") if not config.getoption(f"--{mark}")}
+    skipped = {
+        mark
+        for mark in ("gpu", "long", "nvrtc_all")
+        if not config.getoption(f"--{mark.replace('_', '-')}")
+    }
     without = [item for item in items if not _has_mark(item, skipped)]
     config.stash[deselected] = sum(_has_mark(item, skipped & {"gpu"}) for item in items)
     if len(without) < len(items):

@@ -209,7 +209,9 @@ def test_chunks_are_as_large_in_both():
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture):
-    accepted, log = compile_cuda(flagged.cuda_source(), f"--gpu-architecture={architecture}")
+    source = flagged.cuda_source()
+    options = f"--gpu-architecture={architecture}", *device.constant_macros(source)
+    accepted, log = compile_cuda(source, *options)
     assert accepted, log
 
 

@@ -9,9 +9,13 @@ import re
 import pytest
 
 from rapidsgraph import device
+from rapidsgraph.kernels import constants
 
 STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+ARCHITECTURES = (
+    *(pytest.param(f"sm_{number}", marks=pytest.mark.nvrtc_all) for number in (75, 80, 100)),
+    "sm_90",
+)
 FLOATS, INTEGERS = ("float", "double"), ("int", "long long")
 
 
@@ -154,12 +158,34 @@ def test_numba_twins_return_nothing_and_round_as_written(stem):
         assert node.decorator_list, f"{stem}.{entry} is not compiled"
 
 
+def test_constants_have_one_definition():
+    names = set(constants.macros())
+    for path in (*device.KERNELS.glob("*.cu"), *device.KERNELS.glob("*.cuh")):
+        defined = re.findall(r"#define (\w+)|constexpr [\w ]+? (\w+) *=", path.read_text())
+        assert names.isdisjoint(name for pair in defined for name in pair), path.name
+    for path in device.KERNELS.glob("*.py"):
+        assigned = re.findall(r"^([A-Z_0-9]+) =", path.read_text(), flags=re.M)
+        assert path.stem == "constants" or names.isdisjoint(assigned), path.name
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_constants_reach_the_cuda_twin(stem):
+    source = device.cuda_source(stem)
+    used = {name: value for name, value in constants.macros().items() if name in source}
+    checks = "".join(f'static_assert({name} == {value}, "");\n' for name, value in used.items())
+    accepted, log = compile_cuda(f"{source}\n{checks}", *device.constant_macros(source))
+    assert accepted, log
+    wrong = f'{source}\nstatic_assert(WARP == 33, "");\n'
+    assert not compile_cuda(wrong, *device.constant_macros(wrong))[0]
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("stem", STEMS)
 def test_cuda_twin_compiles(stem, architecture):
+    source = device.cuda_source(stem)
     for types in combinations(stem):
         accepted, log = compile_cuda(
-            device.cuda_source(stem), f"--gpu-architecture={architecture}", *types
+            source, f"--gpu-architecture={architecture}", *device.constant_macros(source), *types
         )
         assert accepted, f"{stem}.cu for {architecture} {' '.join(types)}:\n{log}"
 
@@ -167,7 +193,7 @@ def test_cuda_twin_compiles(stem, architecture):
 @pytest.mark.parametrize("stem", STEMS)
 def test_compiler_errors_name_the_real_file_and_line(stem):
     source = device.cuda_source(stem)
-    accepted, log = compile_cuda(source + "\nthis is no C++;\n")
+    accepted, log = compile_cuda(source + "\nthis is no C++;\n", *device.constant_macros(source))
     path = (device.KERNELS / f"{stem}.cu").as_posix()
     lines = (device.KERNELS / f"{stem}.cu").read_text().count("\n") + 2  # from 1, and an empty one
     assert not accepted

@@ -24,13 +24,13 @@ def hubs():
     """
     lengths = [
         *(
-            3 * pagerank_layout.CHUNK + 77,
-            2 * pagerank_layout.CHUNK,
-            pagerank_layout.CHUNK + 1,
-            pagerank_layout.CHUNK,
+            3 * pagerank_layout.PAGERANK_CHUNK + 77,
+            2 * pagerank_layout.PAGERANK_CHUNK,
+            pagerank_layout.PAGERANK_CHUNK + 1,
+            pagerank_layout.PAGERANK_CHUNK,
         ),
         *(
-            pagerank_layout.CHUNK - 1,
+            pagerank_layout.PAGERANK_CHUNK - 1,
             1000,
             pagerank_layout.WHOLE[-1] + 1,
             pagerank_layout.WHOLE[-1],
@@ -86,7 +86,7 @@ SETTINGS = [
     {},
     {"WHOLE": (3,), "NARROW": 1},
     {"WHOLE": (0,), "NARROW": 0},
-    {"WHOLE": (pagerank_layout.CHUNK,), "NARROW": 40},
+    {"WHOLE": (pagerank_layout.PAGERANK_CHUNK,), "NARROW": 40},
 ]
 SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
 by_setting = pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from numba import prange
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.algorithms.clustering import LEVELS, SimilarityGraph, min_fraction_at_least
+from rapidsgraph.algorithms.clustering import SimilarityGraph, min_fraction_at_least
 from rapidsgraph.algorithms.scan import check_epsilon
 from rapidsgraph.graph.csr import Adjacency
+from rapidsgraph.kernels.constants import SIMILARITY_LEVELS
 from rapidsgraph.kernels.intrinsics import add_at, high_product
 
 MOST = 2**31 - 1  # what a size can be
@@ -194,7 +195,7 @@ def test_lists_do_not_end_within_a_level(make_arrays, level):
             "num_similar_cores": np.zeros(3, np.int32),
         }
     )
-    levels = [min(int(c / math.sqrt(sizes[0] * s) * LEVELS), LEVELS - 1)
+    levels = [min(int(c / math.sqrt(sizes[0] * s) * SIMILARITY_LEVELS), SIMILARITY_LEVELS - 1)
               for c, s in zip(common, sizes[1:])]  # fmt: skip
     assert levels[0] == levels[1]
     lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
@@ -322,7 +323,9 @@ def test_cores_by_neighbors_of_one_level(make_arrays):
     index, epsilon = rg.ScanIndex(frame), Fraction(773137, 10**6)
     nearly, enough = (Fraction(c * c, 83 * size) for c, size in ((80, 129), (63, 80)))
     assert nearly < epsilon**2 <= enough
-    assert math.isqrt(int(nearly * LEVELS**2)) == math.isqrt(int(enough * LEVELS**2))
+    assert math.isqrt(int(nearly * SIMILARITY_LEVELS**2)) == math.isqrt(
+        int(enough * SIMILARITY_LEVELS**2)
+    )
     for mu, roles in ((2, ["core", "core"]), (3, ["outlier", "outlier"])):
         assert clustered(index.query(epsilon, mu)) == clustered(
             rg.scan(frame, epsilon=epsilon, mu=mu)
@@ -349,7 +352,7 @@ def test_cores_by_neighbors_of_one_level_at_random(make_arrays):
             ]
             squares.sort()
             for low, high in zip(squares, squares[1:]):
-                levels = {math.isqrt(int(square * LEVELS**2)) for square in (low, high)}
+                levels = {math.isqrt(int(square * SIMILARITY_LEVELS**2)) for square in (low, high)}
                 if low == high or len(levels) > 1:
                     continue
                 seen += 1

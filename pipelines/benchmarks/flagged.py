@@ -146,10 +146,9 @@ def cuda_function(entry, cooperative):
     import cupy
 
     def compiled(cooperative):
-        options = ("-std=c++17",)
-        module = cupy.RawModule(
-            code=cuda_source(), options=options, enable_cooperative_groups=cooperative
-        )
+        source = cuda_source()
+        options = ("-std=c++17", *device.constant_macros(source))
+        module = cupy.RawModule(code=source, options=options, enable_cooperative_groups=cooperative)
         return module.get_function(entry)
 
     blocks = device.resident_blocks(compiled(True), THREADS, 0)

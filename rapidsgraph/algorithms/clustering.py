@@ -16,11 +16,11 @@ import numpy as np
 
 from .. import device
 from ..graph.csr import row_indices
+from ..kernels.constants import SIMILARITY_LEVELS
 from .similarity import offsets_from_sizes
 
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
-LEVELS = 2**20  # of similarity, by which the lists of an index are sorted; similar.cuh agrees
 
 
 class SimilarityGraph:
@@ -47,7 +47,7 @@ class SimilarityGraph:
         self.xp = device.array_module(sizes)
         self.vertices, self.arcs = sizes.size, common.size
         largest = int(sizes.max()) if sizes.size else 1
-        self.floor = int(float(epsilon) * LEVELS * (1 - 1e-9)) if is_ordered else 0
+        self.floor = int(float(epsilon) * SIMILARITY_LEVELS * (1 - 1e-9)) if is_ordered else 0
         numerator, denominator = min_fraction_at_least(epsilon**2, largest**2)
         self.threshold = {"numerator": numerator, "denominator": denominator}
 

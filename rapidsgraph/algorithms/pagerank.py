@@ -23,6 +23,7 @@ from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
 from ..graph.weight_sums import check_out_weights
+from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from ..memory import estimate_graph_memory
 from ..progress import reporter
 from ..validation import (
@@ -247,13 +248,13 @@ def _iterate(run, report):
     chunk_sums = xp.zeros(max(rows.chunks, 1))
     arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
     arrived = xp.zeros(1, xp.uint64)
-    units = rows.chunks + rows.whole_rows + (vertices - idle) // pagerank_layout.WARP + 1
+    units = rows.chunks + rows.whole_rows + (vertices - idle) // WARP + 1
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(run.batch, run.max_iterations - iterations)
         arrived.fill(0)
         device.launch(
-            "pagerank", "iterate", size=units * pagerank_layout.WARP, threads=1024,
+            "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
             cooperative=True, shared_bytes=rows.hot * ranks.itemsize,
             num_iterations=count, tolerance=run.tolerance, damping=run.damping,
             num_vertices=vertices, num_contributions=vertices, num_isolated=idle,

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device
+from ..kernels.constants import PAGERANK_CHUNK, WARP
 
-WARP = 32
-CHUNK = 2048  # as in pagerank.cu
 WHOLE = (16, 64, 256)  # a longer list is a row of its own: the first that makes at most
 MOST_WHOLE = 16_384  # of them, a few a warp, or the last
 NARROW = 4  # a list up to this long is narrow
@@ -84,7 +83,7 @@ def build_layout(lists, weights, out_weights, value_type, order, idle, slots, sl
     # Counts by threshold of a descending array: where its negative passes the threshold.
     on_gpu = xp is not np
     long_rows, *choices = (
-        int(count) for count in xp.searchsorted(-lengths, -xp.asarray([CHUNK, *WHOLE]))
+        int(count) for count in xp.searchsorted(-lengths, -xp.asarray([PAGERANK_CHUNK, *WHOLE]))
     )
     # A core takes a list of any length, and slices whenever it can.
     whole_rows, few = choices[-1], [count for count in choices if count <= MOST_WHOLE]
@@ -98,7 +97,7 @@ def build_layout(lists, weights, out_weights, value_type, order, idle, slots, sl
     widths = padded.reshape(slices, WARP).max(axis=1) if slices else padded
     slice_offsets = _offsets(widths * WARP, int(row_offsets[-1]), xp)
     narrow_slices = int((widths > NARROW).sum())
-    chunk_counts = -(-lengths[:long_rows] // CHUNK)
+    chunk_counts = -(-lengths[:long_rows] // PAGERANK_CHUNK)
     chunk_offsets = _offsets(chunk_counts, 0, xp).astype(xp.int32)
     chunks = int(chunk_offsets[-1])
     chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(chunks), side="right") - 1

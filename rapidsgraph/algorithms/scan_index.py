@@ -17,13 +17,13 @@ from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.labeling import Labeling
+from ..kernels.constants import SIMILARITY_LEVELS
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_flag, check_free_memory
 from . import scan_index_file
 from .clustering import (
     CORE,
     HUB,
-    LEVELS,
     OUTLIER,
     SimilarityGraph,
     closed_neighborhood_sizes,
@@ -107,7 +107,7 @@ class ScanIndex(Labeling):
             num_arcs=arcs, sources=pairs[0], neighbors=lists.neighbors, common=common,
             sizes=self._sizes, descent=descent,
         )  # fmt: skip
-        bound = max(self.num_vertices, LEVELS)
+        bound = max(self.num_vertices, SIMILARITY_LEVELS)
         order = sort_pairs(pairs, bound, with_order=True)[2]
         neighbors, common, descent = (
             _permuted(values, order) for values in (lists.neighbors, common, descent)

@@ -22,6 +22,7 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import as_local, as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..graph.weight_sums import can_overflow, check_distances
+from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
 from ..memory import estimate_graph_memory
 from ..validation import (
     check_flag,
@@ -29,10 +30,8 @@ from ..validation import (
     check_memory_limit,
     resolve_vertices,
 )
-from .traversal_result import NO_VERTEX, TraversalResult
+from .traversal_result import TraversalResult
 
-LOCAL = 2048  # vertices of a frontier that a block keeps in shared memory, as in bfs.cu
-PIECE = 2048  # arcs of a long list that one block takes at a time; frontier.cuh agrees
 PORTION = 2**22  # arcs looked at together, where edges that add nothing are sought
 SAMPLE = 2**16  # weights that are looked at for the first step
 
@@ -207,8 +206,8 @@ def run_bfs(graph, ids, depth_limit=NO_VERTEX, predecessors=True, bottom_up=True
     words = (vertices + 31) // 32
     room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
-        "bfs", "search", size=vertices + graph.num_arcs // 4, threads=1024, cooperative=True,
-        shared_bytes=LOCAL * 24,
+        "bfs", "search", size=vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
+        cooperative=True, shared_bytes=SHARED_FRONTIER * 24,
         num_vertices=vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
         offsets=lists.offsets, neighbors=lists.neighbors, in_offsets=towards.offsets,
@@ -238,7 +237,7 @@ def relax_from(graph, ids, distances, cutoff=math.inf):
     counts, arrived, state = _meeting(xp)
     step = graph.cached("step", lambda: _first_step(lists, xp))
     device.launch(
-        "sssp", "shortest_paths", size=vertices + graph.num_arcs // 4, threads=1024,
+        "sssp", "shortest_paths", size=vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True,
         num_vertices=vertices, num_arcs=graph.num_arcs, cutoff=cutoff, delta=step,
         num_sources=ids.size, sources=ids, offsets=lists.offsets, neighbors=lists.neighbors,
@@ -328,7 +327,7 @@ def _meeting(xp):
 
 def _pieces(graph):
     """Room for the pieces of long lists in two frontiers."""
-    size = 0 if graph.xp is np else 4 * (graph.num_arcs // PIECE + 2)
+    size = 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
     return graph.xp.empty(size, np.int64)
 
 

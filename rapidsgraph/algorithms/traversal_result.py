@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-NO_VERTEX = 2**31 - 1
-
 
 @dataclass
 class TraversalResult:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError
+from ..kernels.constants import BLOCK_THREADS, macros
 from .arrays import is_on_gpu
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -141,6 +142,12 @@ def _expand_includes(path: Path, included: set[Path]) -> str:
     return f'#line 1 "{path.as_posix()}"\n{body}'
 
 
+def constant_macros(source: str) -> tuple[str, ...]:
+    """Return compiler options that define the shared constants a CUDA source uses."""
+    names = set(re.findall(r"\b[A-Z][A-Z0-9_]*\b", source))
+    return tuple(f"-D{name}={value}" for name, value in macros().items() if name in names)
+
+
 # Launches
 
 
@@ -148,10 +155,10 @@ def _expand_includes(path: Path, included: set[Path]) -> str:
 def _cuda_module(stem: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
     import cupy
 
-    options = ("-std=c++17", *(f"-D{name}={c_type}" for name, c_type in types))
-    return cupy.RawModule(
-        code=cuda_source(stem), options=options, enable_cooperative_groups=cooperative
-    )
+    source = cuda_source(stem)
+    type_macros = (f"-D{name}={c_type}" for name, c_type in types)
+    options = ("-std=c++17", *constant_macros(source), *type_macros)
+    return cupy.RawModule(code=source, options=options, enable_cooperative_groups=cooperative)
 
 
 @functools.cache
@@ -217,7 +224,7 @@ def launch(
     *,
     size: int,
     geometry: tuple[int, int] | None = None,
-    threads: int = 256,
+    threads: int = BLOCK_THREADS,
     cooperative: bool = False,
     shared_bytes: int = 0,
     **arguments: Any,
@@ -233,7 +240,7 @@ def launch(
         kernels stride over the rest. On a CPU it decides between one thread and all.
     geometry : (blocks, threads), optional
         Grid of a CUDA launch, instead of one that follows from `size` and `threads`.
-    threads : int, default 256
+    threads : int, default `BLOCK_THREADS`
         Threads per block.
     cooperative : bool, default False
         Whether the kernel synchronizes the whole grid, which is limited to resident blocks then.

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..algorithms import pagerank as in_memory
 from ..algorithms import traversal
-from ..algorithms.traversal_result import NO_VERTEX
 from ..errors import ConvergenceError, GraphError
+from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
 from ..layered.edge_list import LayeredEdgeList, Run
 from ..layered.packing import COLUMN

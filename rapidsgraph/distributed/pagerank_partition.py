@@ -15,6 +15,7 @@ from .. import device
 from ..algorithms import pagerank_layout
 from ..algorithms.pagerank import PARTS, dangling_weights, vertex_distribution
 from ..graph.weight_sums import check_out_weights
+from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from . import communicator
 from .communicator import Near
 from .graph import label
@@ -108,9 +109,9 @@ class Sweep:
             self.iterations += count
             return Piece(self._last[self._own], 0.0, 0.0, self.iterations)
         state = xp.asarray([float(self.iterations), math.inf, mass, 0.0, 0.0])
-        units = rows.chunks + rows.whole_rows + vertices // pagerank_layout.WARP + 1
+        units = rows.chunks + rows.whole_rows + vertices // WARP + 1
         device.launch(
-            "pagerank", "iterate", size=units * pagerank_layout.WARP, threads=1024,
+            "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
             cooperative=True,
             num_iterations=count, tolerance=tolerance, damping=run.damping, num_vertices=vertices,
             num_contributions=places, num_isolated=0, num_long_rows=rows.long_rows,

@@ -22,9 +22,9 @@ import numpy as np
 
 from .. import device, frames
 from ..algorithms.pagerank import PARTS, dangling_weights, vertex_distribution
-from ..algorithms.traversal_result import NO_VERTEX
 from ..errors import GpuUnavailableError, GraphError
 from ..graph import weight_sums
+from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
 from ..layered.edge_list import LayeredEdgeList, Run
 from ..layered.streaming import feed

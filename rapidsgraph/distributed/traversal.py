@@ -29,10 +29,10 @@ from ..algorithms.traversal import (
     run_bfs,
     run_sssp,
 )
-from ..algorithms.traversal_result import NO_VERTEX
 from ..frames import in_one_piece
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
+from ..kernels.constants import NO_VERTEX
 from ..progress import reporter
 from ..validation import check_memory_limit, resolve_vertices
 from .communicator import Again, Batches, Lost, Together, onward

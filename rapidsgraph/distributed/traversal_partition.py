@@ -20,8 +20,8 @@ import numpy as np
 
 from .. import device
 from ..algorithms.traversal import ArcSubgraph, relax_from, run_bfs, zero_weight_edges
-from ..algorithms.traversal_result import NO_VERTEX
 from ..graph.csr import from_coo, row_indices
+from ..kernels.constants import NO_VERTEX
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
 from . import communicator

@@ -1,18 +1,19 @@
-"""Kernels: a CUDA file and a Numba module with the same entries for every inner loop.
+"""CUDA kernels and their Numba twins.
 
-Attributes are imported when they are first used (PEP 562), because importing Numba takes longer
-than anything else in the package.
+`stem.cu` and `stem.py` define the same entries with the same parameters in the same order; the
+`.cu` file documents both. `jit` compiles the twins, and `cache` keeps them on disk. `counting`
+has no CUDA twin, because CuPy sorts on a GPU.
+
+Modules are imported when they are first used (PEP 562), because importing Numba takes longer than
+anything else in the package.
 """
 
 import importlib
 from types import ModuleType
-from typing import Any
 
 
-def __getattr__(name: str) -> ModuleType | Any:
-    """Import `compiled`, `parallel` and `serial` from `compiler`, any other name as a module."""
-    if name in ("compiled", "parallel", "serial"):
-        return getattr(importlib.import_module(f"{__name__}.compiler"), name)
+def __getattr__(name: str) -> ModuleType:
+    """Import a module of kernels."""
     try:
         return importlib.import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:

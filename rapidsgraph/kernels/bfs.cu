@@ -10,16 +10,12 @@
 
 #include "frontier.cuh"
 
-#define NO_VERTEX 0x7fffffff
-#define LOCAL 2048       // vertices of a frontier that a block can keep in shared memory
 #define ALONE_MOST 256   // vertices of a frontier that one block expands alone
 #define TEAM 32          // blocks that share a larger one ...
 #define TEAM_LEAST 128   // ... down to so many vertices ...
 #define TEAM_MOST 16384  // ... and up to so many
 #define TEAM_ARCS 65536  // arcs of a frontier that a team begins with
 #define UNEVEN 64        // vertices of one block, from which a team looks whether others have less
-#define PULL_ABOVE 15    // Beamer's alpha: pull once the frontier has so large a part of the arcs
-#define PUSH_BELOW 20    // and his beta: push again once it has so small a part of the vertices
 
 // How blocks of a team end their levels: with an empty frontier or at the limit, or with one that
 // is in the queue of the next round, unless a block could not hold its part.
@@ -68,7 +64,7 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
   extern __shared__ __align__(8) unsigned char shared[];
   __shared__ int lengths[3], parts[3], place_out;  // of a level; levels take turns
   u64 *lists = (u64 *)shared;                      // begin << 16 | degree, two frontiers
-  int *vertices = (int *)(lists + 2 * LOCAL);
+  int *vertices = (int *)(lists + 2 * SHARED_FRONTIER);
   const int lane = lane_id();
   const int own = ((int)queued - (int)blockIdx.x + team - 1) / team;
   if (threadIdx.x < 3) lengths[threadIdx.x] = threadIdx.x ? 0 : own, parts[threadIdx.x] = 0;
@@ -82,7 +78,7 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
   int turn = 0, count = own, total = queued, ending = DONE;
   __syncthreads();
   while (total > 0 && level < depth_limit) {
-    const int here = (turn & 1) * LOCAL, there = LOCAL - here;
+    const int here = (turn & 1) * SHARED_FRONTIER, there = SHARED_FRONTIER - here;
     int *length = &lengths[(turn + 1) % 3], *part = &parts[(turn + 1) % 3];
     const int next = (int)level + 1;
     if (threadIdx.x == 0) lengths[(turn + 2) % 3] = parts[(turn + 2) % 3] = 0;
@@ -106,24 +102,24 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
       for (int k = 0; k < BATCH; k++) {
         if (traced && is[k] && (was[k] == -1 || was[k] == next))
           atomicMin(&predecessors[near[k]], owner[k]);
-        fresh[k] = __ballot_sync(FULL, is[k] && was[k] == -1 && degree[k] > 0);
+        fresh[k] = __ballot_sync(FULL_MASK, is[k] && was[k] == -1 && degree[k] > 0);
         some += __popc(fresh[k]);
       }
       if (!some) return;
       int at = lane ? 0 : atomicAdd(length, some);
-      at = __shfl_sync(FULL, at, 0);
+      at = __shfl_sync(FULL_MASK, at, 0);
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {
         if (fresh[k] >> lane & 1) {
           const int place = at + __popc(fresh[k] & ((1u << lane) - 1));
           arcs += degree[k];
-          if (place < LOCAL) {
+          if (place < SHARED_FRONTIER) {
             lists[there + place] = ((u64)begin[k] << 16) | (u64)degree[k];
             vertices[there + place] = near[k];
           } else {
             report[4] = round;
           }
-          if (place >= LOCAL || degree[k] > PIECE) *part = 1;
+          if (place >= SHARED_FRONTIER || degree[k] > FRONTIER_CHUNK) *part = 1;
         }
         at += __popc(fresh[k]);
       }
@@ -140,10 +136,10 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
       const long long begin = mine ? (long long)(lists[here + place] >> 16) : 0;
       const int degree = mine ? (int)(lists[here + place] & 0xffff) : 0;
       const int vertex = mine ? vertices[here + place] : 0;
-      for (unsigned rest = __ballot_sync(FULL, degree > 2 * BATCH); rest; rest &= rest - 1) {
+      for (unsigned rest = __ballot_sync(FULL_MASK, degree > 2 * BATCH); rest; rest &= rest - 1) {
         const int from = __ffs(rest) - 1;
-        const long long at = __shfl_sync(FULL, begin, from);
-        const int size = __shfl_sync(FULL, degree, from), whose = __shfl_sync(FULL, vertex, from);
+        const long long at = __shfl_sync(FULL_MASK, begin, from);
+        const int size = __shfl_sync(FULL_MASK, degree, from), whose = __shfl_sync(FULL_MASK, vertex, from);
         for (int done = 0; done < size; done += BATCH * WARP) {
 #pragma unroll
           for (int k = 0; k < BATCH; k++) {
@@ -155,7 +151,7 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
         }
       }
       const int few = degree > 2 * BATCH ? 0 : degree;
-      for (int done = 0; __any_sync(FULL, done < few); done += BATCH) {
+      for (int done = 0; __any_sync(FULL_MASK, done < few); done += BATCH) {
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
           is[k] = done + k < few;
@@ -185,13 +181,13 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
   }
 
   if (ending == QUEUED) {
-    count = min(count, LOCAL);
+    count = min(count, SHARED_FRONTIER);
     if (threadIdx.x == 0) place_out = (int)atomicAdd(&next_slot->queued, (u64)count);
     __syncthreads();
     long long own_arcs = 0;
     for (int place = threadIdx.x; place < count; place += blockDim.x) {
-      next_queue[place_out + place] = vertices[(turn & 1) * LOCAL + place];
-      own_arcs += (long long)(lists[(turn & 1) * LOCAL + place] & 0xffff);
+      next_queue[place_out + place] = vertices[(turn & 1) * SHARED_FRONTIER + place];
+      own_arcs += (long long)(lists[(turn & 1) * SHARED_FRONTIER + place] & 0xffff);
     }
     own_arcs = warp_total(own_arcs);
     if (lane == 0 && own_arcs) atomicAdd(&next_slot->arcs, (u64)own_arcs);
@@ -208,15 +204,15 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
 // Breadth-first search from `sources`, each once. traced: also predecessors, the smallest vertex
 // of the level before. pulls: whether the lists by destination may be used. state becomes the
 // number of rounds.
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     search(long long num_vertices, long long num_arcs, long long depth_limit, long long bottom_up,
            long long with_predecessors, long long num_sources, const int *sources, const long long *offsets,
            const int *neighbors, const long long *in_offsets, const int *in_neighbors,
            int *distances, int *predecessors, int *queues, long long *chunks, unsigned int *frontier_bits,
            long long *counters, unsigned long long *arrived_blocks, long long *state) {
-  __shared__ int held[THREADS / WARP][2 * WARP];
+  __shared__ int held[COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id();
-  const long long words = (num_vertices + WARP - 1) / WARP, room = num_arcs / PIECE * 2 + 4;
+  const long long words = (num_vertices + WARP - 1) / WARP, room = num_arcs / FRONTIER_CHUNK * 2 + 4;
   long long *report = counters + 16;
   long long round = 0, level = 0, barriers = 0, unexplored = num_arcs, found_before = 0;
   bool may_pull = bottom_up;
@@ -268,11 +264,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const long long *long_lists = chunks + (round & 1) * room;
     if (queued + piece_count == 0) break;
 
-    if (may_pull && frontier_arcs > unexplored / PULL_ABOVE && frontier_arcs > num_vertices / 64) {
+    if (may_pull && frontier_arcs > unexplored / BFS_ALPHA && frontier_arcs > num_vertices / 64) {
       for (long long word = warp_id(); word < words; word += warp_count()) {
         const long long vertex = word * WARP + lane;
         const bool is = vertex < num_vertices && __ldcg(distances + vertex) == level;
-        const unsigned mask = __ballot_sync(FULL, is);
+        const unsigned mask = __ballot_sync(FULL_MASK, is);
         if (lane == 0) here[word] = mask;
       }
       grid_barrier(arrived_blocks, ++barriers);
@@ -297,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             new_vertices++;
             new_arcs += offsets[vertex + 1] - offsets[vertex];
           }
-          const unsigned mask = __ballot_sync(FULL, arc >= 0);
+          const unsigned mask = __ballot_sync(FULL_MASK, arc >= 0);
           if (lane == 0) there[word] = mask;
         }
         new_vertices = warp_total(new_vertices);
@@ -314,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         found = __ldcg(&slot_of(counters, round)->found);
         unexplored -= __ldcg(&slot_of(counters, round)->arcs);
       } while (found > 0 && level < depth_limit &&
-               !(found < before && found < num_vertices / PUSH_BELOW));
+               !(found < before && found < num_vertices / BFS_BETA));
       may_pull = false;  // what is left is far out, where a frontier's share of arcs says little
       collect();
       continue;

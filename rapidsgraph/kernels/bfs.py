@@ -8,16 +8,15 @@ blocks (pieces, counts, arrived) is not touched.
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
+from .constants import BFS_ALPHA, BFS_BETA, NO_VERTEX
 from .intrinsics import prefetch
+from .jit import parallel, serial
 
 PARTS = 64
 BLOCK = 64  # vertices whose lists are fetched together
 ROOM = 4096  # neighbors of a block; longer lists go by themselves
 AHEAD = 16
-PULL_ABOVE, PUSH_BELOW = 15, 20  # Beamer's alpha and beta, nearly
-UNREACHED = np.uint64(0xFFFFFFFFFFFFFFFF)
-NO_VERTEX = np.uint32(0x7FFFFFFF)
+UNREACHED_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 ONE, HALF = np.uint64(1), np.uint64(32)
 
 
@@ -48,7 +47,7 @@ def _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, nea
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 before = keys[neighbor]
                 queue[tail] = neighbor
-                tail += np.uint64(before == UNREACHED)
+                tail += np.uint64(before == UNREACHED_KEY)
                 keys[neighbor] = min(before, key)
             first += 1
             continue
@@ -66,7 +65,7 @@ def _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, nea
             neighbor = np.uint64(near[place])
             before = keys[neighbor]
             queue[tail] = neighbor  # stays only if the vertex is new: no branch to mispredict
-            tail += np.uint64(before == UNREACHED)
+            tail += np.uint64(before == UNREACHED_KEY)
             keys[neighbor] = min(before, base | np.uint64(via[place]))
             prefetch(offsets, neighbor)
         first += count
@@ -108,7 +107,7 @@ def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, found):
             first, word = np.uint64(word_) * HALF, np.uint32(0)
             for lane in range(min(32, vertices - np.int64(first))):
                 vertex = first + np.uint64(lane)
-                if keys[vertex] != UNREACHED:
+                if keys[vertex] != UNREACHED_KEY:
                     continue
                 begin, end = offsets[vertex], offsets[vertex + ONE]
                 for arc in range(begin, end):
@@ -143,7 +142,7 @@ def _collect(vertices, bits, queue):
 @parallel
 def _clear(keys):
     for place in prange(keys.size):
-        keys[place] = UNREACHED
+        keys[place] = UNREACHED_KEY
 
 
 @parallel
@@ -151,7 +150,7 @@ def _unpack(keys, traced, distances, predecessors):
     for place_ in prange(keys.size):
         place = np.uint64(place_)
         key = keys[place]
-        if key != UNREACHED:
+        if key != UNREACHED_KEY:
             distances[place] = np.int32(key >> HALF)
             if traced:
                 predecessors[place] = np.int32(np.uint32(key))
@@ -193,7 +192,7 @@ def search(
     first, last, level, unexplored = 0, num_sources, 0, num_arcs
     while last > first and level < depth_limit:
         frontier = _degrees(first, last, queue, offsets) if bottom_up else 0
-        if bottom_up and frontier * PULL_ABOVE > unexplored and frontier > num_vertices // 64:
+        if bottom_up and frontier * BFS_ALPHA > unexplored and frontier > num_vertices // 64:
             _mark(num_vertices, level, keys, here)
             new = last - first
             while new > 0 and level < depth_limit:
@@ -202,7 +201,7 @@ def search(
                 unexplored -= found[PARTS:].sum()
                 here, there = there, here
                 level += 1
-                if new < before and new * PUSH_BELOW < num_vertices:
+                if new < before and new * BFS_BETA < num_vertices:
                     break
             first, last = 0, _collect(num_vertices, here, queue)
             bottom_up = 0  # what is left is far out, where a frontier's share of arcs says little

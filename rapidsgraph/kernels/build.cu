@@ -4,6 +4,8 @@
 // Requires: ids below `present`'s and `table`'s length after `low` is taken off; offsets
 //   ascending from 0. Sorting itself is sorting.py's work.
 
+#include "grid.cuh"
+
 #ifndef name_t
 #define name_t long long
 #endif
@@ -14,12 +16,6 @@
 #ifndef order_t
 #define order_t int
 #endif
-
-#define WARP 32
-
-#define STRIDE(i, count)                                                            \
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \
-       i += gridDim.x * (long long)blockDim.x)
 
 // present[name - low] = true for every name.
 extern "C" __global__ void mark_present(long long num_names, const name_t *names, long long min_name,

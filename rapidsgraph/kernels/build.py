@@ -6,7 +6,7 @@ The meaning of every entry and parameter is said there.
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
+from .jit import parallel, serial
 
 
 @parallel

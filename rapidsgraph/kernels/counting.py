@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
+from .jit import parallel, serial
 
 
 def threads():

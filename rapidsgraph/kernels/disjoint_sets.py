@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from . import serial
 from .intrinsics import exchange_if
+from .jit import serial
 
 
 @serial

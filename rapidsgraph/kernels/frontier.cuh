@@ -1,6 +1,6 @@
 // What traversals share: frontiers, their expansion, and looking for a first arc.
 //
-// A frontier is a queue of vertices and a list of pieces: PIECE arcs of a vertex that has more.
+// A frontier is a queue of vertices and a list of pieces: FRONTIER_CHUNK arcs of a vertex that has more.
 // counts has three slots of {queued, pieces, arcs, found}: round t reads slot t % 3, adds to slot
 // (t + 1) % 3, and clears slot (t + 2) % 3, which nobody reads any more. What a thread reads may
 // be old; whatever claims a vertex is atomic.
@@ -8,13 +8,9 @@
 
 #include "grid.cuh"
 
-#define THREADS 1024  // of a block, one a multiprocessor
-#define PIECE 2048    // traversal.py agrees
 #define LONG 64       // from so many arcs on, a warp takes a list for itself
 #define BATCH 4       // arcs in flight a thread
 
-#define FULL 0xffffffffu
-typedef unsigned long long u64;
 
 struct Slot {
   u64 queued, pieces, arcs, found;
@@ -35,7 +31,7 @@ __device__ __forceinline__ long long warp_count() {
 }
 
 __device__ __forceinline__ long long warp_total(long long value) {
-  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL, value, step);
+  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
   return value;
 }
 
@@ -46,7 +42,7 @@ struct Appender {
   u64 *length;
 
   __device__ __forceinline__ void append(bool is, int value) {
-    const unsigned mask = __ballot_sync(FULL, is);
+    const unsigned mask = __ballot_sync(FULL_MASK, is);
     if (!mask) return;
     if (is) held[count + __popc(mask & ((1u << lane_id()) - 1))] = value;
     count += __popc(mask);
@@ -58,7 +54,7 @@ struct Appender {
     if (!some) return;
     count -= some;
     u64 at = lane_id() ? 0 : atomicAdd(length, (u64)some);
-    at = __shfl_sync(FULL, at, 0);
+    at = __shfl_sync(FULL_MASK, at, 0);
     if (lane_id() < some) queue[at + lane_id()] = held[count + lane_id()];
     __syncwarp();
   }
@@ -82,13 +78,13 @@ struct Next {
       degree[k] = is[k] ? offsets[vertex[k] + 1] - offsets[vertex[k]] : 0;
       any |= is[k];
     }
-    if (!__any_sync(FULL, any)) return;
+    if (!__any_sync(FULL_MASK, any)) return;
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
       arcs += degree[k];
-      queue.append(degree[k] > 0 && degree[k] <= PIECE, vertex[k]);
-      if (degree[k] > PIECE) {
-        const long long some = (degree[k] + PIECE - 1) / PIECE;
+      queue.append(degree[k] > 0 && degree[k] <= FRONTIER_CHUNK, vertex[k]);
+      if (degree[k] > FRONTIER_CHUNK) {
+        const long long some = (degree[k] + FRONTIER_CHUNK - 1) / FRONTIER_CHUNK;
         const long long at = atomicAdd(&slot->pieces, (u64)some);
         for (long long piece = 0; piece < some; piece++)
           pieces[at + piece] = ((long long)vertex[k] << 32) | piece;
@@ -128,8 +124,8 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
   for (long long item = blockIdx.x; item < piece_count; item += gridDim.x) {
     const long long piece = pieces[item];
     const int vertex = (int)(piece >> 32);
-    const long long begin = offsets[vertex] + (piece & 0xffffffff) * PIECE;
-    const long long end = min(begin + PIECE, offsets[vertex + 1]);
+    const long long begin = offsets[vertex] + (piece & 0xffffffff) * FRONTIER_CHUNK;
+    const long long end = min(begin + FRONTIER_CHUNK, offsets[vertex + 1]);
     for (long long at = begin; at < end; at += BATCH * (long long)blockDim.x) {
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {
@@ -149,10 +145,10 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
     const int vertex = mine ? queue[first + lane] : 0;
     const long long begin = mine ? offsets[vertex] : 0;
     const int degree = mine ? (int)(offsets[vertex + 1] - begin) : 0;
-    for (unsigned rest = __ballot_sync(FULL, degree >= LONG); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, degree >= LONG); rest; rest &= rest - 1) {
       const int from = __ffs(rest) - 1;
-      const long long at = __shfl_sync(FULL, begin, from);
-      const int size = __shfl_sync(FULL, degree, from), whose = __shfl_sync(FULL, vertex, from);
+      const long long at = __shfl_sync(FULL_MASK, begin, from);
+      const int size = __shfl_sync(FULL_MASK, degree, from), whose = __shfl_sync(FULL_MASK, vertex, from);
       for (int done = 0; done < size; done += BATCH * WARP) {
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
@@ -168,10 +164,10 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
     int before = degree < LONG ? degree : 0;
     const int own = before;
     for (int step = 1; step < WARP; step *= 2) {
-      const int lower = __shfl_up_sync(FULL, before, step);
+      const int lower = __shfl_up_sync(FULL_MASK, before, step);
       if (lane >= step) before += lower;
     }
-    const int total = __shfl_sync(FULL, before, WARP - 1);
+    const int total = __shfl_sync(FULL_MASK, before, WARP - 1);
     before -= own;
     for (int done = 0; done < total; done += BATCH * WARP) {
 #pragma unroll
@@ -180,12 +176,12 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
         int whose = 0;
 #pragma unroll
         for (int step = WARP / 2; step > 0; step /= 2) {
-          const int start = __shfl_sync(FULL, before, whose + step);
+          const int start = __shfl_sync(FULL_MASK, before, whose + step);
           if (start <= place) whose += step;
         }
         is[k] = place < total;
-        arc[k] = __shfl_sync(FULL, begin, whose) + (place - __shfl_sync(FULL, before, whose));
-        owner[k] = __shfl_sync(FULL, vertex, whose);
+        arc[k] = __shfl_sync(FULL_MASK, begin, whose) + (place - __shfl_sync(FULL_MASK, before, whose));
+        owner[k] = __shfl_sync(FULL_MASK, vertex, whose);
       }
       visit(is, arc, owner);
     }
@@ -209,11 +205,11 @@ __device__ __forceinline__ long long first_arc(long long begin, long long end, G
       if (passes[k]) hit = begin + k;
     begin += BATCH;
   }
-  for (unsigned rest = __ballot_sync(FULL, hit < 0 && begin < end); rest; rest &= rest - 1) {
+  for (unsigned rest = __ballot_sync(FULL_MASK, hit < 0 && begin < end); rest; rest &= rest - 1) {
     const int from = __ffs(rest) - 1;
-    const long long last = __shfl_sync(FULL, end, from);
-    const Given its = __shfl_sync(FULL, given, from);
-    for (long long at = __shfl_sync(FULL, begin, from); at < last; at += BATCH * WARP) {
+    const long long last = __shfl_sync(FULL_MASK, end, from);
+    const Given its = __shfl_sync(FULL_MASK, given, from);
+    for (long long at = __shfl_sync(FULL_MASK, begin, from); at < last; at += BATCH * WARP) {
       bool passes[BATCH];
       unsigned found = 0;
       int turn = 0;
@@ -224,7 +220,7 @@ __device__ __forceinline__ long long first_arc(long long begin, long long end, G
       }
 #pragma unroll
       for (int k = BATCH - 1; k >= 0; k--) {
-        const unsigned mask = __ballot_sync(FULL, passes[k]);
+        const unsigned mask = __ballot_sync(FULL_MASK, passes[k]);
         if (mask) found = mask, turn = k;
       }
       if (found) {

@@ -9,9 +9,7 @@
 //   Chakrabarti, Zhan and Faloutsos, R-MAT: a recursive model for graph mining, 2004; Bader and
 //   Madduri, GTgraph: a synthetic graph generator suite, 2006 (SSCA#2, the cliques).
 
-#define STRIDE(i, count)                                                            \
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \
-       i += gridDim.x * (long long)blockDim.x)
+#include "grid.cuh"
 
 __device__ __forceinline__ unsigned long long random_bits(long long key, long long draw) {
   unsigned long long bits = (unsigned long long)key;

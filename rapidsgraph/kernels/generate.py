@@ -7,7 +7,7 @@ into a float.
 import numba
 import numpy as np
 
-from . import compiled, parallel
+from .jit import compiled, parallel
 
 inline = compiled(inline="always")
 

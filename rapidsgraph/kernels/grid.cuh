@@ -1,6 +1,9 @@
 // What kernels of several stems need: a thread's share of a loop, sums, a barrier for all blocks.
 
-#define WARP 32
+
+#define FULL_MASK 0xffffffffu
+
+typedef unsigned long long u64;
 
 #define STRIDE(i, count)                                                            \
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \

@@ -27,7 +27,7 @@ __device__ __forceinline__ void rounds(long long start, long long stop, long lon
                                        int *stamps, int *relaxed, int *done,
                                        unsigned long long *arrived, long long *state, Load load,
                                        Lower lower) {
-  __shared__ unsigned ends[SECTIONS];
+  __shared__ unsigned ends[2 * MAX_LAUNCH_PARTITIONS];
   const long long chunks = count_chunks(start, stop, 2, table, sums, ends);
   const int first_round = (int)state[0] + 1;
   int round = first_round;
@@ -61,7 +61,7 @@ __device__ __forceinline__ void rounds(long long start, long long stop, long lon
                            stamps[neighbor[k]] = round;
                      });
                });
-    if (__any_sync(FULL, any) && threadIdx.x % WARP == 0)
+    if (__any_sync(FULL_MASK, any) && threadIdx.x % WARP == 0)
       atomicMax((unsigned long long *)&state[1], (u64)round);
     grid_barrier(arrived, round - first_round + 1);
     if (__ldcg(state + 1) < round) break;
@@ -72,7 +72,7 @@ __device__ __forceinline__ void rounds(long long start, long long stop, long lon
 // SSSP: lower distances along edges. stamps[v] is -1 where nothing was lowered, relaxed and done
 // are 0 before; state[0] counts rounds, state[1] is the last that relaxed. `delta`, by which a bound
 // goes on, is for CPUs.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
     relax(long long start, long long stop, long long origin, const long long *table,
           const unsigned int *words, const unsigned long long *checksums, const weight_t *weight_type,
           double delta, double cutoff, double *distances, int *last_update, int *last_relaxed, int *last_relaxed_partition,
@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // Ways along edges that add nothing: steps[v] = the fewest from a vertex that needs none. Those
 // have 0 steps, the others, which are open, the largest int before.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
     relax_zero_weight(long long start, long long stop, long long origin, const long long *table,
                const unsigned int *words, const unsigned long long *checksums, const weight_t *weight_type,
                double delta, const double *distances, int *hops, int *last_update, int *last_relaxed,
@@ -116,7 +116,7 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
                                              const double *distances, const int *hops,
                                              int *predecessors) {
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
-  __shared__ unsigned ends[SECTIONS];
+  __shared__ unsigned ends[2 * MAX_LAUNCH_PARTITIONS];
   const long long chunks = count_chunks(start, stop, 2, table, checksums, ends);
   each_chunk(start, stop, origin, table, words, ends, chunks,
              [=](const Section &s, long long, long long chunk) {
@@ -152,8 +152,8 @@ extern "C" __global__ void find_active(long long start, long long stop, const lo
                                         const int *last_update, const int *last_relaxed, const int *last_relaxed_partition,
                                         int *is_active) {
   for (long long partition = start; partition < stop; partition++) {
-    const long long *own = table + partition * COLUMNS;
-    const long long first = own[FIRST], rows = own[ROWS];
+    const long long *own = table + partition * PARTITION_COLUMNS;
+    const long long first = own[COLUMN_FIRST], rows = own[COLUMN_ROWS];
     bool any = false;
     STRIDE(i, rows) any |= last_update[first + i] >= (rows == 1 ? last_relaxed_partition[partition] : last_relaxed[first + i]);
     if (any) is_active[partition] = 1;

@@ -8,10 +8,10 @@ is marked r + 1 in `relaxed` (or `done`).
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
+from .constants import GROUP_ROWS
+from .jit import parallel, serial
 from .sections import (
     FIRST,
-    GROUP,
     ROWS,
     extract,
     first_edge,
@@ -65,9 +65,9 @@ def _partition_of(table, start, stop, place):
 def _edges_of(words, parts, row):
     """The first edge of a row in a section, and the one behind its last."""
     starts, degrees, _, _, _, _, _, _, degree_bits = parts
-    group = row // GROUP
+    group = row // GROUP_ROWS
     edge = first_edge(words, starts, group)
-    for before in range(GROUP * group, row):
+    for before in range(GROUP_ROWS * group, row):
         edge += extract(words, degrees, degree_bits, before)
     return edge, edge + extract(words, degrees, degree_bits, row)
 
@@ -279,11 +279,11 @@ def find_predecessors(
                 low, high = part * work // parts, (part + 1) * work // parts
                 group = first_group(words, starts, rows, low)
                 while group < groups(rows):
-                    edge, shift = first_edge(words, starts, group), GROUP * (group + 1)
-                    if edge + shift - GROUP >= high:
+                    edge, shift = first_edge(words, starts, group), GROUP_ROWS * (group + 1)
+                    if edge + shift - GROUP_ROWS >= high:
                         break
                     group += 1
-                    for row in range(shift - GROUP, min(shift, rows)):
+                    for row in range(shift - GROUP_ROWS, min(shift, rows)):
                         after = edge + extract(words, degrees, degree_bits, row)
                         place = np.uint64(first + row)
                         distance, name = distances[place], names[place]

@@ -20,13 +20,13 @@ extern "C" __global__ void add_checksums(long long start, long long stop, long l
                                          long long num_sections, const long long *table,
                                          const unsigned int *words, unsigned long long *checksums) {
   for (long long partition = start; partition < stop; partition++) {
-    const long long *row = table + partition * COLUMNS;
+    const long long *row = table + partition * PARTITION_COLUMNS;
     for (int part = 0; part < num_sections; part++) {
-      const unsigned *own = words + (row[POSITION] - origin + (part ? row[FORWARD_WORDS] : 0));
-      const long long count = part ? row[WORDS] - row[FORWARD_WORDS] : row[FORWARD_WORDS];
+      const unsigned *own = words + (row[COLUMN_POSITION] - origin + (part ? row[COLUMN_FORWARD_WORDS] : 0));
+      const long long count = part ? row[COLUMN_WORDS] - row[COLUMN_FORWARD_WORDS] : row[COLUMN_FORWARD_WORDS];
       u64 sum = 0;
       STRIDE(i, count) sum += (own[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
-      for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL, sum, step);
+      for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL_MASK, sum, step);
       if (threadIdx.x % WARP == 0) atomicAdd(&checksums[2 * partition + part], sum);
     }
   }
@@ -46,12 +46,12 @@ extern "C" __global__ void check_sections(long long start, long long stop, long 
     for (int part = 0; part < num_sections; part++) {
       const Section s = section_of(table, words, origin, partition, part);
       if (!s.edges) continue;
-      const long long groups = (s.rows + GROUP - 1) / GROUP, limit = num_vertices - 1 - s.base;
+      const long long groups = (s.rows + GROUP_ROWS - 1) / GROUP_ROWS, limit = num_vertices - 1 - s.base;
       bool valid = s.starts[0] == 0 && s.starts[groups] == s.edges;
       STRIDE(group, groups) {
-        const long long behind = min(GROUP * (group + 1), s.rows);
+        const long long behind = min(GROUP_ROWS * (group + 1), s.rows);
         long long edge = s.starts[group];
-        for (long long row = GROUP * group; row < behind; row++)
+        for (long long row = GROUP_ROWS * group; row < behind; row++)
           edge += extract(s.degrees, s.degree_bits, row);
         valid &= edge == s.starts[group + 1];
       }
@@ -62,7 +62,7 @@ extern "C" __global__ void check_sections(long long start, long long stop, long 
           const double weight = (double)s.weights[edge];
           valid &= weight >= 0.0 && weight < infinity;
         }
-      const u64 expected = (u64)table[partition * COLUMNS + FORWARD_CHECKSUM + part];
+      const u64 expected = (u64)table[partition * PARTITION_COLUMNS + COLUMN_FORWARD_CHECKSUM + part];
       if (!valid) checksums[2 * partition + part] = expected + 1;
     }
   }
@@ -75,7 +75,7 @@ extern "C" __global__ void find_parents(long long start, long long stop, long lo
                                         const unsigned long long *checksums, long long num_layers,
                                         const long long *layer_starts, long long row_limit,
                                         int *parents) {
-  __shared__ unsigned ends[SECTIONS];
+  __shared__ unsigned ends[2 * MAX_LAUNCH_PARTITIONS];
   const long long chunks = count_chunks(start, stop, 1, table, checksums, ends);
   each_chunk(
       start, stop, origin, table, words, ends, chunks,
@@ -116,7 +116,7 @@ extern "C" __global__ void scatter(long long start, long long stop, long long or
                                    long long weighted, double damping, const double *out_weights,
                                    const double *pagerank, const double *state, double *sums) {
   if (state[3] != 0.0) return;
-  __shared__ unsigned ends[SECTIONS];
+  __shared__ unsigned ends[2 * MAX_LAUNCH_PARTITIONS];
   const long long chunks = count_chunks(start, stop, 2, table, checksums, ends);
   each_chunk(start, stop, origin, table, words, ends, chunks,
              [=](const Section &s, long long, long long chunk) {

@@ -3,14 +3,14 @@
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
+from .constants import GROUP_ROWS
 from .intrinsics import add_float_at
+from .jit import parallel, serial
 from .sections import (
     CHECKSUM,
     FIRST,
     FIVE,
     FORWARD_WORDS,
-    GROUP,
     MASK,
     ONE,
     PARTS,
@@ -49,14 +49,14 @@ def add_checksums(start, stop, origin, num_sections, table, words, checksums):
 def _exceeds(words, position, bits, limit, first, last):
     """Whether one of the packed values from `first` to before `last` is above `limit`.
 
-    GROUP values take whole words, `bits` of them. To each value `2**bits - 1 - limit` is added in
+    GROUP_ROWS values take whole words, `bits` of them. To each value `2**bits - 1 - limit` is added in
     place, many values at once: what is above the limit carries out of its top bit. Values below
     it carry nothing into the next, so the carry into a word depends on the word before alone.
     """
     period, excess = 8 * bits, (ONE << np.uint64(bits)) - ONE - np.uint64(limit)
     added, before = np.zeros(period + 1, np.uint32), np.zeros(period, np.uint32)
     tops = np.zeros(period, np.uint32)
-    for value in range(8 * GROUP):
+    for value in range(8 * GROUP_ROWS):
         word, at = value * bits // 32, np.uint64(value * bits % 32)
         shifted = excess << at
         added[word] |= np.uint32(shifted & np.uint64(0xFFFFFFFF))
@@ -66,7 +66,7 @@ def _exceeds(words, position, bits, limit, first, last):
     for word in range(period):
         if word % bits:
             before[word] = added[word - 1]
-    groups_of_all = (last - first) // GROUP
+    groups_of_all = (last - first) // GROUP_ROWS
     begin = position + first * bits // 32
     end = begin + groups_of_all * bits
     carried = np.uint32(0)
@@ -78,7 +78,7 @@ def _exceeds(words, position, bits, limit, first, last):
             total = np.uint32(own + plus + carry)
             carried |= ((own & plus) | ((own | plus) & ~total)) & tops[np.uint64(i)]
     worst = np.int64(0)
-    for value in range(first + groups_of_all * GROUP, last):
+    for value in range(first + groups_of_all * GROUP_ROWS, last):
         worst = max(worst, extract(words, position, bits, value))
     return carried != 0 or worst > limit
 
@@ -117,11 +117,15 @@ def check_sections(
                 for group in range(part * count // PARTS, (part + 1) * count // PARTS):
                     edge = first_edge(words, starts, group)
                     edge += _sum_of(
-                        words, degrees, degree_bits, GROUP * group, min(GROUP * (group + 1), rows)
+                        words,
+                        degrees,
+                        degree_bits,
+                        GROUP_ROWS * group,
+                        min(GROUP_ROWS * (group + 1), rows),
                     )
                     valid &= edge == first_edge(words, starts, group + 1)
-                low = GROUP * (part * blocks // PARTS)
-                high = min(GROUP * ((part + 1) * blocks // PARTS), edges)
+                low = GROUP_ROWS * (part * blocks // PARTS)
+                high = min(GROUP_ROWS * ((part + 1) * blocks // PARTS), edges)
                 if (1 << bits) - 1 > limit and low < high:
                     valid &= not _exceeds(words, neighbors, bits, limit, low, high)
                 if weighted:
@@ -155,15 +159,15 @@ def find_parents(
             layer, behind = 0, num_layers
             while behind - layer > 1:
                 middle = (layer + behind) // 2
-                if layer_starts[middle] <= first + GROUP * group:
+                if layer_starts[middle] <= first + GROUP_ROWS * group:
                     layer = middle
                 else:
                     behind = middle
-            while group < groups(rows) and first + GROUP * group < row_limit:
-                edge, shift = first_edge(words, starts, group), GROUP * (group + 1)
-                if edge + shift - GROUP >= high:
+            while group < groups(rows) and first + GROUP_ROWS * group < row_limit:
+                edge, shift = first_edge(words, starts, group), GROUP_ROWS * (group + 1)
+                if edge + shift - GROUP_ROWS >= high:
                     break
-                for row in range(GROUP * group, min(GROUP * (group + 1), rows)):
+                for row in range(GROUP_ROWS * group, min(GROUP_ROWS * (group + 1), rows)):
                     place = first + row
                     if place >= row_limit:
                         break
@@ -215,11 +219,11 @@ def scatter(
                 own = pagerank.size * part if copies > 1 else 0
                 group = first_group(words, starts, rows, low) if work else groups(rows)
                 while group < groups(rows):
-                    edge, shift = first_edge(words, starts, group), GROUP * (group + 1)
-                    if edge + shift - GROUP >= high:
+                    edge, shift = first_edge(words, starts, group), GROUP_ROWS * (group + 1)
+                    if edge + shift - GROUP_ROWS >= high:
                         break
                     group += 1
-                    for row in range(shift - GROUP, min(shift, rows)):
+                    for row in range(shift - GROUP_ROWS, min(shift, rows)):
                         after = edge + extract(words, degrees, degree_bits, row)
                         place = np.uint64(first + row)
                         rank, leaving = damping * pagerank[place], out_weights[place]

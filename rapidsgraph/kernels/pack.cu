@@ -16,8 +16,6 @@
 #define stored_t double
 #endif
 
-#define UNREACHED 0x7fffffff
-typedef unsigned long long u64;
 
 // counts[vertex] = how many arcs of it go forward.
 extern "C" __global__ void count_forward(long long num_vertices, const int *order, const int *depths,
@@ -108,7 +106,7 @@ extern "C" __global__ void compute_distances(long long num_vertices, long long n
     distances[vertex] = place < num_reached ? (int)layer : -1;
     if (!with_predecessors) continue;
     const int parent = parents[place];
-    predecessors[vertex] = parent == UNREACHED ? UNREACHED : order[parent];
+    predecessors[vertex] = parent == NO_VERTEX ? NO_VERTEX : order[parent];
   }
 }
 
@@ -117,6 +115,6 @@ extern "C" __global__ void add_checksum(long long num_words, const unsigned int 
                                         unsigned long long *checksum) {
   u64 sum = 0;
   STRIDE(i, num_words) sum += (words[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
-  for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL, sum, step);
+  for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL_MASK, sum, step);
   if (threadIdx.x % WARP == 0) atomicAdd(checksum, sum);
 }

@@ -3,9 +3,9 @@
 import numpy as np
 from numba import prange
 
-from . import parallel
+from .constants import NO_VERTEX, UNREACHED
+from .jit import parallel
 
-UNREACHED = 2**31 - 1
 PARTS = 64
 
 
@@ -107,7 +107,7 @@ def compute_distances(
             distances[vertex] = layer if place < num_reached else -1
             if with_predecessors:
                 parent = parents[np.uint64(place)]
-                before = parent if parent == UNREACHED else order[np.uint64(parent)]
+                before = parent if parent == NO_VERTEX else order[np.uint64(parent)]
                 predecessors[vertex] = before
 
 

@@ -21,11 +21,9 @@
 #define fresh_t value_t
 #endif
 
-#define THREADS 1024  // of a block of iterate, one a multiprocessor
 #define DEPTH 8       // contributions in flight a thread, where a list is long
 #define SIDE 2        // narrow slices a warp takes at once
 
-#define CHUNK 2048  // edges of a long list that one warp sums; rank.py and pagerank.py agree
 
 __device__ __forceinline__ double finish(double sum, double damping, const double *restart,
                                          long long restarts, double mass, const double *share,
@@ -181,7 +179,7 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
 
 // The layout of `iterate`. Rows are vertices by descending in-degree (order); a contribution
 // lives in a slot. Units of work, each for one warp, dearest first:
-//   chunks: CHUNK edges of a long row; row r < long_rows has chunks chunk_offsets[r] to [r + 1];
+//   chunks: PAGERANK_CHUNK edges of a long row; row r < long_rows has chunks chunk_offsets[r] to [r + 1];
 //   rows:   long_rows <= r < whole_rows, one row each; row_offsets has whole_rows + 1 values;
 //   slices: 32 rows each from whole_rows on, a row a lane, the lists side by side (column-major)
 //           and padded to the longest with the slot `vertices`, whose contribution is 0.
@@ -355,8 +353,8 @@ __device__ __forceinline__ void iterate_rows(
       const int unit = unit_of(round), chunk = unit - narrow_slices;
       if (unit < narrow_slices || unit >= after_chunks) continue;
       const int row = chunk_rows[chunk], first = chunk_offsets[row], last = chunk_offsets[row + 1];
-      const long long begin = row_offsets[row] + (chunk - first) * (long long)CHUNK;
-      const int length = (int)min((long long)CHUNK, row_offsets[row + 1] - begin);
+      const long long begin = row_offsets[row] + (chunk - first) * (long long)PAGERANK_CHUNK;
+      const int length = (int)min((long long)PAGERANK_CHUNK, row_offsets[row + 1] - begin);
       double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
                                              turns(length, lane), old_contributions,
                                              hot_contributions, hot));
@@ -475,7 +473,7 @@ __device__ __forceinline__ void iterate_rows(
 // two values a block. arrived (one) and arrivals (one a long row) are zero before. The last `num_isolated`
 // rows have no edge, so all of them have one rank, state[4], and none is stored; that needs one
 // restart and one share for all.
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     iterate(long long num_iterations, double tolerance, double damping, long long num_vertices,
             long long num_contributions, long long num_isolated, long long num_long_rows, long long num_whole_rows,
             long long num_narrow_slices, long long num_chunks, long long num_cached, const int *chunk_rows,

@@ -9,9 +9,9 @@ makes float64, hence the casts.
 import numpy as np
 from numba import njit, prange
 
-from . import parallel, serial
+from .constants import WARP
+from .jit import parallel, serial
 
-WARP = 32
 BLOCK = 4096  # terms of a sum that are added one after another
 
 inline = njit(inline="always")

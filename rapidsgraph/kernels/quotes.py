@@ -9,7 +9,7 @@ Reference: RFC 4180. A quote opens a field only as its first character, and two 
 
 import numpy as np
 
-from . import serial
+from .jit import serial
 
 LF, CR, QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
 # Elements of the state: whether the last byte is inside a quoted field, whether it is the closing

@@ -12,7 +12,6 @@
 #include "similar.cuh"
 #include "disjoint_sets.cuh"
 
-#define NOBODY (-1)
 
 // is_core[v], by a pass over v's list.
 extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long long numerator,
@@ -103,7 +102,7 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
                                (u64)numerator, (u64)denominator, floor};
   // Whether common^2 / size of one core is above another's, or the same and its id is lower.
   auto is_nearer = [](u64 shared, u64 size, int core, u64 most, u64 most_size, int best) {
-    if (best == NOBODY || core == NOBODY) return best == NOBODY && core != NOBODY;
+    if (best == -1 || core == -1) return best == -1 && core != -1;
     const u64 square = shared * shared, other = most * most;
     const u64 high = __umul64hi(square, most_size), other_high = __umul64hi(other, size);
     if (high != other_high) return high > other_high;
@@ -113,7 +112,7 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     if (lanes.lane >= WARP) return;  // a warp suffices: such lists are rare
     const int members = min(lanes.count, WARP);
-    int best = NOBODY, most = 0, most_size = 1, found = 0;
+    int best = -1, most = 0, most_size = 1, found = 0;
     for (long long arc = begin + lanes.lane; arc < end; arc += members) {
       if (!lists.similar(row, arc)) {
         if (lists.ends(row, arc)) break;
@@ -129,9 +128,9 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
       __syncwarp();
       found = warp_total(found);
       for (int step = WARP / 2; step > 0; step /= 2) {
-        const int core = __shfl_xor_sync(FULL, best, step);
-        const int shared = __shfl_xor_sync(FULL, most, step);
-        const int size = __shfl_xor_sync(FULL, most_size, step);
+        const int core = __shfl_xor_sync(FULL_MASK, best, step);
+        const int shared = __shfl_xor_sync(FULL_MASK, most, step);
+        const int size = __shfl_xor_sync(FULL_MASK, most_size, step);
         if (is_nearer(shared, size, core, most, most_size, best))
           best = core, most = shared, most_size = size;
       }
@@ -181,7 +180,7 @@ extern "C" __global__ void measure_clusters(long long num_members, const int *me
   }
 }
 
-// is_hub[v] where v is in no cluster and has neighbors in several; seen is NOBODY before.
+// is_hub[v] where v is in no cluster and has neighbors in several; seen is NO_CLUSTER before.
 extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const long long *offsets,
                                      const int *neighbors, const int *labels, int *neighbor_labels,
                                      bool *is_hub) {
@@ -189,10 +188,10 @@ extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const 
     const int label = labels[row];
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count) {
       const int neighbor = neighbors[arc];
-      if (labels[neighbor] != NOBODY) continue;
+      if (labels[neighbor] != NO_CLUSTER) continue;
       int other = neighbor_labels[neighbor];
-      if (other == NOBODY) other = atomicCAS(&neighbor_labels[neighbor], NOBODY, label);
-      if (other != NOBODY && other != label) is_hub[neighbor] = true;
+      if (other == NO_CLUSTER) other = atomicCAS(&neighbor_labels[neighbor], NO_CLUSTER, label);
+      if (other != NO_CLUSTER && other != label) is_hub[neighbor] = true;
     }
   });
 }
@@ -206,7 +205,7 @@ extern "C" __global__ void count_internal_arcs(long long num_rows, const int *ro
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count)
       own += labels[neighbors[arc]] == labels[row];
   });
-  for (int step = WARP / 2; step > 0; step /= 2) own += __shfl_xor_sync(FULL, own, step);
+  for (int step = WARP / 2; step > 0; step /= 2) own += __shfl_xor_sync(FULL_MASK, own, step);
   if (threadIdx.x % WARP == 0 && own) atomicAdd((u64 *)num_internal_arcs, (u64)own);
 }
 
@@ -223,5 +222,5 @@ extern "C" __global__ void mark_similar(long long num_arcs, long long numerator,
 extern "C" __global__ void compute_levels(long long num_arcs, const int *sources, const int *neighbors,
                                        const int *common, const int *sizes, int *descent) {
   const Neighborhoods lists = {nullptr, neighbors, common, sizes};
-  STRIDE(arc, num_arcs) descent[arc] = LEVELS - 1 - lists.level(sources[arc], arc);
+  STRIDE(arc, num_arcs) descent[arc] = SIMILARITY_LEVELS - 1 - lists.level(sources[arc], arc);
 }

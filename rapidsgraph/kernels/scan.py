@@ -8,13 +8,13 @@ import math
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
+from .constants import NO_CLUSTER, SIMILARITY_LEVELS
 from .disjoint_sets import join
 from .intrinsics import add_at, exchange_if, high_product
+from .jit import parallel, serial
 
 PARTS = 64
-NOBODY = np.int32(-1)
-LEVELS = 1 << 20  # algorithms/clustering.py agrees
+NONE = np.int32(NO_CLUSTER)
 
 
 @serial
@@ -36,7 +36,10 @@ def _similar(row, arc, neighbors, common, sizes, numerator, denominator):
 def _level(row, arc, neighbors, common, sizes):
     other = np.float64(sizes[np.uint64(neighbors[np.uint64(arc)])])
     product = np.float64(sizes[np.uint64(row)]) * other
-    return min(np.int64(common[np.uint64(arc)] / math.sqrt(product) * LEVELS), LEVELS - 1)
+    return min(
+        np.int64(common[np.uint64(arc)] / math.sqrt(product) * SIMILARITY_LEVELS),
+        SIMILARITY_LEVELS - 1,
+    )
 
 
 @serial
@@ -218,12 +221,12 @@ def find_hubs(num_rows, rows, offsets, neighbors, labels, neighbor_labels, is_hu
             label = labels[row]
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
-                if labels[neighbor] != NOBODY:
+                if labels[neighbor] != NONE:
                     continue
                 other = neighbor_labels[neighbor]
-                if other == NOBODY:
-                    other = exchange_if(neighbor_labels, neighbor, NOBODY, label)
-                if other != NOBODY and other != label:
+                if other == NONE:
+                    other = exchange_if(neighbor_labels, neighbor, NONE, label)
+                if other != NONE and other != label:
                     is_hub[neighbor] = True
 
 
@@ -258,4 +261,4 @@ def compute_levels(num_arcs, sources, neighbors, common, sizes, descent):
         part = np.int64(part_)
         for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
             level = _level(sources[np.uint64(arc)], arc, neighbors, common, sizes)
-            descent[np.uint64(arc)] = LEVELS - 1 - level
+            descent[np.uint64(arc)] = SIMILARITY_LEVELS - 1 - level

@@ -5,15 +5,17 @@ Numba has no #include: what the twins of several stems share is here, and compil
 
 import numpy as np
 
-from . import serial
+from .constants import GROUP_ROWS, Column
 from .intrinsics import exchange_if
+from .jit import serial
 
-GROUP = 32
 PARTS = 64  # of a section, at most
 LEAST = 4096  # work of a part
 ONE, FIVE, MASK = np.uint64(1), np.uint64(5), np.uint64(31)
-# Columns of the table.
-POSITION, WORDS, FORWARD_WORDS, FIRST, ROWS, FORWARD, BACKWARD, CHECKSUM = 0, 1, 2, 3, 4, 5, 9, 13
+POSITION, WORDS, FORWARD_WORDS = map(int, (Column.POSITION, Column.WORDS, Column.FORWARD_WORDS))
+FIRST, ROWS = map(int, (Column.FIRST, Column.ROWS))
+FORWARD, BACKWARD = map(int, (Column.FORWARD_EDGES, Column.BACKWARD_EDGES))
+CHECKSUM = int(Column.FORWARD_CHECKSUM)
 
 
 @serial
@@ -29,7 +31,7 @@ def section(table, partition, part, origin):
         row[own + 3],
     )
     starts = row[POSITION] - origin + (row[FORWARD_WORDS] if part else 0)
-    degrees = (rows + GROUP - 1) // GROUP + 1
+    degrees = (rows + GROUP_ROWS - 1) // GROUP_ROWS + 1
     neighbors = degrees + (rows * degree_bits + 31) // 32 + 1
     weights = neighbors + (max(edges * bits, 1) + 31) // 32 + 1
     weights += weights % 2
@@ -49,7 +51,7 @@ def extract(words, position, bits, index):
 
 @serial
 def groups(rows):
-    return (rows + GROUP - 1) // GROUP
+    return (rows + GROUP_ROWS - 1) // GROUP_ROWS
 
 
 @serial
@@ -60,11 +62,11 @@ def first_edge(words, starts, group):
 
 @serial
 def first_group(words, starts, rows, low):
-    """The last group whose work begins at `low` or before: an edge is 1, a group GROUP."""
+    """The last group whose work begins at `low` or before: an edge is 1, a group GROUP_ROWS."""
     group, behind = 0, groups(rows)
     while behind - group > 1:
         middle = (group + behind) // 2
-        if first_edge(words, starts, middle) + GROUP * middle <= low:
+        if first_edge(words, starts, middle) + GROUP_ROWS * middle <= low:
             group = middle
         else:
             behind = middle
@@ -74,7 +76,7 @@ def first_group(words, starts, rows, low):
 @serial
 def shared_work(rows, edges):
     """(how much there is to do in a section, for how many to share)."""
-    work = edges + GROUP * groups(rows) if edges else 0
+    work = edges + GROUP_ROWS * groups(rows) if edges else 0
     return work, min(PARTS, (work + LEAST - 1) // LEAST)
 
 

@@ -1,8 +1,6 @@
 // Whether two neighbors are similar, and how similar, for order.
 
-#define LEVELS (1 << 20)  // algorithms/clustering.py agrees
 
-typedef unsigned long long u64;
 
 // The lists of all vertices with what similarity takes; a list may fall by similarity.
 struct Neighborhoods {
@@ -22,7 +20,7 @@ struct Neighborhoods {
 
   __device__ __forceinline__ int level(int row, long long arc) const {
     const double product = (double)sizes[row] * (double)sizes[neighbors[arc]];
-    return min((int)(common[arc] / sqrt(product) * LEVELS), LEVELS - 1);
+    return min((int)(common[arc] / sqrt(product) * SIMILARITY_LEVELS), SIMILARITY_LEVELS - 1);
   }
 
   // Whether no arc from this one on is similar, in a list that falls by level; similar ones have

@@ -13,7 +13,7 @@
 
 #include "rows.cuh"
 
-#define NOBODY (-1)
+#define EMPTY (-1)
 #define FETCHED 4  // vertices that a warp takes at a time
 #define BATCH 4    // of a list that a lane fetches at a time
 #define BRIEF 8    // neighbors of an upper list that one lane looks up alone
@@ -89,7 +89,7 @@ extern "C" __global__ void count_by_thread(long long num_vertices, long long max
       const int y = neighbors[arc];
       const long long y_first = upper_offsets[y], y_last = upper_offsets[y + 1];
       if (!is_owner(last - first, x, y_last - y_first, y)) continue;
-      long long i = first, j = y_first, own = NOBODY;
+      long long i = first, j = y_first, own = EMPTY;
       int found = 0;
       while (i < last && j < y_last) {
         const int one = upper_neighbors[i], other = upper_neighbors[j];
@@ -120,16 +120,16 @@ struct Table {
     int slot = (unsigned)key * 2654435761u >> shift;
     while (true) {
       const int there = keys[slot];
-      if (there == key || there == NOBODY) return slot;
+      if (there == key || there == EMPTY) return slot;
       slot = (slot + 1) & mask;
     }
   }
   __device__ __forceinline__ void clear(int member, int members) {
-    for (int i = member; i <= mask; i += members) keys[i] = NOBODY, counts[i] = 0;
+    for (int i = member; i <= mask; i += members) keys[i] = EMPTY, counts[i] = 0;
   }
   __device__ __forceinline__ void insert(int key) {
     int slot = (unsigned)key * 2654435761u >> shift;
-    while (atomicCAS(&keys[slot], NOBODY, key) != NOBODY) slot = (slot + 1) & mask;
+    while (atomicCAS(&keys[slot], EMPTY, key) != EMPTY) slot = (slot + 1) & mask;
   }
   // The fewest slots, of at most `most`, that leave three quarters of them empty.
   __device__ __forceinline__ void fit(int size, int most) {
@@ -175,7 +175,7 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
     const bool own = there && is_owner(size, x, length, neighbor);
     if (own && length < BRIEF) {
       int found = 0;
-      long long self = NOBODY;
+      long long self = EMPTY;
       for (long long j = begin; j < begin + length; j++) {
         const int vertex = lists.upper[j], slot = table.slot(vertex);
         if (vertex == x) self = j;
@@ -184,26 +184,26 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
         atomicAdd(&lists.triangles[j], 1);
         found++;
       }
-      if (found && self != NOBODY) atomicAdd(&lists.triangles[self], found);
-      if (found && self == NOBODY) count_own(lists, table, x, neighbor, found);
+      if (found && self != EMPTY) atomicAdd(&lists.triangles[self], found);
+      if (found && self == EMPTY) count_own(lists, table, x, neighbor, found);
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL, own && length >= BRIEF); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= BRIEF); rest; rest &= rest - 1) {
       const int from = __ffs(rest) - 1;
-      const long long from_begin = __shfl_sync(FULL, begin, from);
-      const long long from_end = from_begin + __shfl_sync(FULL, length, from);
-      const int y = __shfl_sync(FULL, neighbor, from);
+      const long long from_begin = __shfl_sync(FULL_MASK, begin, from);
+      const long long from_end = from_begin + __shfl_sync(FULL_MASK, length, from);
+      const int y = __shfl_sync(FULL_MASK, neighbor, from);
       int found = 0;
-      long long self = NOBODY;
+      long long self = EMPTY;
       for (long long j = from_begin + lane; j < from_end; j += BATCH * WARP) {
         int vertices[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          vertices[k] = j + k * WARP < from_end ? lists.upper[j + k * WARP] : NOBODY;
+          vertices[k] = j + k * WARP < from_end ? lists.upper[j + k * WARP] : EMPTY;
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
           const int vertex = vertices[k];
-          if (vertex == NOBODY) break;
+          if (vertex == EMPTY) break;
           if (vertex == x) self = j + k * WARP;
           const int slot = table.slot(vertex);
           if (table.keys[slot] != vertex) continue;
@@ -213,8 +213,8 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
         }
       }
       found = warp_total(found);
-      const bool points_here = __any_sync(FULL, self != NOBODY);
-      if (found && self != NOBODY) atomicAdd(&lists.triangles[self], found);
+      const bool points_here = __any_sync(FULL_MASK, self != EMPTY);
+      if (found && self != EMPTY) atomicAdd(&lists.triangles[self], found);
       if (found && !points_here && lane == 0) count_own(lists, table, x, y, found);
     }
   }
@@ -244,7 +244,7 @@ extern "C" __global__ void count_by_warp(long long num_owners, const int *owners
   while (true) {
     long long from = 0;
     if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next_owner, FETCHED);
-    from = __shfl_sync(FULL, from, 0);
+    from = __shfl_sync(FULL_MASK, from, 0);
     if (from >= num_owners) return;
     for (long long i = from; i < min(from + FETCHED, num_owners); i++) {
       const int x = owners[i];
@@ -398,7 +398,7 @@ extern "C" __global__ void count_between(long long num_rows, long long num_pairs
     long long from = 0;
     if (lane == 0)
       from = (long long)atomicAdd((unsigned long long *)next_pair, (unsigned long long)WARP);
-    from = __shfl_sync(FULL, from, 0);
+    from = __shfl_sync(FULL_MASK, from, 0);
     if (from >= num_pairs) return;
     const long long pair = from + lane;
     const bool there = pair < num_pairs;
@@ -420,11 +420,11 @@ extern "C" __global__ void count_between(long long num_rows, long long num_pairs
       }
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL, own && length >= BRIEF); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= BRIEF); rest; rest &= rest - 1) {
       const int at = __ffs(rest) - 1;
-      const long long low = __shfl_sync(FULL, begin, at), high = __shfl_sync(FULL, end, at);
-      const long long list_begin = __shfl_sync(FULL, other_begin, at);
-      const long long list_end = __shfl_sync(FULL, other_end, at);
+      const long long low = __shfl_sync(FULL_MASK, begin, at), high = __shfl_sync(FULL_MASK, end, at);
+      const long long list_begin = __shfl_sync(FULL_MASK, other_begin, at);
+      const long long list_end = __shfl_sync(FULL_MASK, other_end, at);
       int shared = 0;
       for (long long i = list_begin + lane; i < list_end; i += WARP) {
         const int vertex = other_neighbors[i];

@@ -9,11 +9,11 @@ import math
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
 from .intrinsics import add_at, prefetch
+from .jit import parallel, serial
 
 PARTS = 64
-NOBODY = np.int32(-1)
+EMPTY = np.int32(-1)
 FETCHED = 64  # owners that a thread takes at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 
@@ -114,7 +114,7 @@ def count_by_thread(
 @serial
 def _slot(keys, mask, shift, key):
     slot = np.uint32(np.uint32(key) * np.uint32(2654435761)) >> shift
-    while keys[slot] != key and keys[slot] != NOBODY:
+    while keys[slot] != key and keys[slot] != EMPTY:
         slot = (slot + np.uint32(1)) & mask
     return slot
 
@@ -130,7 +130,7 @@ def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hi
     while (1 << width) < 4 * size:
         width += 1
     mask, shift = np.uint32((1 << width) - 1), np.uint32(32 - width)
-    keys[: 1 << width] = NOBODY
+    keys[: 1 << width] = EMPTY
     counts[: 1 << width] = 0
     for place in range(first, last):
         vertex = np.uint32(upper[np.uint64(place)])

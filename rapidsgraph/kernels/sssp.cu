@@ -28,14 +28,14 @@ __device__ __forceinline__ double lower(double *place, double value) {
 // round; those farther away wait in the far queue, without being there twice, until `below` grows
 // by a step. stamps holds for every vertex the round in whose frontier it is, then whether it
 // waits. state becomes the number of rounds.
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double delta, long long num_sources,
           const int *sources, const long long *offsets, const int *neighbors,
           const weight_t *weights, double *distances, int *queues, int *marks, long long *chunks,
           long long *counters, unsigned long long *arrived_blocks, double *min_distance, long long *state) {
-  __shared__ int held[2 * THREADS / WARP][2 * WARP];
+  __shared__ int held[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
-  const long long room = num_arcs / PIECE * 2 + 4;
+  const long long room = num_arcs / FRONTIER_CHUNK * 2 + 4;
   int *waiting = marks + num_vertices;
   u64 *far_lengths = (u64 *)(counters + 12);
   long long round = 0, barriers = 0, splits = 0, expanded = 0, since = 0;
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 0};
   };
   auto far_queue = [&](long long split) {
-    return Appender{held[THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * num_vertices,
+    return Appender{held[COOPERATIVE_THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * num_vertices,
                     far_lengths + split % 3};
   };
 
@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     next.finish();
     far.flush(far.count);
     for (int half = WARP / 2; half > 0; half /= 2)
-      my_least = fmin(my_least, __shfl_xor_sync(FULL, my_least, half));
+      my_least = fmin(my_least, __shfl_xor_sync(FULL_MASK, my_least, half));
     if (lane == 0) lower(min_distance + splits % 3, my_least);
     grid_barrier(arrived_blocks, ++barriers);
     round++;

@@ -7,8 +7,8 @@ after the other, so a shorter way is taken into account at once, and the near qu
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
 from .intrinsics import prefetch
+from .jit import parallel, serial
 
 PARTS = 64
 ONE = np.uint64(1)

@@ -8,7 +8,6 @@
 
 #include "disjoint_sets.cuh"
 
-#define FULL 0xffffffffu
 #define BATCH 8  // arcs in flight a thread, where a list is long
 
 // Link every vertex with its neighbor at `position`.
@@ -35,10 +34,10 @@ extern "C" __global__ void link_remaining(long long num_vertices, long long posi
     if (end - begin < WARP)
       for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL, end - begin >= WARP); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, end - begin >= WARP); rest; rest &= rest - 1) {
       const int from = __ffs(rest) - 1, own = (int)first + from;
-      const long long last = __shfl_sync(FULL, end, from);
-      for (long long at = __shfl_sync(FULL, begin, from) + lane; at < last; at += BATCH * WARP) {
+      const long long last = __shfl_sync(FULL_MASK, end, from);
+      for (long long at = __shfl_sync(FULL_MASK, begin, from) + lane; at < last; at += BATCH * WARP) {
         int near[BATCH], parent[BATCH];
         const int own_parent = parents[own];
 #pragma unroll

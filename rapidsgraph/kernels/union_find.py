@@ -6,9 +6,9 @@ The meaning of every entry and parameter is said there.
 import numpy as np
 from numba import prange
 
-from . import parallel, serial
 from .disjoint_sets import join
 from .intrinsics import prefetch
+from .jit import parallel, serial
 
 PARTS = 64
 AHEAD = 24  # arcs or vertices whose parents are fetched before they are needed

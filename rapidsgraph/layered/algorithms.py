@@ -33,9 +33,10 @@ from ..algorithms.traversal import (
     float_distances,
     traversal_frame,
 )
-from ..algorithms.traversal_result import NO_VERTEX, TraversalResult
+from ..algorithms.traversal_result import TraversalResult
 from ..errors import GraphError, InsufficientMemoryError, format_value
 from ..graph.weight_sums import check_out_weights, check_reached_distances
+from ..kernels.constants import COOPERATIVE_THREADS, NO_VERTEX
 from ..memory import ALGORITHM_BYTES
 from ..progress import reporter
 from ..validation import parse_bytes, resolve_vertices
@@ -244,7 +245,7 @@ class Sweeps:
                 arrived.fill(0)
                 device.launch(
                     "layered_sssp", entry,
-                    size=layered.work(start, stop), threads=1024, cooperative=True,
+                    size=layered.work(start, stop), threads=COOPERATIVE_THREADS, cooperative=True,
                     start=start, stop=stop, **given, delta=step, **values, last_update=stamps,
                     last_relaxed=relaxed, last_relaxed_partition=done,
                     arrived_blocks=arrived, state=state,

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device
+from ..kernels.constants import UNREACHED
 from .packing import COLUMN, cut, pack_partition
-
-UNREACHED = 2**31 - 1
 
 
 @dataclass

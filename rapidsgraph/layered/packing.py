@@ -21,26 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import device
+from ..kernels.constants import GROUP_ROWS, Column
 
-GROUP = 32  # rows that share one start
-TABLE = (
-    "position",  # of the partition in the words
-    "words",
-    "forward_words",
-    "first",  # place of the first source
-    "rows",
-    "forward_edges",
-    "forward_base",
-    "forward_bits",
-    "forward_degree_bits",
-    "backward_edges",
-    "backward_base",
-    "backward_bits",
-    "backward_degree_bits",
-    "forward_checksum",
-    "backward_checksum",
-    "unused",
-)
+TABLE = (*(column.name.lower() for column in Column), "unused")
 COLUMN = {name: place for place, name in enumerate(TABLE)}
 PARTITION_BYTES = 2**24  # about, before packing
 
@@ -63,7 +46,7 @@ def section(rows, edges, base, bits, degree_bits, weight_bytes):
     """The layout of a section; positions are from its own start."""
     if not edges:
         return Section(rows, 0, base, bits, degree_bits, 0, 0, 0, 0)
-    degrees = -(-rows // GROUP) + 1
+    degrees = -(-rows // GROUP_ROWS) + 1
     neighbors = degrees + -(-rows * degree_bits // 32) + 1
     weights = neighbors + -(-max(edges * bits, 1) // 32) + 1
     weights += weights % 2
@@ -180,7 +163,7 @@ def _packed(first, lists, weight_bytes):
 
 def _fill(words, layout, offsets, degrees, neighbors, weights, weight_bytes):
     groups = layout.degrees - 1
-    words[:groups] = (offsets[:-1:GROUP] - offsets[0]).astype(words.dtype)
+    words[:groups] = (offsets[:-1:GROUP_ROWS] - offsets[0]).astype(words.dtype)
     words[groups] = layout.edges
     for values, base, bits, begin, end in (
         (degrees, 0, layout.degree_bits, layout.degrees, layout.neighbors),
@@ -274,7 +257,7 @@ def explain(words, row, vertices, weight_dtype):
                 num_values=values.size, base=0, bits=bits, words=own[begin:end], values=values,
             )  # fmt: skip
         ends = np.cumsum(degrees, dtype=np.int64)
-        expected = np.concatenate([[0], ends[GROUP - 1 : -1 : GROUP], ends[-1:]])
+        expected = np.concatenate([[0], ends[GROUP_ROWS - 1 : -1 : GROUP_ROWS], ends[-1:]])
         starts = own[: layout.degrees].astype(np.int64)
         wrong = starts != expected
         if wrong.any():

@@ -17,8 +17,9 @@ import numpy as np
 from ..errors import GraphError
 from ..graph.name_storage import INTEGERS, check_name_facts, check_names
 from ..io.arrow_arrays import check_columns, invalid, is_count
+from ..kernels.constants import GROUP_ROWS
 from ..validation import MAX_VERTICES
-from .packing import COLUMN, GROUP
+from .packing import COLUMN
 
 AGAIN = "build the layered edge list again"
 MAX_SECTION_EDGES = 2**32 - 1  # group starts are words
@@ -249,7 +250,7 @@ def _section_words(table, part, weight_bytes):
     rows, edges, bits, degree_bits = (
         table[name] for name in ("rows", f"{part}_edges", f"{part}_bits", f"{part}_degree_bits")
     )
-    words = -(-rows // GROUP) + 1
+    words = -(-rows // GROUP_ROWS) + 1
     words = words + -(-rows * degree_bits // 32) + 1
     words += -(-np.maximum(edges * bits, 1) // 32) + 1
     words += words % 2

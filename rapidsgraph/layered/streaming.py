@@ -20,13 +20,13 @@ import numpy as np
 
 from .. import device
 from ..errors import InsufficientMemoryError
+from ..kernels.constants import MAX_LAUNCH_PARTITIONS
 from .packing import COLUMN, verify_partitions
 
 DEVICE_BUFFERS = 3
 SLICE, SLOTS = 2**21, 24  # bytes of a pinned buffer, and how many there are
 THREADS = 12  # at most, that fill them
 AHEAD = 64  # partitions that are looked at ahead
-MOST = 256  # partitions of a launch; sections.cuh agrees
 
 
 def feed(layered, reserved, limit, what, again=True):
@@ -146,7 +146,7 @@ def _runs(wanted):
     """(start, stop) of consecutive numbers, as many as a launch takes."""
     start = stop = None
     for partition in wanted:
-        if partition != stop or stop - start == MOST:
+        if partition != stop or stop - start == MAX_LAUNCH_PARTITIONS:
             if stop is not None:
                 yield start, stop
             start = partition
@@ -302,7 +302,7 @@ class _Streamed(InPlace):
         stream, run = self._cupy.cuda.get_current_stream(), None
         for partition, filling in self._filling(iter(wanted), forward_only, iter(then)):
             if filling is None:
-                if run and run[1] == partition < run[0] + MOST:
+                if run and run[1] == partition < run[0] + MAX_LAUNCH_PARTITIONS:
                     run = run[0], partition + 1
                     continue
                 if run:

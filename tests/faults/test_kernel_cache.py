@@ -14,7 +14,7 @@ from rapidsgraph import device
 from rapidsgraph.kernels import cache
 
 CALL = """
-from rapidsgraph.kernels import serial
+from rapidsgraph.kernels.jit import serial
 
 @serial
 def double(value):

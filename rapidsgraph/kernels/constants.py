@@ -1,0 +1,62 @@
+"""Constants shared by the host, the CUDA kernels and their Numba twins.
+
+The launcher passes each constant that a `.cu` file uses to the compiler as a macro, so no `.cu`
+file defines one of these names itself. This module imports neither Numba nor CuPy.
+"""
+
+from __future__ import annotations
+
+import enum
+
+WARP = 32  # threads of a warp
+BLOCK_THREADS = 256  # threads of a block, unless a launch asks for other
+COOPERATIVE_THREADS = 1024  # threads of a block of a cooperative launch
+
+NO_VERTEX = 2**31 - 1  # predecessor of a source or an unreached vertex
+UNREACHED = 2**31 - 1  # depth of an unreached vertex, which sorts behind all others
+NO_CLUSTER = -1  # label of a vertex outside all clusters
+
+# PageRank
+PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
+
+# BFS and SSSP
+FRONTIER_CHUNK = 2048  # arcs of a long adjacency list that one block expands at a time
+SHARED_FRONTIER = 2048  # vertices of a frontier that a block can keep in shared memory
+# Direction-optimizing BFS goes bottom-up once the frontier has more than 1 / ALPHA of the unexplored
+# arcs, and top-down again once it has less than 1 / BETA of the vertices.
+BFS_ALPHA = 15
+BFS_BETA = 20
+
+# SCAN
+SIMILARITY_LEVELS = 2**20  # quantization of similarity by which the lists of an index are sorted
+
+# Layered edge lists
+GROUP_ROWS = 32  # rows of a section that share one start
+MAX_LAUNCH_PARTITIONS = 256  # partitions of one launch
+PARTITION_COLUMNS = 16  # columns of the partition table, the last of which is unused
+
+
+class Column(enum.IntEnum):
+    """Columns of the partition table; `COLUMN_POSITION` and so on in CUDA kernels."""
+
+    POSITION = 0  # first word of the partition
+    WORDS = 1
+    FORWARD_WORDS = 2
+    FIRST = 3  # position of the first source
+    ROWS = 4
+    FORWARD_EDGES = 5
+    FORWARD_BASE = 6
+    FORWARD_BITS = 7
+    FORWARD_DEGREE_BITS = 8
+    BACKWARD_EDGES = 9
+    BACKWARD_BASE = 10
+    BACKWARD_BITS = 11
+    BACKWARD_DEGREE_BITS = 12
+    FORWARD_CHECKSUM = 13
+    BACKWARD_CHECKSUM = 14
+
+
+def macros() -> dict[str, int]:
+    """Return the value of each constant by the name of its macro."""
+    constants = {name: value for name, value in globals().items() if type(value) is int}
+    return constants | {f"COLUMN_{column.name}": int(column) for column in Column}
