@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         LayeredEdgeList,
         bfs,
         connected_components,
+        estimate_memory,
         pagerank,
         scan,
         sssp,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         WorkerLost,
     )
     from .io import read_edges, read_vertices
-    from .memory import estimate_memory
 
 __all__ = [
     "ClusterError",
@@ -79,7 +79,7 @@ _MODULES = {  # that define the public names; those that are missing here are mo
     "bfs": "dispatch",
     "cluster": "distributed.cluster",
     "connected_components": "dispatch",
-    "estimate_memory": "memory",
+    "estimate_memory": "dispatch",
     "pagerank": "dispatch",
     "read_edges": "io",
     "read_vertices": "io",

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from . import frames
+from . import frames, memory
 from .algorithms import components, similarity, traversal
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
@@ -34,6 +34,7 @@ __all__ = [
     "LayeredEdgeList",
     "bfs",
     "connected_components",
+    "estimate_memory",
     "in_memory",
     "pagerank",
     "scan",
@@ -118,6 +119,17 @@ pagerank = _dispatched(_pagerank.pagerank)
 scan = _dispatched(_scan.scan)
 sssp = _dispatched(traversal.sssp)
 structural_similarity = _dispatched(similarity.structural_similarity)
+
+
+@functools.wraps(memory.estimate_memory)
+def estimate_memory(graph_or_path: Any, algorithm: str, **options: Any) -> memory.MemoryEstimate:
+    graph_or_path = storage_of(graph_or_path)
+    if isinstance(graph_or_path, LayeredEdgeList):
+        return memory.estimate_layered_memory(graph_or_path, algorithm)
+    return memory.estimate_memory(graph_or_path, algorithm, **options)
+
+
+estimate_memory.__module__ = __name__.partition(".")[0]
 
 
 def in_memory(data: Any) -> Any:

@@ -29,7 +29,6 @@ from .graph.build_memory import (
     naming_bytes,
 )
 from .graph.csr import is_simple
-from .graph.graph import storage_of
 from .graph.local_graph import LocalGraph
 from .io.edge_files import declared_vertices, measure_text, read_edge_metadata
 from .validation import as_list, check_count, check_flag, check_path
@@ -250,16 +249,8 @@ def estimate_memory(
     >>> rg.estimate_memory(edges, "pagerank").needed > 70 * 10**6
     True
     """
-    from .layered import LayeredEdgeList
-
     check_flag("directed", directed)
     check_algorithm(algorithm)
-    if isinstance(graph_or_path, LayeredEdgeList):
-        vertices = graph_or_path.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
-        partitions = graph_or_path.nbytes
-        streamed = vertices + min(2 * graph_or_path.largest_partition, partitions)
-        return MemoryEstimate(vertices + partitions, streamed)
-    graph_or_path = storage_of(graph_or_path)
     if isinstance(graph_or_path, LocalGraph):
         return estimate_graph_memory(graph_or_path, algorithm, memberships=memberships)
     if isinstance(graph_or_path, (str, Path)):
@@ -381,6 +372,14 @@ def estimate_graph_memory(
         vertices, arcs, weight_bytes, graph.directed, columns, needs_transpose, is_known_simple
     )
     return MemoryEstimate(run_bytes(algorithm, stats, memberships), streamed)
+
+
+def estimate_layered_memory(layered: Any, algorithm: str) -> MemoryEstimate:
+    """Estimate the peak memory of an algorithm on a layered edge list; see `estimate_memory`."""
+    check_algorithm(algorithm)
+    vertices = layered.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
+    streamed = vertices + min(2 * layered.largest_partition, layered.nbytes)
+    return MemoryEstimate(vertices + layered.nbytes, streamed)
 
 
 def _name_part_stats(part: Any, count: int) -> NameColumnStats:
