@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -134,7 +134,7 @@ def tool_version(command: list[str]) -> str:
 
 
 def resolve(
-    pythons: list[str], machines: list[str], extras: dict[str, list[str]]
+    pythons: Sequence[str], machines: Sequence[str], extras: dict[str, list[str]]
 ) -> Iterator[dict]:
     """Yield one record per Python version, processor and extra."""
     uv = [shutil.which("uv") or ""] if shutil.which("uv") else [sys.executable, "-m", "uv"]
@@ -154,7 +154,9 @@ def resolve(
                         if local_pip
                         else resolve_with_uv(uv, python, machine, extra)
                     )
-                    direct = {name: versions[name] for name in names if name in (versions or {})}
+                    direct = versions and {
+                        name: versions[name] for name in names if name in versions
+                    }
                     yield {
                         "date": date.today().isoformat(),
                         "tool": tool,
@@ -162,7 +164,7 @@ def resolve(
                         "machine": machine,
                         "extra": extra,
                         "packages": versions and len(versions),
-                        "versions": versions and direct,
+                        "versions": direct,
                         "error": error,
                     }
 

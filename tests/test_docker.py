@@ -65,7 +65,7 @@ def load_services(variables=None, gpu=False):
 
 def test_bases_are_pinned_by_arguments():
     bases = dict(re.findall(r"^ARG (\w+)=(\S+)$", DOCKERFILE, re.M))
-    python, release = re.fullmatch(r"python:(3\.\d+)-slim-(\w+)", bases["PYTHON_IMAGE"]).groups()
+    python, _ = re.fullmatch(r"python:(3\.\d+)-slim-(\w+)", bases["PYTHON_IMAGE"]).groups()
     rapids, cuda, its_python = re.fullmatch(
         r"rapidsai/base:([\d.]+)-cuda(\d+)-py(3\.\d+)", bases["RAPIDS_IMAGE"]
     ).groups()
@@ -275,5 +275,5 @@ def test_services_as_words_of_a_shell():
 @pytest.mark.parametrize("path", sorted(DOCKER.glob("*.sh")), ids=lambda path: path.name)
 def test_scripts_have_valid_syntax(path):
     shell = "sh" if path.name == "warm.sh" else "bash"
-    result = subprocess.run([shell, "-n", path], capture_output=True, text=True)
+    result = subprocess.run([shell, "-n", path], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")

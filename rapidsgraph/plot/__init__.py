@@ -1,4 +1,6 @@
-"""Pictures of results. Matplotlib is imported on use, and no window system is needed.
+"""Plot results: distributions, adjacency matrices by cluster, and parameter sweeps.
+
+Matplotlib is imported when a function is called. The figures need no display.
 
 Examples
 --------
@@ -9,8 +11,8 @@ Examples
 """
 
 from .adjacency import adjacency
-from .distribution import POINTS, distribution
+from .distribution import MAX_POINTS, distribution
 from .savefig import check
 from .sweep import sweep
 
-__all__ = ["POINTS", "adjacency", "check", "distribution", "sweep"]
+__all__ = ["MAX_POINTS", "adjacency", "check", "distribution", "sweep"]

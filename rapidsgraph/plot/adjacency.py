@@ -1,52 +1,62 @@
-"""The adjacency matrix, its vertices in the order of their clusters.
+"""Plot the adjacency matrix of a graph with its vertices ordered by cluster."""
 
-Means: a square for every edge in both triangles or, of more vertices than the picture has cells,
-  cells colored by the number of arcs in them.
-Requires: room by vertex; the arcs are counted in portions where the graph lies, and only the counts
-  leave a GPU.
-Reference: Stovall et al. 2015 (GPUSCAN), figure 8 and section 4.1.
-"""
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..algorithms.scan_index import ScanIndex
+from ..device import Array
 from ..errors import GraphError
+from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import as_local_graph
-from ..graph.labeling import Labeling
+from ..graph.graph import Graph, as_local_graph
+from ..graph.local_graph import LocalGraph
 from ..validation import check_free_memory
 from ..verify.clusters import LOW
-from .clustering import ordered
-from .savefig import check, write
+from .clustering import VertexOrder, order_by_cluster
+from .savefig import check, save_figure
 
-CELLS = 1000  # a side, at most
-PIXELS = 750  # a side, at least; a multiple of the cells, so that all of these are of one size
-INCHES = 6.4
-PORTION = 2**21  # arcs counted at once
-NEAR = 0.007  # of a side: lines nearer to each other would run together
-APART = 0.025  # of a side: what a line of text takes
-LINE = {"color": "tab:red", "linewidth": 0.5, "alpha": 0.6}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Band = tuple[int, int, str]  # start, stop, label
+
+MAX_CELLS = 1000  # per side
+MIN_PIXELS = 750  # per side; the actual number is a multiple of the cells
+INCHES = 6.4  # per side
+CHUNK_ARCS = 2**21  # arcs that are counted at once
+MIN_LINE_DISTANCE = 0.007  # fraction of a side; lines nearer to each other would merge
+MIN_LABEL_DISTANCE = 0.025  # fraction of a side: the height of a line of text
+LINE_STYLE: dict[str, Any] = {"color": "tab:red", "linewidth": 0.5, "alpha": 0.6}
 
 
-def adjacency(graph, clusters, path=None):
-    """The adjacency matrix with vertices ordered by cluster: clusters are squares on the diagonal.
+def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = None) -> Figure:
+    """Plot the adjacency matrix with vertices ordered by cluster.
 
-    First the clusters, as they are numbered, then hubs, then outliers; inside each the vertices by
-    name. Up to 1000 vertices every edge is a square in both triangles; of more vertices a cell of
-    several by several shows how many arcs are in it. Lines and names mark the clusters, hubs and
-    outliers that are large enough to be seen; neighbors too thin for a line of text share one.
+    Clusters are squares on the diagonal. They come first, in the order of their numbers, followed
+    by hubs and outliers; within each, vertices are ordered by name. Up to 1000 vertices, every edge
+    is a cell in both triangles. With more vertices, a cell stands for several vertices in each
+    direction and shows the number of arcs between them. Lines and labels mark the clusters, hubs
+    and outliers that are large enough to be visible; neighbors that are too thin for a line of text
+    share a label.
 
     Parameters
     ----------
     graph : Graph or edge frame
-        Edges are taken as undirected; self-loops and repeated edges do not count. A `ScanIndex`
-        does not keep them.
-    clusters : frame
-        `vertex`, `cluster` and `role` as from `rapidsgraph.scan`, rows in any order; or without
-        `role`: vertices without a cluster then come last together; or `component` as from
-        `rapidsgraph.connected_components`. Of several rows of a border the first counts.
+        Edges count as undirected; self-loops and parallel edges do not count. A `ScanIndex` has no
+        edges and cannot be plotted.
+    clusters : DataFrame
+        `vertex`, `cluster` and `role` as returned by `rapidsgraph.scan`, in any order. Without
+        `role`, vertices without a cluster come last. `component`, as returned by
+        `rapidsgraph.connected_components`, can take the place of `cluster`. If a border vertex has
+        several rows, the first one counts.
     path : str or path, optional
-        Where to write it: .png, .svg or .pdf. A file of this name is replaced.
+        File to write: .png, .svg or .pdf. An existing file is replaced.
 
     Returns
     -------
@@ -55,10 +65,16 @@ def adjacency(graph, clusters, path=None):
     Raises
     ------
     GraphError
-        Matplotlib is not installed, the graph has no vertex, `clusters` does not fit it, or `path`
-        cannot be written.
+        If Matplotlib is not installed, the graph has no vertices, `clusters` does not match the
+        graph, or `path` cannot be written.
     InsufficientMemoryError
-        Counting would not fit; raised before it starts.
+        If the estimated memory is not free.
+
+    References
+    ----------
+    .. [1] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-Based Parallel Structural Clustering
+       Algorithm for Networks", IEEE Transactions on Parallel and Distributed Systems 26(12), 2015.
+       Figure 8 and section 4.1. doi:10.1109/TPDS.2014.2374607
 
     Examples
     --------
@@ -75,190 +91,197 @@ def adjacency(graph, clusters, path=None):
     """
     check(path)
     if isinstance(graph, ScanIndex):
-        raise GraphError("an index does not keep the edges to draw; give the graph or its edges")
-    if isinstance(clusters, Labeling):
         raise GraphError(
-            f"clusters: {type(clusters).__name__} is no frame of them; give what scan or "
-            "index.query returns"
+            "a ScanIndex has no edges to plot; pass the Graph or its edges", parameter="graph"
+        )
+    if isinstance(clusters, (Graph, LocalGraph, ScanIndex)):
+        raise GraphError(
+            f"clusters is a {type(clusters).__name__}; it must be a frame, as scan and index.query "
+            "return it",
+            parameter="clusters",
         )
     graph = as_local_graph(graph)
-    vertices = graph.num_vertices
-    if not vertices:
-        raise GraphError("there is nothing to draw: the graph has no vertex")
-    transposes = graph.directed and len(graph.built) < 2
-    needed = 96 * vertices + 64 * min(graph.num_arcs, PORTION)
-    needed += 24 * graph.num_arcs if transposes else 0
-    check_free_memory(f"a picture of {vertices:,} vertices", needed, graph.xp)
-    order = ordered(graph, clusters)
-    width = -(-vertices // CELLS)
-    cells = -(-vertices // width)
-    counts = _counted(graph, order.positions // width, cells)
+    num_vertices = graph.num_vertices
+    if not num_vertices:
+        raise GraphError("there is nothing to plot: the graph has no vertices", parameter="graph")
+    needs_transpose = graph.directed and len(graph.built) < 2
+    num_bytes = 96 * num_vertices + 64 * min(graph.num_arcs, CHUNK_ARCS)
+    num_bytes += 24 * graph.num_arcs if needs_transpose else 0
+    check_free_memory(f"a plot of {num_vertices:,} vertices", num_bytes, graph.xp)
+    order = order_by_cluster(graph, clusters)
+    width = -(-num_vertices // MAX_CELLS)
+    num_cells = -(-num_vertices // width)
+    counts = _count_arcs(graph, order.positions // width, num_cells)
     counts = counts if isinstance(counts, np.ndarray) else counts.get()
-    figure = _drawn(counts.reshape(cells, cells), width, *_marks(order, vertices))
-    figure.axes[0].set_title(_title(order, vertices), size="medium")
-    figure.axes[0].set_xlabel(_sequence(order), size="small")
-    write(figure, path, dpi="figure")
+    lines, labels = _lines_and_labels(order, num_vertices)
+    figure = _draw(counts.reshape(num_cells, num_cells), width, lines, labels)
+    figure.axes[0].set_title(_title(order, num_vertices), size="medium")
+    figure.axes[0].set_xlabel(_axis_label(order), size="small")
+    save_figure(figure, path, dpi="figure")
     return figure
 
 
-def _counted(graph, cell_of, cells):
-    """Arcs from the vertices of each cell to those of each other: int64, shape (cells * cells,)."""
-    xp, vertices = graph.xp, graph.num_vertices
-    lists = [graph.csr, graph.csc] if graph.directed else [graph.csr]
-    before = sum(each.offsets for each in lists)
-    counts = xp.zeros(cells * cells, xp.int64)
-    cuts = xp.searchsorted(before, xp.arange(0, int(before[-1]), PORTION))
-    cuts = sorted({*cuts.tolist(), vertices})  # a row is never divided
-    bounds = [each.offsets[xp.asarray(cuts)].tolist() for each in lists]
-    for place, (first, last) in enumerate(zip(cuts, cuts[1:])):
+def _count_arcs(graph: LocalGraph, cell_of: Array, num_cells: int) -> Array:
+    """Count the distinct arcs between the vertices of each pair of cells.
+
+    Returns int64 of shape (num_cells * num_cells,). Arcs are counted in chunks on the device of the
+    graph, and only the counts leave a GPU.
+    """
+    xp, num_vertices = graph.xp, graph.num_vertices
+    adjacencies = [graph.csr, graph.csc] if graph.directed else [graph.csr]
+    offsets = sum(each.offsets for each in adjacencies)
+    counts = xp.zeros(num_cells * num_cells, xp.int64)
+    rows = xp.searchsorted(offsets, xp.arange(0, int(offsets[-1]), CHUNK_ARCS))
+    rows = sorted({*rows.tolist(), num_vertices})  # a row is never split
+    bounds = [each.offsets[xp.asarray(rows)].tolist() for each in adjacencies]
+    for chunk, (start, stop) in enumerate(pairwise(rows)):
         keys = []
-        for each, bound in zip(lists, bounds):
-            start, end = bound[place : place + 2]
-            offsets = each.offsets[first : last + 1] - start
-            part = Adjacency(offsets, each.neighbors[start:end], each.weights)
-            rows = row_indices(part).astype(xp.int64) + first
-            keys.append((rows << 32) | part.neighbors)
-        keys = xp.sort(xp.concatenate(keys), kind="stable")  # runs in order: a merge on a CPU
-        kept = xp.ones(keys.size, bool)
-        xp.not_equal(keys[1:], keys[:-1], out=kept[1:])
+        for each, bound in zip(adjacencies, bounds):
+            first, last = bound[chunk : chunk + 2]
+            chunk_offsets = each.offsets[start : stop + 1] - first
+            lists = Adjacency(chunk_offsets, each.neighbors[first:last], each.weights)
+            keys.append(((row_indices(lists).astype(xp.int64) + start) << 32) | lists.neighbors)
+        keys = xp.sort(xp.concatenate(keys), kind="stable")  # merges sorted runs on a CPU
+        is_counted = xp.ones(keys.size, bool)
+        xp.not_equal(keys[1:], keys[:-1], out=is_counted[1:])
         row, neighbor = keys >> 32, keys & LOW
-        kept &= row != neighbor
-        places = cell_of[row[kept]] * cells + cell_of[neighbor[kept]]
-        counts += xp.bincount(places, minlength=cells * cells)
+        is_counted &= row != neighbor
+        cells = cell_of[row[is_counted]] * num_cells + cell_of[neighbor[is_counted]]
+        counts += xp.bincount(cells, minlength=num_cells * num_cells)
     return counts
 
 
-def _title(order, vertices):
-    counts = [_count(vertices, "vertex"), _count(order.numbers.size, order.what)]
-    return ", ".join([*counts, *(_rest(order, kind) for kind in order.rest)])
+def _title(order: VertexOrder, num_vertices: int) -> str:
+    counts = [_count(num_vertices, "vertex"), _count(order.numbers.size, order.kind)]
+    return ", ".join([*counts, *(_count_unclustered(order, role) for role in order.unclustered)])
 
 
-def _sequence(order):
-    """What the axes show."""
-    kinds = {"hub": "hubs", "outlier": "outliers", "none": f"those in no {order.what}"}
-    parts = [kinds[kind] for kind, count in order.rest.items() if count]
+def _axis_label(order: VertexOrder) -> str:
+    groups = {"hub": "hubs", "outlier": "outliers", "none": f"those in no {order.kind}"}
+    labels = [groups[role] for role, count in order.unclustered.items() if count]
     if order.numbers.size:
-        parts.insert(0, f"vertices by {order.what}")
-    return ", then ".join(parts)
+        labels.insert(0, f"vertices by {order.kind}")
+    return ", then ".join(labels)
 
 
-def _count(count, what):
-    several = "vertices" if what == "vertex" else f"{what}s"
-    return f"{count:,} {what if count == 1 else several}"
+def _count(count: int, noun: str) -> str:
+    plural = "vertices" if noun == "vertex" else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
-def _rest(order, kind):
-    count = order.rest[kind]
-    return f"{count:,} in no {order.what}" if kind == "none" else _count(count, kind)
+def _count_unclustered(order: VertexOrder, role: str) -> str:
+    count = order.unclustered[role]
+    return f"{count:,} in no {order.kind}" if role == "none" else _count(count, role)
 
 
-def _marks(order, vertices):
-    """Places of lines, and {place: names} of bands, those of neighbors without room joined."""
-    bands = _bands(order, vertices)
-    lines = [0, vertices]  # the frame is a line, too
-    for start, end, _ in sorted(bands, key=lambda band: band[0] - band[1]):
-        for place in (start, end):
-            if _is_apart(place, lines, NEAR * vertices):
-                lines.append(place)
-    named = []
-    for start, end, name in bands:
-        if end - start < NEAR * vertices:  # too thin to be seen
+def _lines_and_labels(order: VertexOrder, num_vertices: int) -> tuple[list[int], dict[float, str]]:
+    """Return the positions of lines, and {position: label}; thin neighbors share a label."""
+    bands = _bands(order, num_vertices)
+    lines = [0, num_vertices]  # the frame of the plot
+    for start, stop, _ in sorted(bands, key=lambda band: band[0] - band[1]):
+        for position in (start, stop):
+            if all(abs(position - line) >= MIN_LINE_DISTANCE * num_vertices for line in lines):
+                lines.append(position)
+    labeled: list[Band] = []
+    for first, stop, text in bands:
+        start, label = first, text
+        if stop - start < MIN_LINE_DISTANCE * num_vertices:  # invisible
             continue
-        while named and start + end - sum(named[-1][:2]) < 2 * APART * vertices:
-            start, _, before = named.pop()
-            name = f"{before}, {name}"
-        named.append((start, end, name))
-    return sorted(lines[2:]), {(start + end) / 2: name for start, end, name in named}
+        distance = 2 * MIN_LABEL_DISTANCE * num_vertices
+        while labeled and start + stop - sum(labeled[-1][:2]) < distance:
+            start, _, previous = labeled.pop()
+            label = f"{previous}, {label}"
+        labeled.append((start, stop, label))
+    return sorted(lines[2:]), {(start + stop) / 2: label for start, stop, label in labeled}
 
 
-def _bands(order, vertices):
-    """[(start, end, name)] from the first vertex to the last: small clusters are one band."""
-    bands, start, place = [], 0, 0
-    for size, end, number, of_large in _large_clusters(order, APART * vertices):
-        if of_large > place:
-            bands.append((start, end - size, _small_clusters(order, place, of_large)))
-        bands.append((end - size, end, _cluster(order, number, size)))
-        start, place = end, of_large + 1
-    if place < order.numbers.size:
-        end = vertices - sum(order.rest.values())
-        bands.append((start, end, _small_clusters(order, place, order.numbers.size)))
-        start = end
-    for kind, size in order.rest.items():
-        bands.append((start, start + size, _rest(order, kind)))
+def _bands(order: VertexOrder, num_vertices: int) -> list[Band]:
+    """Return the bands of all vertices in order; adjacent small clusters are one band."""
+    bands, start, position = [], 0, 0
+    for size, stop, number, index in _large_clusters(order, MIN_LABEL_DISTANCE * num_vertices):
+        if index > position:
+            bands.append((start, stop - size, _small_clusters(order, position, index)))
+        bands.append((stop - size, stop, _cluster(order, number, size)))
+        start, position = stop, index + 1
+    if position < order.numbers.size:
+        stop = num_vertices - sum(order.unclustered.values())
+        bands.append((start, stop, _small_clusters(order, position, order.numbers.size)))
+        start = stop
+    for role, size in order.unclustered.items():
+        bands.append((start, start + size, _count_unclustered(order, role)))
         start += size
     return bands
 
 
-def _cluster(order, number, size):
-    return f"{order.what} {number} ({size:,})"
+def _cluster(order: VertexOrder, number: int, size: int) -> str:
+    return f"{order.kind} {number} ({size:,})"
 
 
-def _small_clusters(order, first, end):
-    if end - first == 1:
-        return _cluster(order, int(order.numbers[first]), int(order.sizes[first]))
-    are_all = end - first == order.numbers.size
-    return _count(end - first, f"{'' if are_all else 'more '}{order.what}")
+def _small_clusters(order: VertexOrder, start: int, stop: int) -> str:
+    if stop - start == 1:
+        return _cluster(order, int(order.numbers[start]), int(order.sizes[start]))
+    are_all = stop - start == order.numbers.size
+    return _count(stop - start, f"{'' if are_all else 'more '}{order.kind}")
 
 
-def _large_clusters(order, least):
-    """[(size, end, number, place among the clusters)] of those of `least` vertices: few."""
+def _large_clusters(order: VertexOrder, min_size: float) -> list[tuple[int, int, int, int]]:
+    """Return (size, stop, number, index) of the clusters with at least `min_size` vertices."""
     if not order.sizes.size:
         return []
-    large = (order.sizes >= least).nonzero()[0]
+    indices = (order.sizes >= min_size).nonzero()[0]
     columns = (order.sizes, order.sizes.cumsum(), order.numbers)
-    return list(zip(*(values[large].tolist() for values in columns), large.tolist()))
+    return list(zip(*(values[indices].tolist() for values in columns), indices.tolist()))
 
 
-def _is_apart(place, others, least):
-    return all(abs(place - other) >= least for other in others)
-
-
-def _drawn(counts, width, lines, names):
-    """The figure; lengths are whole pixels, so that every cell has as many as the others."""
+def _draw(counts: np.ndarray, width: int, lines: list[int], labels: dict[float, str]) -> Figure:
+    """Draw the figure with sides of whole pixels, so that all cells have the same size."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    cells = len(counts)
-    side = cells * -(-PIXELS // cells)
+    num_cells = len(counts)
+    side = num_cells * -(-MIN_PIXELS // num_cells)
     dpi = side / INCHES
-    text = 0.065 * max(map(len, names.values()), default=0)
-    left, right, edge, above = (
-        round(inches * dpi) for inches in (0.3 + text, 0.95 if width > 1 else 0.2, 0.35, 0.35)
+    text_width = 0.065 * max(map(len, labels.values()), default=0)
+    left, right, bottom, top = (
+        round(inches * dpi) for inches in (0.3 + text_width, 0.95 if width > 1 else 0.2, 0.35, 0.35)
     )
-    size = left + side + right, edge + side + above
+    size = left + side + right, bottom + side + top
     figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
-    axes = figure.add_axes((left / size[0], edge / size[1], side / size[0], side / size[1]))
-    span = cells * width
-    shown = {"interpolation": "nearest", "extent": (0, span, span, 0)}
+    axes = figure.add_axes((left / size[0], bottom / size[1], side / size[0], side / size[1]))
+    extent = num_cells * width
+    image: dict[str, Any] = {"interpolation": "nearest", "extent": (0, extent, extent, 0)}
     if width == 1:
-        axes.imshow(counts, cmap="binary", vmin=0, vmax=1, **shown)
+        axes.imshow(counts, cmap="binary", vmin=0, vmax=1, **image)
     else:
-        start = (left + side) / size[0] + 0.15 * dpi / size[0]
-        place = figure.add_axes((start, edge / size[1], 0.15 * dpi / size[0], side / size[1]))
-        _draw_counts(axes, place, counts, f"{width:,} \N{MULTIPLICATION SIGN} {width:,}", shown)
+        bar_left = (left + side) / size[0] + 0.15 * dpi / size[0]
+        bar = figure.add_axes((bar_left, bottom / size[1], 0.15 * dpi / size[0], side / size[1]))
+        _draw_counts(axes, bar, counts, f"{width:,} \N{MULTIPLICATION SIGN} {width:,}", image)
     for line in lines:
-        axes.axhline(line, **LINE)
-        axes.axvline(line, **LINE)
+        axes.axhline(line, **LINE_STYLE)
+        axes.axvline(line, **LINE_STYLE)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(lines)
         axis.set_major_formatter(NullFormatter())
-    axes.yaxis.remove_overlapping_locs = False  # a name of several bands may be at a line
-    axes.set_yticks(list(names), list(names.values()), minor=True, size="small")
+    axes.yaxis.remove_overlapping_locs = False  # a shared label may be at the position of a line
+    axes.set_yticks(list(labels), list(labels.values()), minor=True, size="small")
     axes.tick_params(which="both", length=0, pad=6)
     return figure
 
 
-def _draw_counts(axes, place, counts, cell, shown):
+def _draw_counts(
+    axes: Axes, bar_axes: Axes, counts: np.ndarray, cell: str, image: dict[str, Any]
+) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, LogNorm
 
-    most = max(int(counts.max()), 2)
+    maximum = max(int(counts.max()), 2)
     colors = ListedColormap(colormaps["viridis"](np.linspace(0.85, 0, 256)))  # yellow is faint
-    image = axes.imshow(np.ma.masked_equal(counts, 0), cmap=colors, norm=LogNorm(1, most), **shown)
-    steps = (1, 2, 5) if most < 1000 else (1,)
-    ticks = [step * 10**power for power in range(len(str(most))) for step in steps]
-    bar = axes.figure.colorbar(image, cax=place)
-    bar.set_ticks([tick for tick in ticks if tick <= most], minor=False)
+    masked = np.ma.masked_equal(counts, 0)
+    mappable = axes.imshow(masked, cmap=colors, norm=LogNorm(1, maximum), **image)
+    steps = (1, 2, 5) if maximum < 1000 else (1,)
+    ticks = [step * 10**power for power in range(len(str(maximum))) for step in steps]
+    bar = axes.figure.colorbar(mappable, cax=bar_axes)
+    bar.set_ticks([tick for tick in ticks if tick <= maximum], minor=False)
     bar.ax.yaxis.set_major_formatter("{x:,.0f}")
     bar.ax.tick_params(labelsize="small")
     bar.set_label(f"arcs in a cell of {cell} vertices", size="small")

@@ -1,69 +1,72 @@
-"""What a frame of clusters or components says of every vertex, and the order that follows.
+"""Order the vertices of a graph by cluster, for the plot of the adjacency matrix."""
 
-Means: members of cluster 0, 1, ..., then hubs, then outliers, inside each by name.
-Reference: Stovall et al. 2015 (GPUSCAN), section 4.1.
-"""
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .. import frames
 from ..algorithms.clustering import HUB
+from ..device import Array
+from ..frames import Frame
 from ..verify.clusters import check_roles_fit, read_clusters
+
+if TYPE_CHECKING:
+    from ..graph.local_graph import LocalGraph
 
 COLUMNS = ("cluster", "component")
 
 
 @dataclass(frozen=True)
-class Order:
-    """Vertices in the order of their clusters.
+class VertexOrder:
+    """Order of vertices: clusters by number, then hubs, then outliers, each by vertex name.
 
     Attributes
     ----------
-    positions : int32, shape (vertices,)
-        Where each vertex stands, by id.
-    what : {"cluster", "component"}
-    numbers, sizes : int64, shape (clusters,)
-        What the clusters are called, ascending, and how many vertices are in each.
-    rest : dict from str to int
-        How many vertices of each kind follow: `hub` and `outlier`, or `none` where the frame has
-        no roles and leaves vertices without a cluster.
+    positions : int32, shape (num_vertices,)
+        Position of each vertex, by id.
+    kind : {"cluster", "component"}
+    numbers, sizes : int64, shape (num_clusters,)
+        Numbers of the clusters, ascending, and their numbers of vertices.
+    unclustered : dict from str to int
+        Number of vertices of each role after the clusters: `hub` and `outlier`, or `none` where the
+        frame has no roles and some vertices have no cluster.
     """
 
-    positions: object
-    what: str
-    numbers: object
-    sizes: object
-    rest: dict
+    positions: Array
+    kind: str
+    numbers: Array
+    sizes: Array
+    unclustered: dict[str, int]
 
 
-def ordered(graph, clusters):
-    """The Order of a graph's vertices that a frame of clusters makes.
+def order_by_cluster(graph: LocalGraph, clusters: Frame) -> VertexOrder:
+    """Order the vertices of a graph as a frame of clusters says.
 
     Raises
     ------
     GraphError
-        Columns that are missing or hold something else, a vertex that is missing, not of the
-        graph, or in several rows other than those of a border's clusters, or a role that does not
-        fit the cluster.
+        If a column is missing or has wrong values, a vertex is missing, unknown, or in several rows
+        other than those of a border vertex, or a role does not fit the cluster.
     """
-    xp, count = graph.xp, graph.num_vertices
+    xp, num_vertices = graph.xp, graph.num_vertices
     _, table = frames.opened(clusters)
-    there = frames.column_names(table)
-    what = next((column for column in COLUMNS if column in there), None)
-    if what is None:
-        raise frames.missing_column("cluster", there, "cluster", "clusters")
-    rows = read_clusters(graph, table, what, "clusters")
-    numbers, places = rows.numbers, rows.places[rows.first]  # groups: clusters, hubs, outliers
+    column_names = frames.column_names(table)
+    kind = next((column for column in COLUMNS if column in column_names), None)
+    if kind is None:
+        raise frames.missing_column("cluster", column_names, "cluster", "clusters")
+    rows = read_clusters(graph, table, kind, "clusters")
+    numbers = rows.numbers
+    groups = rows.places[rows.first]  # clusters, then one group of hubs and one of outliers
     if rows.roles is not None:
-        check_roles_fit(graph, rows, what, "clusters")
-        places += xp.maximum(rows.roles[rows.first].astype(xp.int64) - HUB, 0)
-    sizes = xp.bincount(places, minlength=numbers.size + 2)
-    in_order = xp.argsort(places, kind="stable")
-    positions = xp.empty(count, xp.int32)
-    positions[in_order] = xp.arange(count, dtype=xp.int32)
-    rest = sizes[numbers.size :].tolist()
+        check_roles_fit(graph, rows, kind, "clusters")
+        groups += xp.maximum(rows.roles[rows.first].astype(xp.int64) - HUB, 0)
+    sizes = xp.bincount(groups, minlength=numbers.size + 2)
+    positions = xp.empty(num_vertices, xp.int32)
+    positions[xp.argsort(groups, kind="stable")] = xp.arange(num_vertices, dtype=xp.int32)
+    num_hubs, num_outliers = sizes[numbers.size :].tolist()
     if rows.roles is not None:
-        rest = dict(zip(("hub", "outlier"), rest))
+        unclustered = {"hub": num_hubs, "outlier": num_outliers}
     else:
-        rest = {"none": rest[0]} if rest[0] else {}
-    return Order(positions, what, numbers, sizes[: numbers.size], rest)
+        unclustered = {"none": num_hubs} if num_hubs else {}
+    return VertexOrder(positions, kind, numbers, sizes[: numbers.size], unclustered)

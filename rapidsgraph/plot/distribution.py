@@ -1,32 +1,43 @@
-"""How the values of a result are spread."""
+"""Plot the distribution of PageRank values, distances or component sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import frames
 from ..device import is_on_gpu
 from ..errors import GraphError
-from ..frames import nullable_column
-from .savefig import check, write
+from ..frames import Frame, nullable_column
+from .savefig import check, save_figure
 
-POINTS = 2000  # more cannot be told apart at this size
-WIDE = 1000  # times the median: from here on a logarithmic axis shows more
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_POINTS = 2000  # more cannot be told apart at this size
+LOG_RATIO = 1000  # maximum by median from which a logarithmic axis shows more
+LINE_STYLE: dict[str, Any] = {"marker": ".", "markersize": 4, "linewidth": 1}
 
 
-def distribution(result, path=None):
-    """How ranks, distances or the sizes of components are spread.
+def distribution(result: Frame, path: str | Path | None = None) -> Figure:
+    """Plot the distribution of PageRank values, distances or component sizes.
 
-    Ranks and sizes: which share of the vertices or components has at least this much, on two log
-    axes, where a straight line to the right is a power law. Distances: which share of the vertices
-    that were reached is within this distance; the axis of distances is logarithmic where the
-    greatest is far beyond most. What has no place in the picture is counted below it.
+    For PageRank and component sizes, the plot shows the fraction of vertices or components with at
+    least a given value on two logarithmic axes, on which a power law is a straight line. For
+    distances, it shows the fraction of reached vertices within a given distance; the axis is
+    logarithmic if the maximum is far above the median. A note below the plot counts what it cannot
+    show.
 
     Parameters
     ----------
-    result : frame
-        With a column `pagerank`, `distance` or `component`, as `rapidsgraph.pagerank`, `bfs`,
-        `sssp` and `connected_components` return it.
+    result : DataFrame
+        A frame with a column `pagerank`, `distance` or `component`, as returned by
+        `rapidsgraph.pagerank`, `bfs`, `sssp` and `connected_components`.
     path : str or path, optional
-        Where to write it: .png, .svg or .pdf. A file of this name is replaced.
+        File to write: .png, .svg or .pdf. An existing file is replaced.
 
     Returns
     -------
@@ -35,7 +46,7 @@ def distribution(result, path=None):
     Raises
     ------
     GraphError
-        Matplotlib is not installed, there is nothing to draw, or `path` cannot be written.
+        If Matplotlib is not installed, there is nothing to plot, or `path` cannot be written.
 
     Examples
     --------
@@ -49,97 +60,106 @@ def distribution(result, path=None):
     from matplotlib.figure import Figure
 
     _, frame = frames.opened(result)
-    there = frames.column_names(frame)
-    column = next((column for column in PICTURES if column in there), None)
+    column_names = frames.column_names(frame)
+    column = next((column for column in PLOTS if column in column_names), None)
     if column is None:
         raise GraphError(
-            f"there is nothing to draw: a result has a column {', '.join(PICTURES)}; this has "
-            f"{', '.join(map(str, there))}"
+            f"there is nothing to plot: a result has a column {', '.join(PLOTS)}; this frame has "
+            f"{', '.join(map(str, column_names))}",
+            parameter="result",
         )
-    values, is_there = nullable_column(frame, column, "values")
+    values, is_valid = nullable_column(frame, column, "values")
     values = values.get() if is_on_gpu(values) else values
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.add_subplot()
-    note = PICTURES[column](axes, values, len(is_there))
+    note = PLOTS[column](axes, values, len(is_valid))
     axes.grid(alpha=0.3)
     axes.legend()
     if note:
         figure.supxlabel(note, size="small")
-    write(figure, path)
+    save_figure(figure, path)
     return figure
 
 
-def _draw_ranks(axes, ranks, vertices):
-    if ranks.size < vertices or not np.isfinite(ranks).all():
-        raise GraphError("column 'pagerank' must hold a finite number in every row")
-    shown = ranks[ranks > 0]
-    if not shown.size:
-        raise GraphError("there is nothing to draw: no vertex has a rank above 0")
-    _draw_at_least(axes, shown, vertices)
-    _draw_average(axes, ranks, "average rank")
-    axes.set_title(f"PageRank of {vertices:,} vertices")
+def _plot_pagerank(axes: Axes, values: np.ndarray, num_vertices: int) -> str | None:
+    if values.size < num_vertices or not np.isfinite(values).all():
+        raise GraphError(
+            "column 'pagerank' must have a finite number in every row", column="pagerank"
+        )
+    positive = values[values > 0]
+    if not positive.size:
+        raise GraphError(
+            "there is nothing to plot: no vertex has a PageRank above 0", column="pagerank"
+        )
+    _plot_at_least(axes, positive, num_vertices)
+    _plot_mean(axes, values, "average PageRank")
+    axes.set_title(f"PageRank of {num_vertices:,} vertices")
     axes.set_xlabel("PageRank (probability of being at the vertex)")
-    axes.set_ylabel("share of vertices with at least this rank")
-    missing = vertices - shown.size
-    return f"not shown: {missing:,} vertices of rank 0" if missing else None
+    axes.set_ylabel("fraction of vertices with at least this PageRank")
+    num_zeros = num_vertices - positive.size
+    return f"not shown: {num_zeros:,} vertices with PageRank 0" if num_zeros else None
 
 
-def _draw_sizes(axes, components, vertices):
+def _plot_component_sizes(axes: Axes, components: np.ndarray, num_vertices: int) -> None:
     sizes = np.unique(components, return_counts=True)[1]
     if not sizes.size:
-        raise GraphError("there is nothing to draw: there is no component")
-    _draw_at_least(axes, sizes, sizes.size)
-    _draw_average(axes, sizes, "average size")
+        raise GraphError("there is nothing to plot: no component", column="component")
+    _plot_at_least(axes, sizes, sizes.size)
+    _plot_mean(axes, sizes, "average size")
     axes.set_title(f"Sizes of {sizes.size:,} components")
     axes.set_xlabel("vertices in the component")
-    axes.set_ylabel("share of components with at least as many")
+    axes.set_ylabel("fraction of components with at least this size")
 
 
-def _draw_distances(axes, distances, vertices):
+def _plot_distances(axes: Axes, distances: np.ndarray, num_vertices: int) -> str:
     reached = np.sort(distances[(distances >= 0) & (distances < np.inf)])
     if not reached.size:
-        raise GraphError("there is nothing to draw: no vertex is reached")
-    chosen = _chosen(reached, np.linspace(0, reached.size - 1, POINTS).astype(np.int64))
-    within = np.searchsorted(reached, chosen, side="right") / reached.size
+        raise GraphError("there is nothing to plot: no vertex is reached", column="distance")
+    indices = np.linspace(0, reached.size - 1, MAX_POINTS).astype(np.int64)
+    points = _select_points(reached, indices)
+    fractions = np.searchsorted(reached, points, side="right") / reached.size
     positive = reached[reached > 0]
     notes = []
-    if positive.size and positive[-1] > WIDE * np.median(positive):
+    if positive.size and positive[-1] > LOG_RATIO * np.median(positive):
         axes.set_xscale("log")
-        chosen, within = chosen[chosen > 0], within[chosen > 0]
+        points, fractions = points[points > 0], fractions[points > 0]
         if positive.size < reached.size:
             notes.append(f"not shown: {reached.size - positive.size:,} vertices at distance 0")
     elif (reached == np.floor(reached)).all():
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.plot(chosen, within, drawstyle="steps-post", **LINE)
+        axes.locator_params(axis="x", integer=True)
+    axes.plot(points, fractions, drawstyle="steps-post", **LINE_STYLE)
     axes.set_ylim(0, 1.05)
-    _draw_average(axes, reached, "average distance")
+    _plot_mean(axes, reached, "average distance")
     axes.set_title(f"Distances of {reached.size:,} vertices")
     axes.set_xlabel("distance from the nearest source")
-    axes.set_ylabel("share of reached vertices within this distance")
-    if reached.size < vertices:
-        notes.append(f"not reached: {vertices - reached.size:,} vertices")
+    axes.set_ylabel("fraction of reached vertices within this distance")
+    if reached.size < num_vertices:
+        notes.append(f"not reached: {num_vertices - reached.size:,} vertices")
     return "; ".join(notes)
 
 
-PICTURES = {"pagerank": _draw_ranks, "distance": _draw_distances, "component": _draw_sizes}
-LINE = {"marker": ".", "markersize": 4, "linewidth": 1}
+PLOTS = {
+    "pagerank": _plot_pagerank,
+    "distance": _plot_distances,
+    "component": _plot_component_sizes,
+}
 
 
-def _draw_at_least(axes, values, total):
-    """Which share of `total` has at least as much as each value."""
+def _plot_at_least(axes: Axes, values: np.ndarray, total: int) -> None:
+    """Plot the fraction of `total` with at least each value."""
     values = np.sort(values)
-    places = np.unique(np.geomspace(1, values.size, POINTS).astype(np.int64))
-    chosen = _chosen(values, -places)
-    share = (values.size - np.searchsorted(values, chosen)) / total
-    axes.loglog(chosen, share, drawstyle="steps-pre", **LINE)
+    ranks = np.unique(np.geomspace(1, values.size, MAX_POINTS).astype(np.int64))
+    points = _select_points(values, -ranks)
+    fractions = (values.size - np.searchsorted(values, points)) / total
+    axes.loglog(points, fractions, drawstyle="steps-pre", **LINE_STYLE)
 
 
-def _draw_average(axes, values, label):
-    average = values.sum() / values.size
-    axes.axvline(average, color="0.5", linestyle="--", linewidth=1, label=label)
+def _plot_mean(axes: Axes, values: np.ndarray, label: str) -> None:
+    mean = values.sum() / values.size
+    axes.axvline(mean, color="0.5", linestyle="--", linewidth=1, label=label)
 
 
-def _chosen(ascending, places):
-    """The distinct values, or if these are too many those at `places`."""
+def _select_points(ascending: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Return the distinct values or, if there are too many, those at `indices`."""
     distinct = np.unique(ascending)
-    return distinct if distinct.size <= POINTS else np.unique(ascending[places])
+    return distinct if distinct.size <= MAX_POINTS else np.unique(ascending[indices])

@@ -1,41 +1,66 @@
-"""What all pictures share: whether one can be drawn, and its way into a file."""
+"""Check that a figure can be plotted and saved, and save it atomically."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..atomic import ByteCounter, atomic_write, write_error
 from ..errors import GraphError
 from ..io.writers import check_writable
 from ..validation import check_path
 
-ENDINGS = (".png", ".svg", ".pdf")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def check(path=None):
-    """Raise GraphError, before long work, if a picture could not be drawn or written to `path`."""
+def check(path: str | Path | None = None) -> None:
+    """Raise an error if Matplotlib is not installed or a figure cannot be saved to `path`.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        The file that is to be written.
+
+    Raises
+    ------
+    GraphError
+        If plotting would fail; call this before a long computation whose result is to be plotted.
+
+    Examples
+    --------
+    >>> import rapidsgraph as rg
+    >>> rg.plot.check("distribution.png")
+    """
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise GraphError(
-            f"pictures need Matplotlib ({error}); install rapidsgraph[plot]"
+            f"plotting requires Matplotlib ({error}): pip install 'rapidsgraph[plot]'",
+            hint="pip install 'rapidsgraph[plot]'",
         ) from error
     if path is not None:
-        check_writable(path, ENDINGS)
+        check_writable(path, SUFFIXES)
 
 
-def write(figure, path, dpi=150):
-    """Write a figure to `path`, if there is one, whole or not at all."""
+def save_figure(figure: Figure, path: str | Path | None, dpi: float | str = 150) -> None:
+    """Save a figure to `path`, if there is one; the file is complete or unchanged."""
     if path is None:
         return
-    path = check_path(path)
+    file_path = check_path(path)
 
-    def save(file):
-        figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
+    def save(file: Any) -> None:
+        figure.savefig(file, format=file_path.suffix.lower().lstrip("."), dpi=dpi)
 
-    def size():
+    def count_bytes() -> int:
         counter = ByteCounter()
         save(counter)
         return counter.size
 
     try:
-        with atomic_write(path) as file:
+        with atomic_write(file_path) as file:
             save(file)
     except OSError as error:
-        raise write_error(path, error, size) from error
+        raise write_error(file_path, error, count_bytes) from error

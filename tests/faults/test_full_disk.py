@@ -85,7 +85,7 @@ def draw(path, rows):
     figures = pytest.importorskip("matplotlib.figure")
     figure = figures.Figure(figsize=(8, 8) if rows == MANY else (1, 1))
     figure.add_subplot().imshow(np.random.default_rng(1).random((500, 500)))
-    savefig.write(figure, path)
+    savefig.save_figure(figure, path)
 
 
 WRITERS = {

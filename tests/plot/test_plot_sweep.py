@@ -58,7 +58,7 @@ def test_a_line_for_each_mu_in_every_field():
     assert lines(figure) == expected(frame, "epsilon", "mu")
     assert lines(figure)[0]["3"] == {0.3: 2, 0.5: 4, 0.7: 6}
     assert figure.get_suptitle() == "Clusterings by epsilon and mu"
-    titles = ["clusters", "vertices of the largest cluster", "share of vertices in a cluster"]
+    titles = ["clusters", "vertices of the largest cluster", "fraction of vertices in a cluster"]
     titles += ["modularity", "hubs", "outliers"]
     assert [axes.get_title() for axes in figure.axes[:6]] == titles
     assert {axes.get_xlabel() for axes in figure.axes[:6]} == {"epsilon"}
@@ -187,24 +187,28 @@ def test_written_whole(tmp_path, ending, start):
 @pytest.mark.parametrize(
     ("change", "name", "message"),
     [
-        (lambda frame: frame[:0], "a.png", "nothing to draw: the sweep has no row"),
-        (lambda frame: frame[["epsilon", "mu"]], "a.png", "modularity, .*; this has epsilon, mu$"),
-        (lambda frame: frame.assign(hubs="a"), "a.png", "column 'hubs' holds text"),
-        (lambda frame: frame.assign(mu=np.nan), "a.png", "column 'mu' must hold a finite number"),
+        (lambda frame: frame[:0], "a.png", "nothing to plot: the sweep has no rows"),
+        (
+            lambda frame: frame[["epsilon", "mu"]],
+            "a.png",
+            "modularity, .*; this frame has epsilon, mu$",
+        ),
+        (lambda frame: frame.assign(hubs="a"), "a.png", "column 'hubs' has text"),
+        (lambda frame: frame.assign(mu=np.nan), "a.png", "column 'mu' must have a finite number"),
         (
             lambda frame: frame.assign(epsilon=0.5),
             "a.png",
-            "epsilon 0.5 and mu 2 are in several rows that differ",
+            "rows with epsilon 0.5 and mu 2 differ",
         ),
         (
             lambda frame: pd.concat([frame, frame[2:3], frame[2:3].assign(largest=0)]),
             "a.png",
-            "epsilon 0.5 and mu 2 are in several rows that differ",
+            "rows with epsilon 0.5 and mu 2 differ",
         ),
         (
             lambda frame: ScanIndex({"source": [0], "destination": [1]}),
             "a.png",
-            r"ScanIndex is no frame; give what the sweep of a ScanIndex returns, as index",
+            r"a ScanIndex is no frame; pass the result of ScanIndex.sweep",
         ),
         (lambda frame: Graph({"source": [0], "destination": [1]}), "a.png", "Graph is no frame"),
         (

@@ -1,4 +1,4 @@
-"""The picture shows the numbers it is given."""
+"""The plotted curve shows the values of the result."""
 
 import builtins
 import os
@@ -15,7 +15,7 @@ from rapidsgraph.errors import GraphError
 pytest.importorskip("matplotlib")
 
 
-def ranks(values):
+def pagerank_frame(values):
     return pd.DataFrame({"vertex": np.arange(len(values)), "pagerank": values})
 
 
@@ -24,33 +24,33 @@ def curve(figure):
     return dict(zip(line.get_xdata(), line.get_ydata()))
 
 
-def test_share_of_vertices_with_at_least_this_rank():
-    figure = plot.distribution(ranks([0.1, 0.4, 0.1, 0.2, 0.2]))
+def test_fraction_of_vertices_with_at_least_this_pagerank():
+    figure = plot.distribution(pagerank_frame([0.1, 0.4, 0.1, 0.2, 0.2]))
     assert curve(figure) == {0.1: 1.0, 0.2: 0.6, 0.4: 0.2}
     axes = figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.get_title() == "PageRank of 5 vertices"
     assert axes.get_xlabel() == "PageRank (probability of being at the vertex)"
-    assert axes.get_ylabel() == "share of vertices with at least this rank"
+    assert axes.get_ylabel() == "fraction of vertices with at least this PageRank"
     assert axes.lines[1].get_xdata() == [0.2, 0.2]  # the average
 
 
-def test_many_vertices_are_thinned_out_and_stay_exact():
+def test_many_vertices_are_sampled_exactly():
     values = np.random.default_rng(1).pareto(1.1, 200_000)
-    shown = curve(plot.distribution(ranks(values)))
-    assert 500 < len(shown) <= plot.POINTS
+    shown = curve(plot.distribution(pagerank_frame(values)))
+    assert 500 < len(shown) <= plot.MAX_POINTS
     assert {values.min(), values.max()} <= set(shown)
     for value in list(shown)[::100]:
         assert shown[value] == (values >= value).mean()
 
 
-def test_ranks_of_zero_are_counted_and_named():
-    figure = plot.distribution(ranks([0.0, 0.5, 0.0, 0.5]))
+def test_vertices_with_pagerank_zero_are_counted():
+    figure = plot.distribution(pagerank_frame([0.0, 0.5, 0.0, 0.5]))
     assert curve(figure) == {0.5: 0.5}
-    assert figure.get_supxlabel() == "not shown: 2 vertices of rank 0"
+    assert figure.get_supxlabel() == "not shown: 2 vertices with PageRank 0"
 
 
-def test_share_of_components_with_at_least_as_many():
+def test_fraction_of_components_with_at_least_this_size():
     sizes = [1000, 20, 20, 1, 1, 1, 1, 1]
     components = np.random.default_rng(1).permutation(np.repeat(np.arange(8), sizes))
     axes = plot.distribution(pd.DataFrame({"vertex": 0, "component": components})).axes[0]
@@ -64,7 +64,7 @@ def test_share_of_components_with_at_least_as_many():
     assert curve(one) == {3: 1.0}
 
 
-def test_share_of_reached_vertices_within_a_distance():
+def test_fraction_of_reached_vertices_within_a_distance():
     distances = pd.array([0, 2, None, 1, 2, 2, None, 1, 3, 0], dtype="Int32")
     figure = plot.distribution(pd.DataFrame({"distance": distances}))
     assert curve(figure) == {0: 0.25, 1: 0.5, 2: 0.875, 3: 1.0}
@@ -88,10 +88,10 @@ def test_distances_far_apart_have_a_logarithmic_axis():
     assert figure.get_supxlabel() == "not shown: 1 vertices at distance 0; not reached: 1 vertices"
 
 
-def test_many_distances_are_thinned_out_and_stay_exact():
+def test_many_distances_are_sampled_exactly():
     values = np.random.default_rng(1).uniform(0, 1, 200_000)
     shown = curve(plot.distribution(pd.DataFrame({"distance": values})))
-    assert 500 < len(shown) <= plot.POINTS
+    assert 500 < len(shown) <= plot.MAX_POINTS
     assert {values.min(), values.max()} <= set(shown)
     for value in list(shown)[::100]:
         assert shown[value] == (values <= value).mean()
@@ -108,9 +108,9 @@ def test_results_of_every_library(make_held_frame):
 @pytest.mark.parametrize(
     ("ending", "start"), [(".png", b"\x89PNG"), (".PDF", b"%PDF"), (".svg", b"<?xml")]
 )
-def test_written_without_a_window_system(tmp_path, monkeypatch, ending, start):
+def test_figures_are_saved_without_a_display(tmp_path, monkeypatch, ending, start):
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)  # a peer's, in benchmarks
-    plot.distribution(ranks([0.25, 0.75]), tmp_path / f"a{ending}")
+    plot.distribution(pagerank_frame([0.25, 0.75]), tmp_path / f"a{ending}")
     assert (tmp_path / f"a{ending}").read_bytes().startswith(start)
     assert os.listdir(tmp_path) == [f"a{ending}"]
     assert "matplotlib.pyplot" not in sys.modules
@@ -119,16 +119,16 @@ def test_written_without_a_window_system(tmp_path, monkeypatch, ending, start):
 @pytest.mark.parametrize(
     ("values", "name", "message"),
     [
-        ([], "a.png", "nothing to draw"),
-        ([0.0], "a.png", "no vertex has a rank above 0"),
+        ([], "a.png", "nothing to plot"),
+        ([0.0], "a.png", "no vertex has a PageRank above 0"),
         ([np.nan, 1.0], "a.png", "finite number in every row"),
         ([1.0], "a.bmp", "'.bmp' is not known; try .png .svg .pdf"),
         ([1.0], "none/a.png", "does not exist"),
     ],
 )
-def test_what_cannot_be_drawn(tmp_path, values, name, message):
+def test_invalid_values_and_paths(tmp_path, values, name, message):
     with pytest.raises(GraphError, match=message):
-        plot.distribution(ranks(values), tmp_path / name)
+        plot.distribution(pagerank_frame(values), tmp_path / name)
     assert os.listdir(tmp_path) == []
 
 
@@ -137,23 +137,26 @@ def test_what_cannot_be_drawn(tmp_path, values, name, message):
     [
         ({"distance": [np.inf, np.inf]}, "no vertex is reached"),
         ({"distance": []}, "no vertex is reached"),
-        ({"component": []}, "there is no component"),
-        ({"vertex": [1], "rank": [1.0]}, "a column pagerank, distance, component; this has vertex"),
+        ({"component": []}, "no component"),
+        (
+            {"vertex": [1], "rank": [1.0]},
+            "a column pagerank, distance, component; this frame has vertex",
+        ),
     ],
 )
-def test_what_has_nothing_to_draw(columns, message):
-    with pytest.raises(GraphError, match=f"there is nothing to draw: .*{message}"):
+def test_nothing_to_plot(columns, message):
+    with pytest.raises(GraphError, match=f"there is nothing to plot: .*{message}"):
         plot.distribution(pd.DataFrame(columns))
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     real = builtins.__import__
 
-    def without(name, *arguments):
+    def import_module(name, *arguments):
         if name.startswith("matplotlib"):
             raise ImportError(f"No module named {name!r}")
         return real(name, *arguments)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(GraphError, match=r"install rapidsgraph\[plot\]"):
-        plot.distribution(ranks([1.0]))
+    monkeypatch.setattr(builtins, "__import__", import_module)
+    with pytest.raises(GraphError, match=r"pip install 'rapidsgraph\[plot\]'"):
+        plot.distribution(pagerank_frame([1.0]))
