@@ -92,7 +92,7 @@ def other_partition(given, truth, xp):
 def rounds_of(searcher, graph, workload):
     """How often our kernel's threads met at a barrier; None where it does not say."""
     from rapidsgraph.algorithms import traversal
-    from rapidsgraph.validation import resolve_vertices
+    from rapidsgraph.graph.vertex_arguments import resolve_vertices
 
     work = {"bfs": "search", "sssp": "paths"}.get(searcher.task)
     if work is None or not hasattr(traversal, work):

@@ -22,17 +22,12 @@ from .. import device
 from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
+from ..graph.vertex_arguments import resolve_vertex_values
 from ..graph.weight_sums import check_out_weights
 from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from ..memory import estimate_graph_memory
 from ..progress import reporter
-from ..validation import (
-    check_choice,
-    check_free_memory,
-    check_memory_limit,
-    check_number,
-    resolve_vertex_values,
-)
+from ..validation import check_choice, check_free_memory, check_memory_limit, check_number
 from . import pagerank_layout
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")

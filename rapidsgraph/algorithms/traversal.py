@@ -21,15 +21,11 @@ from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import as_local, as_local_graph
 from ..graph.local_graph import LocalGraph
+from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
 from ..memory import estimate_graph_memory
-from ..validation import (
-    check_flag,
-    check_free_memory,
-    check_memory_limit,
-    resolve_vertices,
-)
+from ..validation import check_flag, check_free_memory, check_memory_limit
 from .traversal_result import TraversalResult
 
 PORTION = 2**22  # arcs looked at together, where edges that add nothing are sought

@@ -153,7 +153,7 @@ def sssp(
     """
     from .. import plot as pictures
     from .. import sssp as search
-    from ..validation import resolve_vertices
+    from ..graph.vertex_arguments import resolve_vertices
 
     by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}

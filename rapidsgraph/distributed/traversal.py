@@ -32,9 +32,10 @@ from ..algorithms.traversal import (
 from ..frames import in_one_piece
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
+from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import NO_VERTEX
 from ..progress import reporter
-from ..validation import check_memory_limit, resolve_vertices
+from ..validation import check_memory_limit
 from .communicator import Again, Batches, Lost, Together, onward
 from .executor import map_partitions, release_on_error
 from .graph import DistributedGraph, as_partitioned, label

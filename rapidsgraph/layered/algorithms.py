@@ -35,11 +35,12 @@ from ..algorithms.traversal import (
 )
 from ..algorithms.traversal_result import TraversalResult
 from ..errors import GraphError, InsufficientMemoryError, format_value
+from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
 from ..kernels.constants import COOPERATIVE_THREADS, NO_VERTEX
 from ..memory import ALGORITHM_BYTES
 from ..progress import reporter
-from ..validation import parse_bytes, resolve_vertices
+from ..validation import parse_bytes
 from .edge_list import Run
 from .streaming import feed
 

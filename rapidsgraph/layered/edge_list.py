@@ -17,9 +17,10 @@ from ..algorithms.traversal import run_bfs
 from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.graph import as_local_graph
+from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import name_of
 from ..progress import reporter
-from ..validation import check_count, check_free_memory, parse_bytes, resolve_vertices
+from ..validation import check_count, check_free_memory, parse_bytes
 from . import build as building
 from . import cache
 from .held import HeldEdges

@@ -12,7 +12,7 @@ from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
-from ..validation import resolve_vertices
+from ..graph.vertex_arguments import resolve_vertices
 from .result_reader import Result, vertex_name
 
 PIECE = 2**22  # arcs that are looked at together

@@ -32,10 +32,11 @@ from ... import device
 from ...errors import GraphError, format_value
 from ...graph.edge_frame import check_policies
 from ...graph.labeling import Labeling
+from ...graph.vertex_arguments import resolve_vertices
 from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
-from ...validation import check_path, resolve_vertices, vertex_labels
+from ...validation import check_path, vertex_labels
 from ..build import layers_of
 from ..packing import PARTITION_BYTES
 from ..store import writing
