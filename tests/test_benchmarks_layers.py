@@ -272,7 +272,7 @@ def stand_in(monkeypatch):
 
     def opened(folder, xp):
         layered = honest(folder, np)
-        layered._kind = "arrays"
+        layered.labeling.library = "arrays"
         return layered
 
     for module in (streams, large):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import rapidsgraph as rg
 from rapidsgraph.generate import grid, rmat
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.build import build_graph
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -137,7 +137,7 @@ def test_lists_of_any_direction_do(make_arrays):
         graph = build_storage(make_arrays(columns_of(edges)))
         prepare(graph)
         assert parts_of(rg.connected_components(graph)) == expected
-    graph = LocalGraph.for_sweep(make_arrays(columns_of(edges)), "csc")
+    graph = build_graph(make_arrays(columns_of(edges)), layout="csc")
     assert parts_of(rg.connected_components(graph)) == expected
 
 
@@ -259,7 +259,7 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
     sources, destinations, expected = shape()
     frame = make_arrays({"source": sources, "destination": destinations})
     if lists == "csc" and directed:
-        graph = LocalGraph.for_sweep(frame, "csc")
+        graph = build_graph(frame, layout="csc")
     else:
         graph = build_storage(frame, directed=directed)
     if lists == "both":

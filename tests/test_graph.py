@@ -10,7 +10,7 @@ from conftest import FrameMaker, build_storage, columns_of, random_edges, ranks_
 import rapidsgraph as rg
 from rapidsgraph.dispatch import in_memory
 from rapidsgraph.frames import is_dask
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.build import build_graph
 
 MULTI_EDGES = ["keep", "first", "sum", "min", "max"]
 # Parallel edges in no order, also against each other, and self-loops.
@@ -148,7 +148,7 @@ def test_degrees(make_arrays):
                 make_arrays(columns_of(EDGES)), weight="weight", directed=directed
             )
             if first == "csc" and directed:
-                plain = LocalGraph.for_sweep(make_arrays(columns_of(EDGES)), "csc")
+                plain = build_graph(make_arrays(columns_of(EDGES)), layout="csc")
                 assert "csr" not in vars(plain)
                 assert plain.out_degrees.tolist() == degrees
                 assert plain.out_weights.tolist() == degrees

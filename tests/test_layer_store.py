@@ -107,8 +107,8 @@ def assert_same(opened, layered):
         "directed": layered.directed,
         "weighted": layered.weighted,
         "minimum_edges": layered.minimum_edges,
-        "own": layered._own,
-        "source_columns": layered.source_columns,
+        "own": layered.labeling.is_endpoint_specific,
+        "source_columns": layered.labeling.source_columns,
         "made_from": None,
     }
     assert {name: opened.facts[name] for name in facts} == facts

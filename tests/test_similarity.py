@@ -23,8 +23,8 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import LocalGraph
 
 both_methods = pytest.mark.parametrize("method", ["auto", "gpuscan"])
 
@@ -92,7 +92,7 @@ def test_small_graphs_agree_with_naive(edges, kind):
         "frame": lambda: frame,
         "directed": lambda: build_storage(frame),
         "undirected": lambda: build_storage(frame, directed=False),
-        "csc": lambda: LocalGraph.for_sweep(frame, "csc"),
+        "csc": lambda: build_graph(frame, layout="csc"),
         "keep": lambda: build_storage(frame, directed=False, multi_edges="keep", self_loops="keep"),
     }[kind]()
     for method in ("auto", "gpuscan"):

@@ -11,8 +11,8 @@ import numpy as np
 
 from pipelines.benchmarks.contenders import INSTALL, found, igraph_graph, networkit_graph
 from pipelines.benchmarks.workloads import SEED, Workload
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import LocalGraph
 
 CASES = ("in order", "shuffled", "gaps", "far apart", "weighted", "undirected")
 
@@ -98,7 +98,7 @@ class OursByDestination(Ours):
     cases = ("in order", "shuffled", "gaps", "far apart")
 
     def build(self, case):
-        return LocalGraph.for_sweep(case.frame, "csc")
+        return build_graph(case.frame, layout="csc")
 
     def problem(self, case, graph):
         # No vertices were named that have no edge, so ids are places among the others.

@@ -6,6 +6,7 @@ Means: what BFS, SSSP and PageRank take then, beside the same list in memory; on
 
 import contextlib
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def opened(folder, xp):
     if on_cpu or not device.frame_library_problem():
         return rg.LayeredEdgeList.open(folder, device="cpu" if on_cpu else "gpu")
     layered = rg.LayeredEdgeList.open(folder, device="cpu")
-    layered.xp, layered.names, layered._kind = xp, layered._store.names_on(xp), "arrays"
+    names = layered._store.names_on(xp)
+    layered.labeling = replace(layered.labeling, names=names, xp=xp, library="arrays")
     return layered
 
 

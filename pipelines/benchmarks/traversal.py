@@ -97,7 +97,7 @@ def rounds_of(searcher, graph, workload):
     work = {"bfs": "search", "sssp": "paths"}.get(searcher.task)
     if work is None or not hasattr(traversal, work):
         return None
-    ids = resolve_vertices(graph, workload.start)
+    ids = resolve_vertices(graph.labeling, workload.start)
     found = getattr(traversal, work)(graph, ids, predecessors=searcher.predecessors)
     return getattr(found, "rounds", None) or None
 

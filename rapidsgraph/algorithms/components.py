@@ -56,10 +56,12 @@ def connected_components(graph):
     4      e          0
     """
     graph = as_local_graph(graph)
-    graph.check_name_collisions("component")
+    graph.labeling.check_name_collisions("component")
     needed = estimate_graph_memory(graph, "connected_components").needed
     check_free_memory(f"components of {graph.num_vertices:,} vertices", needed, graph.xp)
-    return graph.vertex_frame({"component": number_components(find_roots(graph), graph.xp)})
+    return graph.labeling.vertex_frame(
+        {"component": number_components(find_roots(graph), graph.xp)}
+    )
 
 
 def find_roots(graph):

@@ -120,13 +120,13 @@ def pagerank(
     graph = as_local_graph(graph, "csc")
     xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
-    graph.check_name_collisions("pagerank")
+    graph.labeling.check_name_collisions("pagerank")
     if not vertices:
-        return graph.vertex_frame({"pagerank": xp.empty(0, value_type)})
+        return graph.labeling.vertex_frame({"pagerank": xp.empty(0, value_type)})
     needed = estimate_graph_memory(graph, "pagerank").needed
     check_free_memory(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
     if graph.weighted:
-        check_out_weights(graph.out_weights, graph)
+        check_out_weights(graph.out_weights, graph.labeling)
     run = Run.create(
         graph, value_type, damping, tolerance, max_iterations, personalization, dangling, start,
         launch,
@@ -137,7 +137,7 @@ def pagerank(
         else:
             ranks, iterations, residual = power_iterate(run, method, report)
     check_convergence(iterations, residual, tolerance)
-    return graph.vertex_frame({"pagerank": ranks})
+    return graph.labeling.vertex_frame({"pagerank": ranks})
 
 
 def check_convergence(iterations, residual, tolerance):
@@ -175,7 +175,8 @@ class Run:
         launch=None,
     ):
         """Create a run from the parameters of `pagerank`."""
-        teleport = vertex_distribution(graph, personalization, "personalization")
+        labeling = graph.labeling
+        teleport = vertex_distribution(labeling, personalization, "personalization")
         return cls(
             graph,
             value_type,
@@ -183,8 +184,8 @@ class Run:
             tolerance,
             max_iterations,
             restart=(1 - damping) * teleport,
-            share=damping * dangling_weights(graph, dangling, teleport),
-            start=vertex_distribution(graph, start, "start"),
+            share=damping * dangling_weights(labeling, dangling, teleport),
+            start=vertex_distribution(labeling, start, "start"),
             launch=launch,
         )
 

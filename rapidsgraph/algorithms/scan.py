@@ -90,7 +90,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     check_choice("method", method, METHODS)
     check_flag("memberships", memberships)
     graph = undirected_graph(graph)
-    graph.check_name_collisions("cluster", "role")
+    graph.labeling.check_name_collisions("cluster", "role")
     extended = memberships or method == "gpuscan"
     needed = estimate_graph_memory(graph, "scan", memberships=bool(extended)).needed
     check_free_memory(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
@@ -100,7 +100,7 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
         found = cluster_by_turns(similar, mu)
     else:
         found = cluster(similar, find_cores(similar, mu))
-    return clustering_frame(graph, found, memberships)
+    return clustering_frame(graph.labeling, found, memberships)
 
 
 def check_epsilon(epsilon):
@@ -145,11 +145,11 @@ def check_mu(mu):
     return whole
 
 
-def clustering_frame(named, found, memberships=False):
-    """The result of `scan` of a Labeling."""
+def clustering_frame(labeling, found, memberships=False):
+    """Return the result frame of `scan`."""
     clusters, roles, ids = found.clusters, found.roles, None
     if memberships:
         ids, clusters = list_memberships(found)
         roles = roles[ids]
-    columns = {"cluster": (clusters, clusters >= 0), "role": named.text_column(roles, ROLES)}
-    return named.vertex_frame(columns, ids)
+    columns = {"cluster": (clusters, clusters >= 0), "role": labeling.text_column(roles, ROLES)}
+    return labeling.vertex_frame(columns, ids)

@@ -49,7 +49,7 @@ SWEEP = {
 }
 
 
-class ScanIndex(Labeling):
+class ScanIndex:
     """An index of structural similarities.
 
     Parameters
@@ -90,16 +90,16 @@ class ScanIndex(Labeling):
     def __init__(self, graph, *, method="auto"):
         check_choice("method", method, METHODS)
         graph = undirected_graph(graph)
-        graph.check_name_collisions("cluster", "role")
+        graph.labeling.check_name_collisions("cluster", "role")
         needed = estimate_graph_memory(graph, "scan_index").needed
         check_free_memory(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
-        self._take_names(graph)
+        self.labeling = graph.labeling
         lists, common = neighborhoods(graph), common_neighbors(graph, method)
         self._sizes = closed_neighborhood_sizes(lists)
         self._order_neighbors(lists, common)
 
     def _order_neighbors(self, lists, common):
-        xp, arcs = self.xp, common.size
+        xp, arcs = self.labeling.xp, common.size
         pairs = [row_indices(lists), xp.empty(arcs, xp.int32)]
         descent = pairs[1]
         device.launch(
@@ -129,6 +129,14 @@ class ScanIndex(Labeling):
         self._core_offsets = offsets.get() if device.is_on_gpu(offsets) else offsets.copy()
 
     @property
+    def num_vertices(self):
+        return self.labeling.num_vertices
+
+    @property
+    def device(self):
+        return self.labeling.device
+
+    @property
     def num_edges(self):
         return self._common.size // 2
 
@@ -152,7 +160,12 @@ class ScanIndex(Labeling):
         """
         lists = self._adjacency
         arrays = lists.offsets, lists.neighbors, self._common, self._cores, self._core_offsets
-        scan_index_file.save(path, dict(zip(STORED, arrays, strict=True)), self.names, self._own)
+        scan_index_file.save(
+            path,
+            dict(zip(STORED, arrays, strict=True)),
+            self.labeling.names,
+            self.labeling.is_endpoint_specific,
+        )
 
     @classmethod
     def open(cls, path, *, device="auto"):
@@ -174,12 +187,12 @@ class ScanIndex(Labeling):
         """
         index = object.__new__(cls)
         on_cpu = choose(device) == "cpu"
-        index.xp = np if on_cpu else import_cupy()
-        arrays, index.names, index._own = scan_index_file.load(path, index.xp)
-        index._kind, index._labels = "pandas" if on_cpu else "cudf", index.names.labels
-        index._text_types, index.source_columns = {}, index.names.labels
+        xp = np if on_cpu else import_cupy()
+        arrays, names, is_endpoint_specific = scan_index_file.load(path, xp)
+        library = "pandas" if on_cpu else "cudf"
+        index.labeling = Labeling(names, xp, library, is_endpoint_specific, names.labels)
         offsets, neighbors, index._common, index._cores, cores = (arrays[name] for name in STORED)
-        index._adjacency = Adjacency(offsets, neighbors, index.xp.empty(0))
+        index._adjacency = Adjacency(offsets, neighbors, xp.empty(0))
         index._sizes = closed_neighborhood_sizes(index._adjacency)
         index._core_offsets = cores if on_cpu else cores.get()
         return index
@@ -191,7 +204,7 @@ class ScanIndex(Labeling):
         """
         check_flag("memberships", memberships)
         found = self._clustering(check_epsilon(epsilon), check_mu(mu))
-        return clustering_frame(self, found, memberships)
+        return clustering_frame(self.labeling, found, memberships)
 
     def sweep(self, epsilons=EPSILONS, mus=MUS):
         """What each pair of parameters gives, to choose from.
@@ -222,13 +235,13 @@ class ScanIndex(Labeling):
             for mu in mus
         ]
         columns = {
-            name: self.xp.asarray([row[place] for row in rows], kind)
+            name: self.labeling.xp.asarray([row[place] for row in rows], kind)
             for place, (name, kind) in enumerate(SWEEP.items())
         }
-        return frames.make(self._kind, columns)
+        return frames.make(self.labeling.library, columns)
 
     def _clustering(self, epsilon, mu):
-        xp, vertices = self.xp, self.num_vertices
+        xp, vertices = self.labeling.xp, self.num_vertices
         similar = SimilarityGraph(
             self._adjacency, self._common, self._sizes, epsilon, is_ordered=True
         )
@@ -255,7 +268,7 @@ class ScanIndex(Labeling):
         return found.count, largest, share, *roles, self._modularity(found)
 
     def _modularity(self, found):
-        xp, arcs = self.xp, self._common.size
+        xp, arcs = self.labeling.xp, self._common.size
         if not arcs:
             return 0.0
         inside, adjacency = xp.zeros(1, xp.int64), found.similar.adjacency

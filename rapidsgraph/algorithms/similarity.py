@@ -7,8 +7,9 @@ Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles
 """
 
 from .. import device, frames
+from ..graph.build import build_graph
 from ..graph.csr import count_later, row_indices, simplify, to_undirected
-from ..graph.graph import as_local
+from ..graph.graph import local_storage_of
 from ..graph.local_graph import LocalGraph
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_free_memory
@@ -62,9 +63,11 @@ def structural_similarity(graph, *, method="auto"):
     check_choice("method", method, METHODS)
     graph = undirected_graph(graph)
     ends = [
-        name for end in ("source", "destination") for name in graph.endpoint_columns(end).values()
+        name
+        for end in ("source", "destination")
+        for name in graph.labeling.endpoint_columns(end).values()
     ]
-    graph.check_name_collisions("similarity", *ends)
+    graph.labeling.check_name_collisions("similarity", *ends)
     needed = estimate_graph_memory(graph, "structural_similarity").needed
     check_free_memory(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
@@ -77,16 +80,16 @@ def structural_similarity(graph, *, method="auto"):
         num_vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
         starts=starts, sources=ends[0], destinations=ends[1], similarities=similarities,
     )  # fmt: skip
-    return graph.edge_frame(*ends, {"similarity": similarities})
+    return graph.labeling.edge_frame(*ends, {"similarity": similarities})
 
 
 def undirected_graph(edges):
     """Return a graph as it is; build one from a frame, undirected and without self-loops."""
-    storage = as_local(edges)
+    storage = local_storage_of(edges)
     if isinstance(storage, LocalGraph):
         return storage
     frames.kind_of(storage)  # raises for a Dask frame
-    return LocalGraph(storage, directed=False, self_loops="drop")
+    return build_graph(storage, directed=False, self_loops="drop")
 
 
 def neighborhoods(graph):

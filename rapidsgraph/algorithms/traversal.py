@@ -18,8 +18,9 @@ import numpy as np
 
 from .. import device, frames
 from ..errors import GraphError, format_value
+from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import as_local, as_local_graph
+from ..graph.graph import as_local_graph, local_storage_of
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import can_overflow, check_distances
@@ -100,7 +101,9 @@ def bfs(
     graph = as_local_graph(graph)
     ids = _prepared(graph, source, predecessors, "bfs", "BFS")
     found = run_bfs(graph, ids, limit, predecessors, bottom_up=shared or not graph.directed)
-    return traversal_frame(graph, found, (found.distances, found.distances >= 0), predecessors)
+    return traversal_frame(
+        graph.labeling, found, (found.distances, found.distances >= 0), predecessors
+    )
 
 
 def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
@@ -166,11 +169,11 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
         found = run_sssp(graph, ids, most, predecessors, bottom_up)
         distances = found.distances
         if most == math.inf and can_overflow(graph.total_weight):
-            check_distances(graph.csr, distances, graph)
+            check_distances(graph.csr, distances, graph.labeling)
     else:
         found = run_bfs(graph, ids, int(min(most, NO_VERTEX)), predecessors, bottom_up)
         distances = float_distances(found.distances)
-    return traversal_frame(graph, found, distances, predecessors)
+    return traversal_frame(graph.labeling, found, distances, predecessors)
 
 
 def float_distances(distances):
@@ -182,13 +185,13 @@ def float_distances(distances):
 
 def weighted_graph(edges):
     """Return a graph as it is; build one from a frame, with the cheapest of parallel edges."""
-    storage = as_local(edges)
+    storage = local_storage_of(edges)
     if isinstance(storage, LocalGraph):
         return storage
     _, frame = frames.opened(storage)
     if "weight" not in frames.column_names(frame):
         return as_local_graph(storage)
-    return LocalGraph(storage, weight="weight", multi_edges="min")
+    return build_graph(storage, weight="weight", multi_edges="min")
 
 
 def run_bfs(graph, ids, depth_limit=NO_VERTEX, predecessors=True, bottom_up=True):
@@ -333,25 +336,25 @@ def _rounds(state):
 
 def _prepared(graph, source, predecessors, algorithm, title):
     """Ids of the sources, after all checks."""
-    check_result_columns(graph, predecessors)
-    ids = resolve_vertices(graph, source)
+    check_result_columns(graph.labeling, predecessors)
+    ids = resolve_vertices(graph.labeling, source)
     needed = estimate_graph_memory(graph, algorithm).needed
     what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_free_memory(what, needed, graph.xp)
     return ids
 
 
-def check_result_columns(graph, predecessors):
+def check_result_columns(labeling, predecessors):
     check_flag("predecessors", predecessors)
-    graph.check_name_collisions("distance", *graph.endpoint_columns("predecessor").values())
+    labeling.check_name_collisions("distance", *labeling.endpoint_columns("predecessor").values())
 
 
-def traversal_frame(graph, found, distances, predecessors):
+def traversal_frame(labeling, found, distances, predecessors):
     columns = {"distance": distances}
     if predecessors:
         known = found.predecessors < NO_VERTEX
-        columns |= graph.name_columns(found.predecessors, known, "predecessor")
-    return graph.vertex_frame(columns)
+        columns |= labeling.name_columns(found.predecessors, known, "predecessor")
+    return labeling.vertex_frame(columns)
 
 
 def check_cutoff(cutoff):

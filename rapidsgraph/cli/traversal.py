@@ -200,7 +200,9 @@ def sssp(
         job.say("verified: no edge shortens a path, and one leads to each vertex reached")
 
     def show(count):
-        is_reached[[graph.root_id] if by_layers else resolve_vertices(graph, names)] = False
+        is_reached[[graph.root_id] if by_layers else resolve_vertices(graph.labeling, names)] = (
+            False
+        )
         rows = graph.xp.flatnonzero(is_reached)
         order = graph.xp.argsort(distances[rows], kind="stable")[: count or 10]
         print_rows(columns_of(result.take(rows[order])), ("distance",))

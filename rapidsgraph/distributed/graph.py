@@ -16,8 +16,8 @@ from ..errors import GraphError
 from ..frames import is_dask, library_of
 from ..graph import weight_sums
 from ..graph.edge_frame import check_policies, read_columns
-from ..graph.local_graph import LocalGraph
-from ..graph.report import BuildReport
+from ..graph.labeling import check_name_collisions, endpoint_columns
+from ..graph.local_graph import BuildReport, LocalGraph
 from ..validation import check_vertices
 from . import partition as parts
 from . import vertex_names
@@ -270,10 +270,11 @@ class DistributedGraph:
     def compute(self):
         """The same graph in this process's memory: a Graph."""
         direction, made = next(iter(self._parts.items()))
-        [named, *lists] = self.engine.results([self.named, *made])
-        return LocalGraph.of_lists(
-            named, parts.join_lists(lists), direction, self.directed, self.weighted,
-            self._multi_edges, self._self_loops, self._rows, self._loops_dropped,
+        [labeling, *lists] = self.engine.results([self.named, *made])
+        return LocalGraph(
+            labeling, parts.join_lists(lists), direction, directed=self.directed,
+            weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
+            num_rows=self._rows, num_loops_dropped=self._loops_dropped, num_edges=self.num_edges,
         )  # fmt: skip
 
     def cached(self, key, make):
@@ -286,17 +287,13 @@ class DistributedGraph:
         return self._cache[key]
 
     def check_name_collisions(self, *columns):
-        """As that of Labeling."""
-        taken = next((label for label in self._manner.labels if label in columns), None)
-        if taken:
-            raise GraphError(
-                f"vertex name column {taken!r} collides with a result column; rename it"
-            )
+        """Raise GraphError if a name column has the name of a result column."""
+        check_name_collisions(self._manner.labels, columns)
 
-    def endpoint_columns(self, end):
-        """As that of Labeling."""
-        own = [label for label, is_own in zip(self._manner.labels, self._manner.own) if is_own]
-        return {label: end + label.removeprefix("vertex") for label in own}
+    def endpoint_columns(self, endpoint):
+        """Return {name column: its name for an endpoint}; see `labeling.endpoint_columns`."""
+        manner = self._manner
+        return endpoint_columns(manner.labels, manner.is_endpoint_specific, endpoint)
 
     @property
     def built(self):

@@ -139,7 +139,7 @@ def pagerank(
     )
     if method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layers.opened.check_name_collisions("pagerank")
+    layers.opened.labeling.check_name_collisions("pagerank")
     with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
         given = [_given(run.engine, each) for each in (personalization, dangling, start)]
         terms = run.submit(store_shard.rank_terms, run.shares[0], damping, *given)
@@ -332,5 +332,5 @@ def _given(engine, values):
 
 
 def _check(layers, source, predecessors):
-    traversal.check_result_columns(layers.opened, predecessors)
+    traversal.check_result_columns(layers.opened.labeling, predecessors)
     sweeps.check_root(layers.opened, source)

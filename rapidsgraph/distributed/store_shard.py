@@ -252,7 +252,7 @@ def check_distances(share, distances):
     """Raise GraphError where a distance is beyond double precision; 0 else, as a small result."""
     layered = share.layered
     reached = distances.values[: int(layered.layer_starts[-1])]
-    weight_sums.check_reached_distances(reached, layered.order, layered)
+    weight_sums.check_reached_distances(reached, layered.order, layered.labeling)
     return 0
 
 
@@ -349,12 +349,12 @@ def rank_terms(share, damping, personalization, dangling, start):
     layered = share.layered
     leaving = layered.out_weights
     if layered.weighted:
-        weight_sums.check_out_weights(leaving, layered, layered.order)
-    teleport = vertex_distribution(layered, personalization, "personalization")
+        weight_sums.check_out_weights(leaving, layered.labeling, layered.order)
+    teleport = vertex_distribution(layered.labeling, personalization, "personalization")
     by_id = (
         (1 - damping) * teleport,
-        damping * dangling_weights(layered, dangling, teleport),
-        vertex_distribution(layered, start, "start"),
+        damping * dangling_weights(layered.labeling, dangling, teleport),
+        vertex_distribution(layered.labeling, start, "start"),
     )
     order = layered.order
     return Terms(*(each if each.size == 1 else each[order] for each in by_id), leaving == 0)
@@ -444,7 +444,7 @@ def path_rows(share, first, stop, distances, before):
 def _found_rows(layered, first, stop, distances, before):
     columns = {"distance": distances}
     if before is not None:
-        columns |= layered.name_columns(before, before < NO_VERTEX, "predecessor")
+        columns |= layered.labeling.name_columns(before, before < NO_VERTEX, "predecessor")
     return _rows(layered, first, stop, columns)
 
 
@@ -455,7 +455,7 @@ def rank_rows(share, first, stop, ranks, value_type):
 
 
 def _rows(layered, first, stop, columns):
-    frame = layered.vertex_frame(columns, layered.xp.arange(first, stop, dtype=np.int32))
+    frame = layered.labeling.vertex_frame(columns, layered.xp.arange(first, stop, dtype=np.int32))
     frame.index = importlib.import_module(frames.library_of(frame)).RangeIndex(first, stop)
     return frame
 

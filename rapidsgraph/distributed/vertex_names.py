@@ -15,7 +15,6 @@ import numpy as np
 from .. import device
 from ..errors import GraphError
 from ..graph.edge_frame import EdgeColumns, read_columns
-from ..graph.labeling import Labeling
 from ..graph.vertex_names import VertexNames, name_vertices
 from ..graph.weight_sums import total_weight
 from ..validation import check_vertex_count, check_vertices
@@ -251,10 +250,7 @@ def _named_merged(manner, merged):
 
 
 def _named(manner, names, on_gpu):
-    named = object.__new__(Labeling)
-    named.names, named.xp = names, device.import_cupy() if on_gpu else np
-    named._name_as(manner)
-    return named
+    return manner.labeling(names, device.import_cupy() if on_gpu else np)
 
 
 def _name_locally(columns, number):

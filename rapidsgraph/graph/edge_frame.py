@@ -1,94 +1,120 @@
-"""The columns of an edge frame, checked.
+"""Read and check the columns of an edge frame.
 
-Means: names of both ends and weights as arrays and text Series, and what results take over from
-  the frame: its library, what name columns are called, types of text.
-Requires: nothing; what the frame lacks is an error that names it.
+The result holds names and weights as arrays or text Series, and what result frames take over from
+the edge frame: its library, the name columns and the types of text.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 from .. import frames
+from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError
 from ..validation import as_list, check_choice, check_flag, check_weights, vertex_labels
 from .csr import MULTI_EDGES
-from .vertex_names import check_names
+from .labeling import Labeling
+from .vertex_names import VertexNames, check_names
 
 
 @dataclass
 class EdgeColumns:
-    """What an edge frame holds.
+    """The columns of an edge frame.
 
     Attributes
     ----------
-    kind : str
-        The frame's library.
-    sources, destinations : lists of arrays or Series
-        One or more columns each, all with a value a row.
+    library : str
+        Library of the frame, as `frames.opened` returns it.
+    sources, destinations : list of arrays or Series
+        The name columns of each endpoint, one value per row.
     weights : array or None
     xp : module
+        NumPy or CuPy.
     labels : list of str
-        What name columns are called in results.
-    own : list of bool
-        Which of them both ends do not share.
+        Name columns of results.
+    is_endpoint_specific : list of bool
+        As in `Labeling`.
     source_columns : list of str
-    text_types : {column of a result: Arrow type or None}
+        Name columns of the sources.
+    text_types : dict from str to Arrow type or None
+        Types of the text columns of results.
     """
 
-    kind: str
-    sources: list
-    destinations: list
-    weights: object
-    xp: object
-    labels: list
-    own: list
-    source_columns: list
-    text_types: dict
+    library: str
+    sources: list[Any]
+    destinations: list[Any]
+    weights: Array | None
+    xp: ArrayModule
+    labels: list[str]
+    is_endpoint_specific: list[bool]
+    source_columns: list[str]
+    text_types: dict[str, Any]
 
     @property
-    def rows(self):
+    def rows(self) -> int:
         return len(self.sources[0])
 
-
-def read_columns(edges, source, destination, weight, multi_edges):
-    """The EdgeColumns of a frame, as Graph takes its parameters."""
-    kind, edges = frames.opened(edges)
-    ends = [as_list(source), as_list(destination)]
-    if len(ends[0]) != len(ends[1]) or not ends[0]:
-        raise GraphError(
-            f"source names {len(ends[0])} columns and destination {len(ends[1])}; "
-            "both ends are named by as many"
+    def labeling(self, names: VertexNames, xp: ArrayModule) -> Labeling:
+        """Return the labeling of vertices that are named by these columns."""
+        return Labeling(
+            names, xp, self.library, self.is_endpoint_specific, self.source_columns, self.text_types
         )
+
+
+def read_columns(
+    edges: Any,
+    source: str | list[str],
+    destination: str | list[str],
+    weight: str | None,
+    multi_edges: str,
+) -> EdgeColumns:
+    """Return the columns of an edge frame; parameters as for `Graph`."""
+    library, edges = frames.opened(edges)
+    endpoints = [as_list(source), as_list(destination)]
+    if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
+        raise GraphError(
+            f"source names {len(endpoints[0])} columns and destination {len(endpoints[1])}; name "
+            "as many columns for both",
+            parameter="source",
+        )
+    # The error for a missing column can only show a call where the default columns are meant.
     if all(
-        isinstance(given[0], str) and given == [name]
-        for name, given in zip(("source", "destination"), ends, strict=True)
+        isinstance(names[0], str) and names == [default]
+        for default, names in zip(("source", "destination"), endpoints, strict=True)
     ):
         more = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
         frames.check_ends(edges, more)
     sources, destinations = (
-        [frames.column(edges, name, what) for name in names]
-        for what, names in zip(("source", "destination"), ends)
+        [frames.column(edges, name, parameter) for name in names]
+        for parameter, names in zip(("source", "destination"), endpoints, strict=True)
     )
     lengths = {len(values) for values in sources + destinations}
     if len(lengths) > 1:
-        raise GraphError(f"columns have different lengths: {sorted(lengths)}")
-    rows, xp = lengths.pop(), frames.module_of(sources + destinations)
+        raise GraphError(f"columns have different lengths: {sorted(lengths)}", parameter="edges")
+    num_rows, xp = lengths.pop(), frames.module_of(sources + destinations)
     weights = None if weight is None else frames.column(edges, weight, "weight")
     weights = None if weights is None else check_weights(weights, weight, xp)
-    if weights is not None and len(weights) != rows:
-        raise GraphError(f"weights are {len(weights)}, rows {rows}")
-    labels, types = vertex_labels(*ends), {}
-    for columns, names in zip((sources, destinations), ends, strict=True):
+    if weights is not None and len(weights) != num_rows:
+        raise GraphError(
+            f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight
+        )
+    labels, text_types = vertex_labels(*endpoints), {}
+    for columns, names in zip((sources, destinations), endpoints, strict=True):
         for values, label, name in zip(columns, labels, names, strict=True):
             check_names(values, label, name)
-    for label, name in zip(labels, ends[0]):
+    for label, name in zip(labels, endpoints[0], strict=True):
         for column in (label, "predecessor" + label.removeprefix("vertex")):
-            types[column] = frames.text_type(edges, name)
-    own = [a != b for a, b in zip(*ends)]
-    return EdgeColumns(kind, sources, destinations, weights, xp, labels, own, ends[0], types)
+            text_types[column] = frames.text_type(edges, name)
+    is_endpoint_specific = [a != b for a, b in zip(*endpoints, strict=True)]
+    return EdgeColumns(
+        library, sources, destinations, weights, xp, labels, is_endpoint_specific, endpoints[0],
+        text_types,
+    )  # fmt: skip
 
 
-def check_policies(directed, multi_edges, self_loops):
-    """Raise GraphError for what Graph does not take."""
+def check_policies(directed: Any, multi_edges: Any, self_loops: Any) -> None:
+    """Raise GraphError for a policy that `Graph` does not have."""
     check_choice("multi_edges", multi_edges, MULTI_EDGES)
     check_choice("self_loops", self_loops, ("keep", "drop"))
     check_flag("directed", directed)

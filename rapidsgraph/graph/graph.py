@@ -4,13 +4,15 @@ A `Graph` delegates to a storage: `LocalGraph` for edges in one process, or the 
 that `rapidsgraph.dispatch` registers for Dask frames.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 from .. import frames
 from ..errors import GraphError
-from .local_graph import LocalGraph
-from .report import BuildReport
+from .build import build_graph
+from .local_graph import BuildReport, LocalGraph
 
 _builders: dict[str, Callable[..., Any]] = {}  # of graphs in several partitions
 
@@ -21,48 +23,44 @@ def register_distributed_graph(build: Callable[..., Any]) -> None:
 
 
 class Graph:
-    """A graph built from an edge frame.
+    """A directed or undirected graph with named vertices, built from an edge frame.
 
     Parameters
     ----------
     edges : frame
-        pandas, cuDF, Polars or another Arrow frame, or a mapping from names to NumPy or CuPy
-        arrays; one row an edge. On a GPU the graph stays there. Of a Dask frame a
-        `DistributedGraph` is built, which has the same attributes.
-    source, destination : str or list of str
-        Columns that name the ends: integers, text, or several columns together.
+        One row per edge: a pandas, cuDF, Polars, Arrow or Dask frame, or a dict from column name to
+        NumPy or CuPy array. The graph of a cuDF frame or of CuPy arrays is on the GPU; the graph of
+        a Dask frame is partitioned over the workers of the cluster.
+    source, destination : str or list of str, default "source" and "destination"
+        Columns of vertex names: integers, text, or several columns that together name a vertex.
     weight : str, optional
-        Column of weights: finite, not negative.
-    directed : bool
-        Without direction an edge goes both ways, and (a, b) is parallel to (b, a).
-    multi_edges : {"first", "sum", "min", "max", "keep"}
-        What becomes of parallel edges: the first row's weight, or a combination of all; "sum"
-        without weights counts them. "keep" keeps each. Integer weights are summed exactly while
-        the total of all is below 2^63, and in double precision from there on.
-    self_loops : {"keep", "drop"}
+        Column of edge weights, which must be finite and not negative.
+    directed : bool, default True
+        In an undirected graph, an edge is an arc each way, and (a, b) is parallel to (b, a).
+    multi_edges : {"first", "sum", "min", "max", "keep"}, default "first"
+        How parallel edges are merged: into one with the weight of the first row, or with the sum,
+        minimum or maximum of all weights. "sum" without weights counts the edges. "keep" does not
+        merge them. Sums of integers are exact while the total of all weights is below 2^63, and in
+        double precision otherwise.
+    self_loops : {"keep", "drop"}, default "keep"
+        Whether edges from a vertex to itself are kept.
     vertices : int, range, frame, array or Series, optional
-        Names to include even without edges, as from `read_vertices`; ``range(n)`` (or n) says
-        ids are below n already.
-
-    Attributes
-    ----------
-    num_vertices, num_edges : int
-    vertices : frame
-        Names, one row a vertex, sorted, in the caller's library.
-    directed, weighted : bool
-    device : {"cpu", "gpu"}
-    report : Report
-    nbytes : int
-        Held by adjacency lists now, in bytes; what algorithms keep beside them is not counted.
+        Names of vertices to include even if they have no edge, as from `read_vertices`. An int n
+        means ``range(n)``, which also says that all names are integers below n.
 
     Raises
     ------
     GraphError
-        Missing column, missing or unsuitable name, weight that is negative, NaN, infinite or no
-        number (names the row), parallel edges whose weights sum to infinity (names both ends),
-        unknown policy.
+        A column is missing; a name is missing or of the wrong type; a weight is negative, NaN,
+        infinite or not a number (the error has the row); the weights of parallel edges sum to
+        infinity; a policy does not exist.
     InsufficientMemoryError
-        The build would not fit; raised before it starts.
+        The build would not fit into memory; raised before it starts.
+
+    See Also
+    --------
+    read_edges : Read an edge frame from a file.
+    LayeredEdgeList : A graph that may be larger than memory.
 
     Examples
     --------
@@ -85,7 +83,7 @@ class Graph:
         self_loops: str = "keep",
         vertices: Any = None,
     ) -> None:
-        build = _builders["dask"] if frames.is_dask(edges) else LocalGraph
+        build = _builders["dask"] if frames.is_dask(edges) else build_graph
         self._storage = build(
             edges,
             source,
@@ -137,8 +135,13 @@ class Graph:
         """Size of the adjacency that is in memory now, in bytes."""
         return self._storage.nbytes
 
-    def compute(self) -> "Graph":
-        """Collect a graph of a Dask frame into this process; return a local graph unchanged."""
+    def compute(self) -> Graph:
+        """Collect a partitioned graph into this process; return a local graph unchanged.
+
+        Returns
+        -------
+        Graph
+        """
         if isinstance(self._storage, LocalGraph):
             return self
         return _wrap(self._storage.compute())
@@ -158,13 +161,13 @@ def storage_of(graph: Any) -> Any:
     return graph._storage if isinstance(graph, Graph) else graph
 
 
-def as_local(graph: Any) -> Any:
-    """Return the `LocalGraph` of a `Graph`, or an edge frame unchanged.
+def local_storage_of(graph: Any) -> Any:
+    """Return the `LocalGraph` of a `Graph`; an edge frame or `LocalGraph` unchanged.
 
     Raises
     ------
     GraphError
-        The graph is distributed over the workers of a Dask cluster.
+        The graph is partitioned over the workers of a Dask cluster.
     """
     storage = storage_of(graph)
     if isinstance(graph, Graph) and not isinstance(storage, LocalGraph):
@@ -176,7 +179,7 @@ def as_local(graph: Any) -> Any:
     return storage
 
 
-def as_local_graph(edges: Any, direction: str = "csr") -> LocalGraph:
-    """Return a graph as it is; build a directed one with default policies from an edge frame."""
-    storage = as_local(edges)
-    return storage if isinstance(storage, LocalGraph) else LocalGraph.for_sweep(storage, direction)
+def as_local_graph(graph: Any, layout: str = "csr") -> LocalGraph:
+    """Return the storage of a graph; build a directed graph with default policies from a frame."""
+    storage = local_storage_of(graph)
+    return storage if isinstance(storage, LocalGraph) else build_graph(storage, layout=layout)

@@ -1,24 +1,28 @@
-"""Sums of weights beyond the range of their type: exact totals, and errors that name vertices.
+"""Sum weights without loss, and report sums that double precision cannot hold.
 
-Means: integers add up exactly, and no infinite sum of finite weights passes for a missing path.
-Requires: weights that are finite and not negative (checked by Graph).
+Integers are summed exactly, and no infinite sum of finite weights passes for a missing path.
+Weights are finite and not negative.
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
 from .. import device
+from ..device.arrays import Array
 from ..errors import GraphError
-from .csr import row_indices
-from .vertex_names import name_of
+from .csr import Adjacency, row_indices
+from .labeling import Labeling
 
 BLOCK = 2**22  # items examined at a time
-MAX_SAFE_SUM = 2.0**1023  # half of the largest double: rounding cannot carry a sum past that
+MAX_SAFE_SUM = 2.0**1023  # half of the largest double; rounding cannot carry a sum past that
 LIMIT = "1.8e308, the largest number of double precision; scale the weights down"
 
 
-def sum_exactly(values):
+def sum_exactly(values: Array) -> int:
     """Return the sum of integers that are not negative, as a Python int."""
     if not values.size:
         return 0
@@ -32,7 +36,7 @@ def sum_exactly(values):
     return total
 
 
-def total_weight(weights):
+def total_weight(weights: Array) -> float:
     """Return the sum of weights: an exact int of integers, else a float, which may be infinite."""
     if weights.dtype.kind in "iu":
         return sum_exactly(weights)
@@ -40,106 +44,99 @@ def total_weight(weights):
         return float(weights.sum(dtype=np.float64))
 
 
-def sum_type(total):
-    """Return the dtype in which weights are summed: int64 for totals below 2^63, else float64.
+def sum_type(total: int | float | None) -> type[np.generic]:
+    """Return the type in which weights are summed: int64 for totals below 2^63, else float64.
 
-    `total` is an int, or None where the weights are not integers.
+    `total` is an int, or anything else where the weights are not integers.
     """
     return np.int64 if isinstance(total, int) and 0 < total < 2**63 else np.float64
 
 
-def check_merged_weights(lists, vertices):
-    """Raise GraphError where the weights of parallel edges sum to infinity.
-
-    Parameters
-    ----------
-    lists : Adjacency
-        Of summed weights.
-    vertices : Labeling
-    """
-    weights = lists.weights
+def check_merged_weights(adjacency: Adjacency, labeling: Labeling) -> None:
+    """Raise GraphError if the merged weights of parallel edges are infinite."""
+    weights = adjacency.weights
     if not weights.size or weights.dtype.kind != "f" or bool(weights.max() < np.inf):
         return
     xp, arc = device.array_module(weights), int(weights.argmax())
-    row = int(xp.searchsorted(lists.offsets, xp.asarray([arc]), side="right")[0]) - 1
-    raise merged_weight_error(vertices, row, int(lists.neighbors[arc]))
+    row = int(xp.searchsorted(adjacency.offsets, xp.asarray([arc]), side="right")[0]) - 1
+    raise merged_weight_error(labeling, row, int(adjacency.neighbors[arc]))
 
 
-def merged_weight_error(vertices, *ends):
-    """Return the error for parallel edges whose weights sum to infinity, by ids."""
-    first, second = (name_of(vertices.names, vertex, vertices.xp) for vertex in ends)
+def merged_weight_error(labeling: Labeling, *endpoints: int) -> GraphError:
+    """Return the error for parallel edges whose weights sum to infinity, by vertex ids."""
+    names = tuple(labeling.name_of(vertex) for vertex in endpoints)
     return GraphError(
-        f"multi_edges='sum': the weights of the edges between {first!r} and {second!r} sum to more "
-        f"than {LIMIT}"
+        f"multi_edges='sum': the weights of the edges between {names[0]!r} and {names[1]!r} sum to "
+        f"more than {LIMIT}",
+        parameter="multi_edges",
+        value=names,
     )
 
 
-def check_out_weights(out_weights, vertices, order=None):
-    """Raise GraphError where the weights that leave a vertex sum to infinity.
+def check_out_weights(out_weights: Array, labeling: Labeling, order: Array | None = None) -> None:
+    """Raise GraphError if the weights that leave a vertex sum to infinity.
 
     Parameters
     ----------
     out_weights : float64 array
-    vertices : Labeling
+    labeling : Labeling
     order : int32 array, optional
-        The vertex at each place of `out_weights`; by default they are in the order of ids.
+        The vertex of each value in `out_weights`; by default values are by vertex id.
     """
     if bool(device.array_module(out_weights).isfinite(out_weights).all()):
         return
-    vertex = int(out_weights.argmax())
-    vertex = vertex if order is None else int(order[vertex])
-    name = name_of(vertices.names, vertex, vertices.xp)
+    index = int(out_weights.argmax())
+    name = labeling.name_of(index if order is None else int(order[index]))
     raise GraphError(
-        f"the weights of the edges that leave vertex {name!r} sum to more than {LIMIT}"
+        f"the weights of the edges that leave vertex {name!r} sum to more than {LIMIT}", value=name
     )
 
 
-def can_overflow(total):
-    """Return whether a path may be longer than double precision can tell, by the total weight."""
+def can_overflow(total: float) -> bool:
+    """Return whether a distance may overflow double precision, given the sum of all weights."""
     return total >= MAX_SAFE_SUM
 
 
-def check_distances(lists, distances, vertices):
-    """Raise GraphError where a path leads to a vertex whose distance is infinite.
+def check_distances(adjacency: Adjacency, distances: Array, labeling: Labeling) -> None:
+    """Raise GraphError if a path leads to a vertex whose distance is infinite.
 
     Parameters
     ----------
-    lists : Adjacency
+    adjacency : Adjacency
         By source.
-    distances : float64, shape (vertices,)
-        Of shortest paths, without a cutoff.
-    vertices : Labeling
+    distances : float64 array, shape (vertices,)
+        Lengths of shortest paths, computed without a cutoff.
+    labeling : Labeling
     """
     xp = device.array_module(distances)
     is_infinite = distances == math.inf
     if not bool(is_infinite.any()):
         return
-    rows = row_indices(lists)
+    rows = row_indices(adjacency)
     for start in range(0, rows.size, BLOCK):
         block = slice(start, start + BLOCK)
-        ends = lists.neighbors[block]
-        overflown = ends[is_infinite[ends] & ~is_infinite[rows[block]]]
-        if overflown.size:
-            raise distance_error(vertices, int(xp.min(overflown)))
+        heads = adjacency.neighbors[block]
+        overflowed = heads[is_infinite[heads] & ~is_infinite[rows[block]]]
+        if overflowed.size:
+            raise _distance_error(labeling, int(xp.min(overflowed)))
 
 
-def check_reached_distances(distances, order, vertices):
-    """Raise GraphError where a vertex that a path leads to has an infinite distance.
+def check_reached_distances(distances: Array, order: Array, labeling: Labeling) -> None:
+    """Raise GraphError if a vertex that a path leads to has an infinite distance.
 
     Parameters
     ----------
     distances : float64 array
-        By place, of the vertices that are reached in edges.
+        Distances of vertices that paths lead to.
     order : int32 array
-        The vertex at each place.
-    vertices : Labeling
+        The vertex of each distance.
+    labeling : Labeling
     """
     is_infinite = distances == math.inf
     if bool(is_infinite.any()):
-        raise distance_error(vertices, int(order[int(is_infinite.argmax())]))
+        raise _distance_error(labeling, int(order[int(is_infinite.argmax())]))
 
 
-def distance_error(vertices, vertex):
-    """Return the error for a vertex whose distance is beyond double precision, by its id."""
-    name = name_of(vertices.names, vertex, vertices.xp)
-    return GraphError(f"the distance to vertex {name!r} is more than {LIMIT}")
+def _distance_error(labeling: Labeling, vertex: int) -> GraphError:
+    name: Any = labeling.name_of(vertex)
+    return GraphError(f"the distance to vertex {name!r} is more than {LIMIT}", value=name)

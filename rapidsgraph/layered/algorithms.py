@@ -72,12 +72,12 @@ def pagerank(
     )
     if method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layered.check_name_collisions("pagerank")
+    layered.labeling.check_name_collisions("pagerank")
     xp, value_type = layered.xp, PRECISIONS[precision]
     if not layered.num_vertices:
-        return layered.vertex_frame({"pagerank": xp.empty(0, value_type)})
+        return layered.labeling.vertex_frame({"pagerank": xp.empty(0, value_type)})
     if layered.weighted:
-        check_out_weights(layered.out_weights, layered, layered.order)
+        check_out_weights(layered.out_weights, layered.labeling, layered.order)
     run = PageRankRun.create(
         layered, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
     )
@@ -91,7 +91,7 @@ def pagerank(
     check_convergence(iterations, residual, tolerance)
     ranks = xp.empty(by_place.size, value_type)
     ranks[layered.order] = by_place
-    return layered.vertex_frame({"pagerank": ranks})
+    return layered.labeling.vertex_frame({"pagerank": ranks})
 
 
 def _scatter_sweep(run, method, out_weights, ranks, state):
@@ -112,17 +112,17 @@ def bfs(
 ):
     """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
     limit = check_depth_limit(depth_limit)
-    check_result_columns(layered, predecessors)
+    check_result_columns(layered.labeling, predecessors)
     check_root(layered, source)
     result = search(layered, limit, predecessors, memory_limit, progress)
     distances = result.distances, result.distances >= 0
-    return traversal_frame(layered, result, distances, predecessors)
+    return traversal_frame(layered.labeling, result, distances, predecessors)
 
 
 def sssp(layered, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
     """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
     limit = check_cutoff(cutoff)
-    check_result_columns(layered, predecessors)
+    check_result_columns(layered.labeling, predecessors)
     check_root(layered, source)
     if layered.weighted:
         result = paths(layered, limit, predecessors, memory_limit, progress)
@@ -131,7 +131,7 @@ def sssp(layered, source=None, *, cutoff=None, predecessors=True, memory_limit=N
         depth_limit = int(min(limit, NO_VERTEX))
         result = search(layered, depth_limit, predecessors, memory_limit, progress)
         distances = float_distances(result.distances)
-    return traversal_frame(layered, result, distances, predecessors)
+    return traversal_frame(layered.labeling, result, distances, predecessors)
 
 
 def search(layered, depth_limit, predecessors, memory_limit, progress):
@@ -197,7 +197,7 @@ def paths(layered, cutoff, predecessors, memory_limit, progress):
         rounds = sweeps.run("relax", stamps, cutoff=cutoff, distances=distances)
         if cutoff == math.inf:
             reached = distances[: int(layered.layer_starts[-1])]
-            check_reached_distances(reached, layered.order, layered)
+            check_reached_distances(reached, layered.order, layered.labeling)
         if predecessors:
             sweeps.look_back(distances, stamps, False, before)
             open_ends = ends_without(before, distances)
@@ -375,7 +375,7 @@ def check_root(layered, source):
     """Raise GraphError unless `source` is None or the root."""
     if source is None:
         return
-    ids = resolve_vertices(layered, source)
+    ids = resolve_vertices(layered.labeling, source)
     if ids.size > 1 or int(ids[0]) != layered.root_id:
         raise GraphError(
             f"source is {format_value(source)}, and the layers are those of the root {layered.root!r}; "

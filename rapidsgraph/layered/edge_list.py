@@ -17,8 +17,8 @@ from ..algorithms.traversal import run_bfs
 from ..device import choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.graph import as_local_graph
+from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertices
-from ..graph.vertex_names import name_of
 from ..progress import reporter
 from ..validation import check_count, check_free_memory, parse_bytes
 from . import build as building
@@ -144,13 +144,13 @@ class LayeredEdgeList(HeldEdges):
             name = next(iter(of_file))
             raise GraphError(f"{name} is for a path; a Graph or frame is taken as it is")
         graph = as_local_graph(graph)
-        ids = resolve_vertices(graph, root, "root")
+        ids = resolve_vertices(graph.labeling, root, "root")
         if ids.size > 1:
             raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
         needed = build_bytes(graph)
         check_free_memory(f"a layered edge list of {graph.num_arcs:,} edges", needed, graph.xp)
         layered = object.__new__(cls)
-        layered._take_names(graph)
+        layered.labeling = graph.labeling
         layered._fill(graph, ids, partition_bytes)
         layered.root_id, layered.minimum_edges = int(ids[0]), minimum_edges
         return layered
@@ -282,10 +282,11 @@ class LayeredEdgeList(HeldEdges):
         on_cpu = choose(device) == "cpu"
         layered, facts = object.__new__(cls), store.facts
         layered._store, layered.is_mapped = store, True
-        layered.xp = np if on_cpu else import_cupy()
-        layered.names, layered._own = store.names_on(layered.xp), facts["own"]
-        layered._kind, layered._labels = "pandas" if on_cpu else "cudf", layered.names.labels
-        layered._text_types, layered.source_columns = {}, facts["source_columns"]
+        xp = np if on_cpu else import_cupy()
+        layered.labeling = Labeling(
+            store.names_on(xp), xp, "pandas" if on_cpu else "cudf", facts["own"],
+            facts["source_columns"],
+        )  # fmt: skip
         for name in ("directed", "weighted", "minimum_edges", "root_id"):
             setattr(layered, name, facts[name])
         layered.num_edges, layered.weight_dtype = facts["edges"], store.weight_dtype
@@ -340,7 +341,7 @@ class LayeredEdgeList(HeldEdges):
 
     @property
     def root(self):
-        return name_of(self.names, self.root_id, self.xp)
+        return self.labeling.name_of(self.root_id)
 
     @property
     def layers(self):
@@ -379,7 +380,7 @@ class LayeredEdgeList(HeldEdges):
 
     def _table(self, **columns):
         moved = {name: self.xp.asarray(values) for name, values in columns.items()}
-        return frames.make(self._kind, moved)
+        return frames.make(self.labeling.library, moved)
 
     def edges(self, layer=None):
         """A frame of the edges that leave a layer, or of all, in the order of the list.
@@ -419,7 +420,7 @@ class LayeredEdgeList(HeldEdges):
         order = xp.argsort(columns[0] * 0 if layer is not None else columns[0], kind="stable")
         sources, destinations, weights, forward = (c[order] if c.size else c for c in columns)
         more = {"weight": weights} if self.weighted else {}
-        return self.edge_frame(
+        return self.labeling.edge_frame(
             self.order[sources], self.order[destinations], {**more, "forward": forward}
         )
 
@@ -428,13 +429,13 @@ class LayeredEdgeList(HeldEdges):
         store = self.__dict__.get("_store")
         if store is not None:
             return {"folder": str(store.place), "device": self.device}
-        return {**super().__getstate__(), "_on_device": None, "_pinned": None}
+        return {**self.__dict__, "_on_device": None, "_pinned": None}
 
     def __setstate__(self, state):
         if "folder" in state:
             self.__dict__.update(type(self).open(state["folder"], device=state["device"]).__dict__)
         else:
-            super().__setstate__(state)
+            self.__dict__.update(state)
 
     def __repr__(self):
         return (

@@ -24,8 +24,10 @@ OF_ALL = "sums", "checked", "step", "last_run", "_on_device", "_pinned", "_was_s
 SAMPLE, SAMPLED = 2**16, 4  # weights of a partition that are looked at, and partitions
 
 
-class HeldEdges(Labeling):
+class HeldEdges:
     """Partitions, and vertices in layer order."""
+
+    labeling: Labeling
 
     is_mapped = False
     is_cache = False  # whether `cached` opened the store, which it builds again if it is discarded
@@ -33,6 +35,22 @@ class HeldEdges(Labeling):
     where = "the layered edge list"
     _on_device = _pinned = None
     _was_streamed = False
+
+    @property
+    def names(self):
+        return self.labeling.names
+
+    @property
+    def xp(self):
+        return self.labeling.xp
+
+    @property
+    def num_vertices(self):
+        return self.labeling.num_vertices
+
+    @property
+    def device(self):
+        return self.labeling.device
 
     # What is in a store is read when it is first asked for.
 

@@ -46,7 +46,6 @@ from ..atomic import (
 )
 from ..errors import GraphError
 from ..graph.name_storage import name_columns, name_facts
-from ..graph.vertex_names import name_of
 from ..io.arrow_arrays import Crc32Writer, list_table
 from ..io.formats import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
@@ -252,7 +251,7 @@ class Writer:
             files = {EDGES: {"bytes": self._file.tell()}}
             self._file.close()
             starts, edges = np.asarray(facts.layer_starts), np.asarray(facts.layer_edges)
-            names = name_columns(facts.names)
+            names = name_columns(facts.labeling.names)
             tables = {
                 VERTICES: list_table(
                     {"order": facts.order, "out_weights": facts.out_weights, **names}
@@ -262,14 +261,16 @@ class Writer:
                 PARTITIONS: _table(TABLE, np.array(self.table).reshape(-1, len(TABLE)).T),
             }  # fmt: skip
             for name, table in tables.items():
-                files[name] = self._write(name, table, getattr(facts.names, "release", None))
+                files[name] = self._write(
+                    name, table, getattr(facts.labeling.names, "release", None)
+                )
             weight_dtype = facts.weight_dtype
             manifest = {
                 "format": STORE_FORMAT,
                 "version": VERSION,
                 "edges": facts.num_edges,
                 "partitions": len(self.table),
-                "root": name_of(facts.names, facts.root_id, device.array_module(facts.order)),
+                "root": facts.labeling.name_of(facts.root_id),
                 "root_id": facts.root_id,
                 "depth": starts.size - 2,
                 "reached": starts[-1],
@@ -277,8 +278,8 @@ class Writer:
                 "weighted": facts.weighted,
                 "weight_dtype": None if weight_dtype is None else np.dtype(weight_dtype).name,
                 "minimum_edges": facts.minimum_edges,
-                **name_facts(facts.names, facts._own),
-                "source_columns": getattr(facts, "source_columns", facts.names.labels),
+                **name_facts(facts.labeling.names, facts.labeling.is_endpoint_specific),
+                "source_columns": list(facts.labeling.source_columns),
                 "made_from": getattr(facts, "made_from", None),
                 "files": files,
                 "checksum": "0" * 8,

@@ -59,7 +59,7 @@ def read_clusters(graph, table, column, what):
         Columns that are missing or hold something else, a vertex that is missing, not of the
         graph, or in several rows other than those of a border's clusters.
     """
-    xp, ids = graph.xp, graph.ids(table, what)
+    xp, ids = graph.xp, graph.labeling.ids(table, what)
     given = _cluster_numbers(graph, table, column, what, ids)
     has_roles = "role" in frames.column_names(table)
     roles = _role_codes(graph, table, what, ids) if has_roles else None

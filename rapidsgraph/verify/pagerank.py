@@ -51,14 +51,14 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     sources = row_indices(lists)
     weights = lists.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)
     leaving = xp.bincount(sources, weights=weights, minlength=graph.num_vertices)
-    check_out_weights(leaving, graph)
+    check_out_weights(leaving, graph.labeling)
     shares = weights / xp.where(leaving > 0, leaving, 1)[sources]
     expected = damping * xp.bincount(
         lists.neighbors, weights=shares * given[sources], minlength=graph.num_vertices
     )
     held = float(given[leaving == 0].sum())
-    teleport = vertex_distribution(graph, personalization, "personalization")
-    expected += damping * held * dangling_weights(graph, dangling, teleport)
+    teleport = vertex_distribution(graph.labeling, personalization, "personalization")
+    expected += damping * held * dangling_weights(graph.labeling, dangling, teleport)
     expected += (1 - damping) * teleport
     change = xp.abs(expected - given)
     total = float(change.sum())

@@ -22,7 +22,7 @@ class Result:
         self.graph, self.xp = graph, graph.xp
         self.kind, self.table = frames.opened(in_memory(result))
         try:
-            self.ids = graph.ids(self.table, "the result")
+            self.ids = graph.labeling.ids(self.table, "the result")
         except GraphError as error:
             raise VerificationError(str(error)) from None
         xp, ids, count = self.xp, self.ids, graph.num_vertices
@@ -92,7 +92,7 @@ class Result:
         """
         xp, labels, count = self.xp, self.graph.names.labels, self.graph.num_vertices
         # A column that both ends share says the same of a predecessor as of the vertex itself.
-        names = self.graph.endpoint_columns("predecessor")
+        names = self.graph.labeling.endpoint_columns("predecessor")
         if not set(names.values()) & set(frames.column_names(self.table)):
             return None
         parts, given = {}, None

@@ -111,7 +111,7 @@ def _greatest(graph, result, source, limit, weighted, *, nullable):
     limit = np.inf if limit is None else float(limit)
     result = Result(graph, result)
     distance, is_source = result.distances(nullable=nullable), xp.zeros(count, bool)
-    is_source[resolve_vertices(graph, source)] = True
+    is_source[resolve_vertices(graph.labeling, source)] = True
     finite = xp.isfinite(distance)
     for bad, says in (
         (is_source & (distance != 0), "is a source and has"),

@@ -72,8 +72,8 @@ def check_same(layered, expected):
     for name in ("root_id", "directed", "weighted"):
         assert layered.facts[name] == getattr(expected, name)
     assert layered.facts["edges"] == expected.num_edges
-    assert layered.facts["own"] == expected._own
-    assert layered.facts["source_columns"] == expected.source_columns
+    assert layered.facts["own"] == expected.labeling.is_endpoint_specific
+    assert layered.facts["source_columns"] == expected.labeling.source_columns
     parts = arcs(layered, expected.weight_dtype), arcs(expected, expected.weight_dtype)
     for found, wanted in zip(*parts, strict=True):
         for one, other in zip(found, wanted, strict=True):

@@ -11,7 +11,7 @@ from conftest import build_storage
 import rapidsgraph as rg
 from rapidsgraph import device, frames, plot
 from rapidsgraph.errors import GraphError
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.build import build_graph
 
 pytest.importorskip("matplotlib")
 
@@ -134,7 +134,7 @@ def test_edges_are_undirected_and_count_once(directed, multi_edges):
 
 
 def test_lists_by_destination():
-    graph = LocalGraph.for_sweep(edges(), "csc")
+    graph = build_graph(edges(), layout="csc")
     assert matrix(plot.adjacency(graph, found())) == expected()
 
 
@@ -161,7 +161,7 @@ def test_results_of_every_library(make_held_frame):
         role = importlib.import_module("cudf").Series(FOUND["role"])
     else:
         role = pd.Series(FOUND["role"])
-    result = graph.vertex_frame({"cluster": (cluster, known), "role": role})
+    result = graph.labeling.vertex_frame({"cluster": (cluster, known), "role": role})
     figure = plot.adjacency(graph, result)
     assert matrix(figure) == expected()
     assert figure.axes[0].get_title() == "8 vertices, 2 clusters, 1 hub, 2 outliers"

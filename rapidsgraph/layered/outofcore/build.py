@@ -136,16 +136,15 @@ def build_from_file(
             builder.build(files, writer, root, partition_bytes, minimum_edges, made_from)
 
 
-class _FileVertices(Labeling):
-    """The vertex names of a file, labeled as the Graph of a pandas frame labels them."""
-
-    def __init__(self, names: VertexNames, ends: list[list[str]]) -> None:
-        self.names, self.xp, self._kind = names, np, "pandas"
-        self._labels, self._own = vertex_labels(*ends), [a != b for a, b in zip(*ends, strict=True)]
-        self.source_columns, self._text_types = ends[0], {}
-        for label in self._labels:
-            for column in (label, "predecessor" + label.removeprefix("vertex")):
-                self._text_types[column] = None
+def _label_vertices(names: VertexNames, ends: list[list[str]]) -> Labeling:
+    """Return the labeling of the vertices of a file, as the Graph of a pandas frame has it."""
+    text_types = {
+        column: None
+        for label in names.labels
+        for column in (label, "predecessor" + label.removeprefix("vertex"))
+    }
+    is_endpoint_specific = [a != b for a, b in zip(*ends, strict=True)]
+    return Labeling(names, np, "pandas", is_endpoint_specific, ends[0], text_types)
 
 
 class _Builder:
@@ -193,15 +192,15 @@ class _Builder:
         if collector.is_encoded:
             file.remove_parsed()
         limits.check_disk(files.folder)
-        vertices = _FileVertices(names, file.ends)
-        ids = resolve_vertices(vertices, root, "root")
+        labeling = _label_vertices(names, file.ends)
+        ids = resolve_vertices(labeling, root, "root")
         if ids.size > 1:
             raise GraphError(
                 f"root names {ids.size} vertices; a layered edge list has one",
                 parameter="root",
                 value=root,
             )
-        csr = self._build_csr(collector, weights, vertices, files)
+        csr = self._build_csr(collector, weights, labeling, files)
         collector.close()
         weights.close()
         file.remove_parsed()
@@ -216,7 +215,7 @@ class _Builder:
         layers.depths = None  # the positions determine the layers from here on
         release_free_memory()
         facts = SimpleNamespace(
-            **{name: getattr(vertices, name) for name in Labeling._attributes},
+            labeling=labeling,
             root_id=root_id, directed=self.directed, weighted=csr.weighted,
             weight_dtype=csr.weight_dtype, num_edges=csr.num_arcs, minimum_edges=minimum_edges,
             order=layers.order, layer_starts=layers.starts, made_from=made_from,
@@ -302,15 +301,15 @@ class _Builder:
         self,
         collector: NameCollector,
         weights: WeightSpool,
-        vertices: _FileVertices,
+        labeling: Labeling,
         files: TempFiles,
     ) -> CsrFile:
         """Read the edges, sort them by source and destination, and merge parallel edges."""
-        sorter = self._sort_edges(collector, weights, vertices.names, files)
+        sorter = self._sort_edges(collector, weights, labeling.names, files)
         dtype = self.weight_dtype
         is_integer = dtype is not None and dtype.kind == "i"
         total = self.total_weight if is_integer else math.inf
-        csr = CsrFile(files, vertices.names.count, self.multi_edges, dtype, sum_type(total))
+        csr = CsrFile(files, labeling.names.count, self.multi_edges, dtype, sum_type(total))
         done = 0
         for keys, key_weights in sorter.sorted_batches():
             done += keys.size
@@ -319,7 +318,7 @@ class _Builder:
             self._progress(SORTING, done, sorter.size, f"{done:,} edges sorted")
         csr.finish()
         if csr.infinite_edge is not None:
-            raise merged_weight_error(vertices, *csr.infinite_edge)
+            raise merged_weight_error(labeling, *csr.infinite_edge)
         sorter.close()
         return csr
 

@@ -146,9 +146,7 @@ class EdgeFile:
         """
         names = self._vertices
         if isinstance(names, (str, Path)):
-            names = read_vertices(
-                names, names=labels, device="cpu", text_columns=text_labels
-            )
+            names = read_vertices(names, names=labels, device="cpu", text_columns=text_labels)
         for vertices in (getattr(self.file, "vertices", None), names):
             vertices = check_vertex_range(vertices, len(labels))
             if isinstance(vertices, range):
