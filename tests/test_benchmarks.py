@@ -11,10 +11,18 @@ import pytest
 from conftest import build_storage
 
 import rapidsgraph as rg
-from pipelines.benchmarks import build, builds, gpu, pagerank, peak, records, tables, timing
-from pipelines.benchmarks.command import QUICK
-from pipelines.benchmarks.contenders import Contender, Ours, cpu_peers
-from pipelines.benchmarks.workloads import Missing, load
+from pipelines.benchmarks import build, graphs, pagerank, peak_memory, records, tables, timing
+from pipelines.benchmarks.adapters import registry
+from pipelines.benchmarks.adapters.interface import PageRankAdapter
+from pipelines.benchmarks.adapters.networkit import AdjacencyListBuild
+from pipelines.benchmarks.adapters.rapidsgraph import (
+    RapidsgraphBuild,
+    RapidsgraphBuildByDestination,
+    RapidsgraphPageRank,
+    build_adapters,
+)
+from pipelines.benchmarks.graphs import GraphUnavailableError, load
+from pipelines.benchmarks.harness import QUICK
 
 TIME = {"median": 1.5, "low": 1.0, "high": 2.0, "repeats": 3}
 ROW = {
@@ -26,7 +34,7 @@ ROW = {
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-class Fake(Contender):
+class Fake(PageRankAdapter):
     """A library that gives every vertex the same rank."""
 
     library = "fake"
@@ -134,7 +142,7 @@ def test_summary_and_ratio_of_the_same_rounds():
 
 def test_disturbed_runs_are_repeated_while_patience_lasts(monkeypatch):
     disturbances = iter([1.0, 0.0, 1.0])
-    monkeypatch.setattr(timing, "taken", lambda before: next(disturbances))
+    monkeypatch.setattr(timing, "other_cpu_seconds", lambda since: next(disturbances))
     monkeypatch.setattr(timing, "PAUSE", 0.01)
     runs, clock = [], timing.Clock(patience=0.015)
     clock.ms(lambda: runs.append(1))
@@ -153,7 +161,9 @@ def test_first_run_counts_only_where_it_used_up_the_budget():
 
 def test_wrong_ranks_are_flagged_and_not_timed():
     workload, clock = load("rmat6"), timing.Clock()
-    rows = pagerank.measure(workload, [Ours("auto", "double"), Fake("even")], QUICK, clock)
+    rows = pagerank.measure(
+        workload, [RapidsgraphPageRank("auto", "double"), Fake("even")], QUICK, clock
+    )
     right, wrong = rows
     assert right["check"] == "ok" and right["iteration_ms"]["repeats"] >= 1
     assert wrong["check"].startswith("wrong: ")
@@ -161,8 +171,8 @@ def test_wrong_ranks_are_flagged_and_not_timed():
 
 
 def test_small_graphs_are_also_ranked_with_1000_iterations():
-    contenders = [Ours("auto", "single"), *cpu_peers()[0][:1]]
-    effort = dataclasses.replace(QUICK, most=1000)
+    contenders = [RapidsgraphPageRank("auto", "single"), *registry.pagerank_peers(False)[0][:1]]
+    effort = dataclasses.replace(QUICK, max_iterations=1000)
     rows = pagerank.measure(load("rmat6"), contenders, effort, timing.Clock())
     assert all(row["thousand_ms"]["median"] > 0 for row in rows)
     assert rows[0]["thousand_frame_ms"]["median"] > 0 and rows[0]["ten_ms"]["median"] > 0
@@ -179,24 +189,24 @@ def test_reference_is_verified(monkeypatch):
     honest = rg.pagerank
     monkeypatch.setattr(rg, "pagerank", lambda *a, **k: honest(*a, **k) * [1, 0.9])
     with pytest.raises(rg.VerificationError):
-        pagerank.reference(load("rmat6"))
+        pagerank.reference_pagerank(load("rmat6"))
 
 
-@pytest.mark.parametrize("name", builds.CASES)
+@pytest.mark.parametrize("name", graphs.BUILD_CASES)
 def test_builders_are_checked(name):
-    case = builds.make_case(load("rmat6"), name)
-    for builder in builds.builders(False, []):
+    case = graphs.make_build_case(load("rmat6"), name)
+    for builder in [*build_adapters(), *registry.build_peers(False)[0]]:
         if name in builder.cases:
-            assert builder.problem(case, builder.build(case)) is None, builder
+            assert builder.check(case, builder.build(case)) is None, builder
             if case.directed:
-                other = builds.make_case(load("rmat6", edge_factor=3), name)
-                assert builder.problem(case, builder.build(other)).startswith("wrong: "), builder
+                other = graphs.make_build_case(load("rmat6", edge_factor=3), name)
+                assert builder.check(case, builder.build(other)).startswith("wrong: "), builder
 
 
 def test_wrong_build_is_flagged_and_not_timed():
-    wrong = builds.Lists("fake", lambda *edges: None, lambda graph: 7, "")
-    case = builds.make_case(load("rmat6"), "in order")
-    rows = build.measure_case(case, [builds.Ours(), wrong], QUICK, timing.Clock())
+    wrong = AdjacencyListBuild("fake", lambda *edges: None, lambda graph: 7, "")
+    case = graphs.make_build_case(load("rmat6"), "in order")
+    rows = build.measure_case(case, [RapidsgraphBuild(), wrong], QUICK, timing.Clock())
     assert [row["check"] for row in rows] == ["ok", f"wrong: 7 edges of {case.rows} rows"]
     assert "build_ms" in rows[0] and "build_ms" not in rows[1]
 
@@ -208,20 +218,23 @@ def test_missing_peers_are_named(monkeypatch):
     modules = ["scipy.sparse", "networkit", "igraph", "graphblas", "networkx"]
     for name in modules:
         monkeypatch.setitem(sys.modules, name, None)
-    peers, notes = cpu_peers()
+    peers, notes = registry.pagerank_peers(False)
     assert peers == []
     assert [note.split()[0] for note in notes] == modules
     assert all("pip install" in note for note in notes)
-    notes = []
-    everyone = builds.builders(False, notes)
-    assert {builder.library for builder in everyone} == {"rapidsgraph"}
+    builders, notes = registry.build_peers(False)
+    assert builders == []
     assert [note.split()[0] for note in notes] == [*modules[:2], "graphblas", "igraph"]
 
 
 def test_missing_graphs_are_named(tmp_path, capsys):
-    with pytest.raises(Missing, match="NY: skipped, USA-road-d.NY.parquet is not in the folder"):
+    with pytest.raises(
+        GraphUnavailableError, match="NY: skipped, USA-road-d.NY.parquet is not in "
+    ):
         load("NY", folder=tmp_path)
-    with pytest.raises(Missing, match="petersen: there is no such graph; there are rmat<scale>"):
+    with pytest.raises(
+        GraphUnavailableError, match="unknown graph 'petersen'; known graphs are rmat<scale>"
+    ):
         load("petersen")
     found = pagerank.main(["--device", "cpu", "--quick", "--graphs", "NY", "--data", str(tmp_path)])
     assert found[-1]["note"].startswith("NY: skipped")
@@ -309,22 +322,24 @@ def cugraph(monkeypatch):
 
 
 def test_cugraph_is_asked_and_its_answer_put_in_order(cugraph):
-    peers, notes = gpu.gpu_peers()
+    peers, notes = registry.pagerank_peers(True)
     assert notes == [] and [peer.library for peer in peers] == ["cuSPARSE"] * 4 + ["cuGraph"] * 5
     single = [peer for peer in peers if peer.precision == "single"]
-    rows = pagerank.measure(load("rmat6"), [Ours("auto", "single"), *single], QUICK, timing.Clock())
+    rows = pagerank.measure(
+        load("rmat6"), [RapidsgraphPageRank("auto", "single"), *single], QUICK, timing.Clock()
+    )
     assert [row["check"] for row in rows] == ["ok"] * 7
     assert all(row["iteration_ms"]["repeats"] >= 1 for row in rows)
 
 
 def test_cugraph_builds_are_checked(cugraph):
-    everyone = [one for one in builds.builders(True, []) if one.library != "rapidsgraph"]
+    everyone = registry.build_peers(True)[0]
     assert [one.library for one in everyone] == ["cuSPARSE"] * 2 + ["cuGraph"] * 4
-    for name in builds.CASES:
-        case = builds.make_case(load("rmat6"), name)
+    for name in graphs.BUILD_CASES:
+        case = graphs.make_build_case(load("rmat6"), name)
         for builder in everyone:
             if name in builder.cases:
-                assert builder.problem(case, builder.build(case)) is None, builder
+                assert builder.check(case, builder.build(case)) is None, builder
 
 
 # End to end
@@ -345,7 +360,7 @@ def test_build_quick(tmp_path):
     found = build.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "b.jsonl")])
     assert found == records.read(tmp_path / "b.jsonl")
     rows = [row for row in found if row["table"] == "build"]
-    assert {row["case"] for row in rows} == set(builds.CASES)
+    assert {row["case"] for row in rows} == set(graphs.BUILD_CASES)
     assert {row["check"] for row in rows} == {"ok"}
     memory = [row for row in found if row["table"] == "memory"]
     if sys.platform == "linux":
@@ -357,10 +372,10 @@ def test_build_quick(tmp_path):
 def test_memory_of_peers_is_that_of_shuffled_rows(monkeypatch):
     figures = {"peak_bytes": 4000, "rows": 100, "vertices": 10, "estimate": 5000}
     monkeypatch.setattr(build.peak, "in_a_process", lambda *of: figures)
-    everyone = builds.builders(False, [])
-    rows = build.cpu_memory(everyone, 8, builds.CASES, [], lambda text: None)
+    everyone = [*build_adapters(), *registry.build_peers(False)[0]]
+    rows = build.cpu_memory(everyone, 8, graphs.BUILD_CASES, [], lambda text: None)
     ours = [row["case"] for row in rows if row["library"] == "rapidsgraph"]
-    assert sorted(ours) == sorted([*builds.CASES, *builds.OursByDestination.cases])
+    assert sorted(ours) == sorted([*graphs.BUILD_CASES, *RapidsgraphBuildByDestination.cases])
     others = [row for row in rows if row["library"] != "rapidsgraph"]
     assert {row["case"] for row in others} == {"shuffled"} and rows[0]["bytes_per_row"] == 40
     assert len(others) == len(everyone) - 2
@@ -368,7 +383,7 @@ def test_memory_of_peers_is_that_of_shuffled_rows(monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_peak_counts_what_is_given_back():
-    peak_bytes, size = peak.peak_of(lambda: np.ones(4_000_000).size)
+    peak_bytes, size = peak_memory.measure_peak(lambda: np.ones(4_000_000).size)
     assert size == 4_000_000
     assert 31e6 < peak_bytes < 48e6
 
@@ -376,6 +391,6 @@ def test_peak_counts_what_is_given_back():
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_failed_process_says_why():
     assert (
-        "there is no such graph"
-        in peak.in_a_process("petersen", 1, "shuffled", builds.Ours())["failed"]
+        "unknown graph"
+        in peak_memory.measure_build("petersen", 1, "shuffled", RapidsgraphBuild())["failed"]
     )

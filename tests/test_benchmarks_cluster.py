@@ -7,14 +7,14 @@ import pytest
 from test_benchmarks import TIME
 
 import rapidsgraph as rg
-from pipelines.benchmarks import cluster, shares, stored, tables
-from pipelines.benchmarks.shares import Rows
+from pipelines.benchmarks import cluster, dask_shards, layered_dask
+from pipelines.benchmarks.dask_shards import ReferenceTimes, SharedRows
 
 pytest.importorskip("distributed")
-TINY = Rows("rmat", 7, 8, 4)
+TINY = SharedRows("rmat", 7, 8, 4)
 
 
-class Quick(cluster.Run):
+class Quick(dask_shards.Run):
     """A run on a CPU that does what one on GPUs does."""
 
     def __init__(self, folder):
@@ -22,7 +22,7 @@ class Quick(cluster.Run):
             "Found", (), dict(output=None, on_gpu=False, patience=0, data=None, quick=True,
                              libraries=None, fetch=False),
         )  # fmt: skip
-        super().__init__(cluster.Alone("cluster", found), "quick", folder, None)
+        super().__init__(cluster.ClusterSession("cluster", found), "quick", folder, None)
 
     def frame(self, rows):
         return rows.frame()
@@ -31,12 +31,12 @@ class Quick(cluster.Run):
 def test_shares_are_one_graph_however_they_are_read(tmp_path):
     import dask.dataframe
 
-    whole = shares.whole(TINY)
-    assert len(whole) == TINY.total == 8 << 7
+    whole = dask_shards.concatenate(TINY)
+    assert len(whole) == TINY.num_rows == 8 << 7
     assert whole.equals(TINY.frame().compute().reset_index(drop=True))
     read = dask.dataframe.read_parquet(TINY.write(tmp_path)).compute()
     assert whole.equals(read.reset_index(drop=True))
-    half = shares.whole(TINY.half())
+    half = dask_shards.concatenate(TINY.half())
     assert whole.iloc[: len(whole) // 2].equals(half) and TINY.half().name != TINY.name
 
 
@@ -69,21 +69,23 @@ def test_quick(tmp_path, capsys):
     assert all(row["list_by_limits"] > 1 and row["bytes"] > 0 for row in streamed)
     assert [json.loads(line) for line in path.read_text().splitlines()] == found
     text = capsys.readouterr().out
-    assert "## Dask frames beside one memory" in text and "2 processes, in" not in text
+    assert "## Dask frames and one Graph" in text and "2 processes, in" not in text
 
 
 def test_scaling_of_what_gpus_do(tmp_path, monkeypatch):
     run = Quick(tmp_path)
     monkeypatch.setattr(
-        cluster, "ways", lambda run, workers: [(f"{k} GPU", k, 1, run.cluster(k)) for k in workers]
+        cluster,
+        "setups",
+        lambda run, workers: [cluster.Setup(f"{k} GPU", k, 1, run.cluster(k)) for k in workers],
     )
-    cluster.on_gpus(run, ("bfs",), [1, 2], TINY)
+    cluster.measure_on_gpus(run, ("bfs",), [1, 2], TINY)
     rows = run.session.rows
     assert {row["check"] for row in rows} == {"ok"}
     assert [(row["graph"] == TINY.name, row["workers"]) for row in rows[::2]] == [
         (False, 1), (True, 1), (True, 2),
     ]  # fmt: skip
-    found = [(row["scaling"], row["algorithm"]) for row in cluster.scalings(rows)]
+    found = [(row["scaling"], row["algorithm"]) for row in cluster.scaling_rows(rows)]
     assert sorted(found) == sorted((how, a) for how in ("strong", "weak") for a in ("build", "bfs"))
 
 
@@ -98,11 +100,12 @@ def test_a_wrong_answer_has_no_time(tmp_path, monkeypatch, column):
         return found.assign(**{column: found[column] + 1})
 
     run = Quick(tmp_path)
-    held = shares.Held(TINY, tmp_path)
-    held.keep(["bfs"])
+    live = dask_shards.Reference(TINY, tmp_path)
+    live.write_results(["bfs"])
+    reference = ReferenceTimes(live.start, live.facts, {}, [], live)
     monkeypatch.setattr(rg, "bfs", wrong)
-    where = "no client", 1, 1, None
-    cluster.parted(run, TINY, where, (held.start, held.facts, {}, []), ["bfs"], tmp_path, held)
+    setup = cluster.Setup("no client", 1, 1, None)
+    cluster.measure_setup(run, TINY, setup, reference, ["bfs"], tmp_path)
     build, bfs = run.session.rows
     assert build["check"] == "ok" and "run_ms" in build
     assert bfs["check"].startswith("wrong: ") and "run_ms" not in bfs
@@ -113,22 +116,13 @@ def test_nothing_is_a_value():
     import pandas
 
     values = pandas.Series([1, None], dtype="Int32"), pandas.Series([np.inf, 2.0])
-    assert [shares.values_of(each).tolist() for each in values] == [[1, -1], [np.inf, 2]]
-    assert shares.values_of(pandas.Series(["hub", "core"])).tolist() == [2, 0]
+    assert [dask_shards.column_values(each).tolist() for each in values] == [[1, -1], [np.inf, 2]]
+    assert dask_shards.column_values(pandas.Series(["hub", "core"])).tolist() == [2, 0]
 
 
 def test_a_failure_is_a_record(tmp_path):
     run = Quick(tmp_path)
-    run.attempt({"table": "cluster"}, lambda row: stored.one(run, None, "bfs", 1, row))
+    run.attempt(
+        {"table": "cluster"}, lambda row: layered_dask.measure_call(run, None, "bfs", 1, row)
+    )
     assert run.session.rows[0]["check"].startswith("failed: ")
-
-
-def test_every_column_has_a_heading():
-    for _, columns in cluster_tables():
-        assert not [name for name in columns if name not in tables.HEADINGS and "_" in name]
-
-
-def cluster_tables():
-    from pipelines.benchmarks.cluster_tables import CLUSTER
-
-    return CLUSTER.values()

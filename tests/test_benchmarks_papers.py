@@ -8,22 +8,28 @@ import pandas
 import pytest
 
 import rapidsgraph as rg
-from pipelines.benchmarks import kim, records, reddy, tables, timing
-from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks import kim, records, reddy, timing
+from pipelines.benchmarks.answers import compare_pagerank
+from pipelines.benchmarks.graphs import FILES, load
+from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.pagerank_papers import (
+    CHILD_PER_LONG_LIST,
+    CHILD_PER_VERTEX,
     DAMPING,
-    III_BLOCKS,
-    III_EACH,
-    III_LONG,
     KIM_REAL,
-    PAPER_HEADINGS,
-    PAPER_TABLES,
+    NO_CHILDREN,
     kim_claims,
-    plain_ranks,
-    problem,
+    pagerank_formula,
     reddy_claims,
 )
-from pipelines.benchmarks.workloads import FILES, load
+from pipelines.benchmarks.table_columns import (
+    COMPARISON_COLUMNS,
+    GRAPH_COLUMNS,
+    GRAPH_TABLES,
+    HEADINGS,
+    QUERY_COLUMNS,
+    TABLES,
+)
 
 CLOCK = timing.Clock()
 
@@ -41,8 +47,8 @@ def write_graph(folder, name, source, destination):
 
 def test_formula_keeps_a_cycle_and_loses_what_sinks_hold():
     ring = np.arange(5)
-    assert plain_ranks(np, 5, ring, (ring + 1) % 5, 7) == pytest.approx(np.full(5, 0.2))
-    one = plain_ranks(np, 2, np.array([0]), np.array([1]), 1)
+    assert pagerank_formula(np, 5, ring, (ring + 1) % 5, 7) == pytest.approx(np.full(5, 0.2))
+    one = pagerank_formula(np, 2, np.array([0]), np.array([1]), 1)
     assert one == pytest.approx([0.075, 0.075 + DAMPING / 2])
 
 
@@ -51,16 +57,18 @@ def test_formula_is_what_dropping_means():
     ranks = rg.pagerank(graph.frame, tolerance=0, max_iterations=4, dangling="drop")
     ids = ranks["vertex"].to_numpy()
     again = np.searchsorted(ids, graph.arcs[0]), np.searchsorted(ids, graph.arcs[1])
-    expected = plain_ranks(np, len(ids), *again, 4)
+    expected = pagerank_formula(np, len(ids), *again, 4)
     assert ranks["pagerank"].to_numpy() == pytest.approx(expected, rel=1e-12)
 
 
 def test_problems_are_named():
     truth = np.array([0.5, 0.5])
-    assert problem(np.array([0.5, 0.5], np.float32), truth, 1e-6) is None
-    assert problem(truth[:1], truth, 1e-6) == "wrong: 1 ranks for 2 vertices"
-    assert problem(np.array([0.4, 0.5]), truth, 1e-6) == "wrong: 0.1 away in total from formula (1)"
-    assert problem(np.array([np.nan, 0.5]), truth, 1e-6).startswith("wrong: nan away")
+    assert compare_pagerank(np.array([0.5, 0.5], np.float32), truth, 1e-6) is None
+    assert compare_pagerank(truth[:1], truth, 1e-6) == "wrong: 1 values for 2 vertices"
+    message = compare_pagerank(np.array([0.4, 0.5]), truth, 1e-6, "formula (1)")
+    assert message == "wrong: 0.1 in total away from formula (1)"
+    message = compare_pagerank(np.array([np.nan, 0.5]), truth, 1e-6)
+    assert message.startswith("wrong: nan in total away")
 
 
 # Kim
@@ -72,66 +80,66 @@ def test_problems_are_named():
      ("8M-dense", "5", 4000, 40_000)],
 )  # fmt: skip
 def test_random_graphs_have_kims_sizes(name, figure, vertices, edges):
-    found, graph, note = kim.workload_of(name, np, None, smaller=kim.TINY)
+    found, graph, note = kim.load_graph(name, np, None, divisor=kim.QUICK_DIVISOR)
     assert (found, graph.vertices, graph.rows, note) == (figure, vertices, edges, "")
     assert graph.graph.num_arcs == edges  # repeated ones too
     assert graph.name == f"{name}/2000"
 
 
 def test_all_of_kims_graphs_are_there():
-    assert len(kim.GRAPHS) == 11 and set(kim.GRAPHS) == {*kim.RANDOM, *KIM_REAL}
+    assert len(kim.NAMES) == 11 and set(kim.NAMES) == {*kim.RANDOM, *KIM_REAL}
 
 
 def test_real_graphs_have_stand_ins_which_are_named(tmp_path, monkeypatch):
     monkeypatch.delitem(FILES, "roadNet-CA", raising=False)
     write_graph(tmp_path, "NY", [0, 1], [1, 0])
-    figure, graph, note = kim.workload_of("roadNet-CA", np, tmp_path)
+    figure, graph, note = kim.load_graph("roadNet-CA", np, tmp_path)
     assert (figure, graph.name) == ("6", "NY")
     assert note == "stands in for roadNet-CA, which is not here"
-    with pytest.raises(kim.Missing, match="cit-HepPh"):
-        kim.workload_of("cit-Patents", np, tmp_path)
+    with pytest.raises(kim.GraphUnavailableError, match="cit-HepPh"):
+        kim.load_graph("cit-Patents", np, tmp_path)
 
 
 def test_systems_depend_on_device_and_threads(monkeypatch):
-    assert [system.key for system in kim.systems(False)] == [
+    assert [system.key for system in kim.select_systems(False)] == [
         "cpu_edge_1", "cpu_node_1", "cpu_auto_1"
     ]  # fmt: skip
     monkeypatch.setattr(numba, "get_num_threads", lambda: 2)
-    assert [system.key for system in kim.systems(True)] == [
+    assert [system.key for system in kim.select_systems(True)] == [
         "gpu_edge", "gpu_node", "gpu_auto", "cpu_node_1", "cpu_node_all", "cpu_auto_all"
     ]  # fmt: skip
 
 
 def test_threads_are_as_before_afterwards():
-    with kim.threads(1):
+    with kim.numba_threads(1):
         assert numba.get_num_threads() == 1
     before = numba.get_num_threads()
-    with pytest.raises(ZeroDivisionError), kim.threads(1):
+    with pytest.raises(ZeroDivisionError), kim.numba_threads(1):
         1 / 0  # noqa: B018
     assert numba.get_num_threads() == before
 
 
 def test_right_ranks_are_timed_and_wrong_ones_are_not(monkeypatch):
-    workload = kim.workload_of("2M-normal", np, None, smaller=kim.TINY)[1]
-    honest = kim.System.rank
+    workload = kim.load_graph("2M-normal", np, None, divisor=kim.QUICK_DIVISOR)[1]
+    honest = kim.System.run
 
-    def rank(system, graph):
+    def run(system, graph):
         return honest(system, graph) * (1.01 if system.method == "auto" else 1)
 
-    monkeypatch.setattr(kim.System, "rank", rank)
-    rows, taken = kim.measure(workload, kim.systems(False), QUICK, CLOCK)
+    monkeypatch.setattr(kim.System, "run", run)
+    rows, taken = kim.measure(workload, kim.select_systems(False), QUICK, CLOCK)
     checks = {row["key"]: row["check"] for row in rows}
     assert checks["cpu_edge_1"] == checks["cpu_node_1"] == "ok"
     assert checks["cpu_auto_1"].startswith("wrong: ")
     assert ["ten_ms" in row for row in rows] == [True, True, False]
-    row = kim.summed_up("4", workload, rows, taken)
+    row = kim.summarize("4", workload, rows, taken)
     assert row["edge_by_node"] > 0 and row["paper_edge_by_node"] == "up to 2.82"
     assert "cpu_auto_1_ms" not in row and "cpu_by_node" not in row
 
 
 def test_what_is_copied_to_a_gpu_is_kims_structures():
     """Systems of a GPU on arrays of NumPy, where nothing is really copied."""
-    workload = kim.workload_of("2M-dense", np, None, smaller=kim.TINY)[1]
+    workload = kim.load_graph("2M-dense", np, None, divisor=kim.QUICK_DIVISOR)[1]
     rows, _ = kim.measure(workload, [kim.System("edge"), kim.System("node")], QUICK, CLOCK)
     assert [row["check"] for row in rows] == ["ok", "ok"]
     vertices, edges = 1000, 10_000
@@ -145,7 +153,7 @@ def test_what_is_copied_to_a_gpu_is_kims_structures():
 def test_an_edge_without_direction_is_copied_once(tmp_path):
     write_graph(tmp_path, "karate", [0, 0, 1, 2], [1, 2, 2, 3])
     graph = load("karate", np, tmp_path).graph
-    sources, destinations, degrees = kim.System("edge").structure(graph)
+    sources, destinations, degrees = kim.System("edge").transferred_arrays(graph)
     assert sorted(zip(sources.tolist(), destinations.tolist())) == [(0, 1), (0, 2), (1, 2), (2, 3)]
     assert degrees.tolist() == [2, 2, 3, 1]
 
@@ -169,14 +177,14 @@ def test_kim_says_what_is_left_out(tmp_path):
     ]
     assert [note.split(":")[0] for note in notes] == ["NY", "nothing"]
     found = kim.main([*options, "--graphs", "2M-sparse", "--seconds", "0"])
-    assert found[-1]["note"] == "2M-sparse: left out, --seconds 0 were over"
+    assert found[-1]["note"] == "2M-sparse: left out, --seconds 0 elapsed"
 
 
 def test_trouble_with_a_graph_does_not_end_kim(monkeypatch):
     def fail(*arguments):
         raise MemoryError("too large")
 
-    monkeypatch.setattr(kim, "plain_ranks", fail)
+    monkeypatch.setattr(kim, "pagerank_formula", fail)
     found = kim.main(["--device", "cpu", "--quick", "--graphs", "2M-sparse"])
     text = "2M-sparse: nothing was measured, failed: MemoryError: too large"
     assert found[-1]["note"] == text
@@ -222,7 +230,8 @@ def small():
 def test_implementations_follow_the_formula(one, small):
     ranks = one.run(one.prepare(small), 30)
     assert ranks.dtype == np.float32
-    assert problem(ranks, plain_ranks(np, small.vertices, *small.arcs, 30), 1e-5) is None
+    expected = pagerank_formula(np, small.vertices, *small.arcs, 30)
+    assert compare_pagerank(ranks, expected, 1e-5) is None
 
 
 def test_wrong_implementations_have_no_time(small):
@@ -247,7 +256,7 @@ def test_reddys_figures_stand_beside_ours(tmp_path, monkeypatch):
     rows = {one.name: one.about(graph) for one in reddy.implementations(True)}
     assert rows["II"]["paper_ms"] == 160.348 and rows["II"]["paper_by_serial"] == 4.3
     assert rows["I"]["paper_by_serial"] == 3.45
-    assert all("paper_ms" not in rows[name] for name in ("III", III_EACH, "auto"))
+    assert all("paper_ms" not in rows[name] for name in ("III", CHILD_PER_VERTEX, "auto"))
 
 
 def test_reddy_command_keeps_its_records(tmp_path):
@@ -266,7 +275,7 @@ def test_reddy_command_keeps_its_records(tmp_path):
 
 
 def reddy_rows(**times):
-    names = {"each": III_EACH, "long": III_LONG, "blocks": III_BLOCKS}
+    names = {"each": CHILD_PER_VERTEX, "long": CHILD_PER_LONG_LIST, "blocks": NO_CHILDREN}
     return [
         {"graph": "a", "implementation": names.get(name, name), "thousand_ms": {"median": ms}}
         for name, ms in times.items()
@@ -289,13 +298,8 @@ def test_reddys_steps_hold_or_not(times, holds):
 
 
 def test_every_column_has_a_heading():
-    known = {*tables.HEADINGS, *PAPER_HEADINGS, "graph", "vertices", "edges", "claim"}
-    for title, columns in PAPER_TABLES.values():
-        assert title and set(columns) <= known
-
-
-def test_headings_do_not_change_those_of_others():
-    shared = PAPER_HEADINGS.keys() & tables.HEADINGS.keys()
-    assert {name: tables.HEADINGS[name] for name in shared} == {
-        name: PAPER_HEADINGS[name] for name in shared
-    }
+    plain = {"graph", "vertices", "edges", "algorithm", "layers", "partitions", "passes", "origin",
+             "rows", "pairs", "clusters", "claim"}  # fmt: skip
+    single = [columns for _, columns in (TABLES | GRAPH_TABLES).values()]
+    for columns in [*single, QUERY_COLUMNS, COMPARISON_COLUMNS, GRAPH_COLUMNS]:
+        assert set(columns) <= {*HEADINGS, *plain}

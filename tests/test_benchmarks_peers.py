@@ -15,22 +15,29 @@ from test_benchmarks import cugraph, fake_clock  # noqa: F401
 
 from pipelines.benchmarks import (
     build,
-    builds,
-    clusterers,
-    contenders,
     downloads,
-    floors,
-    gpu,
     pagerank,
+    roofline,
     scan,
-    searchers,
     timing,
     traversal,
 )
-from pipelines.benchmarks.cases import Case
-from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks.adapters import registry
+from pipelines.benchmarks.adapters.interface import PRECISIONS, select_supported
+from pipelines.benchmarks.adapters.networkx import NetworkXPageRank
+from pipelines.benchmarks.adapters.rapidsgraph import RapidsgraphPageRank, scan_adapters
+from pipelines.benchmarks.adapters.scipy import CsrPageRank
+from pipelines.benchmarks.answers import compare_components
+from pipelines.benchmarks.graphs import (
+    GraphUnavailableError,
+    Workload,
+    load,
+    make_build_case,
+    with_weights,
+)
+from pipelines.benchmarks.harness import QUICK
+from pipelines.benchmarks.scan_reference import ScanCase
 from pipelines.benchmarks.timing import Clock
-from pipelines.benchmarks.workloads import Missing, Workload, load, with_weights
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -61,7 +68,11 @@ SMALL = made_of(ROWS, 6)
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize("task", ["bfs", "sssp"])
 def test_searches_of_a_graph_by_hand(library, task):
-    peers = [one for one in searchers.cpu_peers()[0] if one.library == library and one.task == task]
+    peers = [
+        one
+        for one in registry.traversal_peers(False)[0]
+        if one.library == library and one.task == task
+    ]
     assert peers
     expected = {"bfs": [0, 1, 1, 2], "sssp": [0, 1, 2, 3]}[task] + [np.inf] * 2
     for peer in peers:
@@ -76,12 +87,12 @@ def test_components_of_a_graph_by_hand(library, directed):
     workload = made_of(rows, 7, directed)
     (peer,) = [
         one
-        for one in searchers.cpu_peers()[0]
+        for one in registry.traversal_peers(False)[0]
         if one.library == library and one.task == "components"
     ]
     labels = peer.by_vertex(peer.run(peer.prepare(workload), workload), workload)
     truth = np.array([0, 0, 0, 1, 1, 2, 1])
-    assert traversal.other_partition(labels, truth, np) is None
+    assert compare_components(labels, truth, np) is None
 
 
 @pytest.mark.parametrize("library", BOTH)
@@ -89,26 +100,26 @@ def test_components_of_a_graph_by_hand(library, directed):
 def test_ranks_are_those_that_were_verified(library, name):
     workload = load(name)
     workload = replace(workload, vertices=workload.vertices + 3)  # vertices without edges
-    truth = pagerank.reference(workload)
-    peers = [one for one in contenders.cpu_peers()[0] if one.library == library]
+    truth = pagerank.reference_pagerank(workload)
+    peers = [one for one in registry.pagerank_peers(False)[0] if one.library == library]
     assert peers
     for peer in peers:
         answer = peer.solve(peer.prepare(workload))
-        assert pagerank.problem(peer, answer, truth, np) is None, peer
+        assert pagerank.check_answer(peer, answer, truth, np) is None, peer
         assert abs(peer.by_vertex(answer).sum() - 1) < 1e-5
 
 
 @with_graphblas
-@pytest.mark.parametrize("precision", contenders.PRECISIONS)
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_semiring_loop_iterates_as_the_matrix_loop(precision):
     from scipy import sparse
 
-    from pipelines.benchmarks.semirings import Ranks
+    from pipelines.benchmarks.adapters.graphblas import GraphBlasPageRank
 
-    workload, peer = load("rmat6"), Ranks(precision)
-    loop = contenders.Matrix("SciPy", sparse, precision)
+    workload, peer = load("rmat6"), GraphBlasPageRank(precision)
+    loop = CsrPageRank("SciPy", sparse, precision)
     given = peer.by_vertex(peer.iterate(peer.prepare(workload), 7))
-    assert given.dtype == contenders.PRECISIONS[precision]
+    assert given.dtype == PRECISIONS[precision]
     expected = loop.iterate(loop.prepare(workload), 7)
     assert given == pytest.approx(expected, rel=1e-4 if precision == "single" else 1e-12)
 
@@ -117,35 +128,35 @@ def test_semiring_loop_iterates_as_the_matrix_loop(precision):
 @pytest.mark.parametrize("name", ["rmat9", "rmat9u", "grid30"])
 @pytest.mark.parametrize("pull", [1, 10**9])
 def test_frontiers_are_pushed_and_pulled_alike(name, pull, monkeypatch):
-    from pipelines.benchmarks import semirings
+    from pipelines.benchmarks.adapters import graphblas as semirings
 
-    monkeypatch.setattr(semirings, "PULL", pull)
+    monkeypatch.setattr(semirings, "PULL_RATIO", pull)
     workload = with_weights(load(name))
-    truth, _ = traversal.reference("bfs", workload, workload.graph)
+    truth, _ = traversal.reference_answer("bfs", workload, workload.graph)
     for kept in (True, False):
-        search = semirings.Levels("bfs", "push and pull", kept)
+        search = semirings.GraphBlasBfs("bfs", "push and pull", kept)
         answer = search.run(search.prepare(workload), workload)
-        assert traversal.problem(search, answer, truth, workload) is None
+        assert traversal.check_answer(search, answer, truth, workload) is None
 
 
 @with_graphblas
 def test_wrong_triangles_of_graphblas_are_flagged():
     from graphblas import Matrix
 
-    from pipelines.benchmarks.semirings import Triangles
+    from pipelines.benchmarks.adapters.graphblas import GraphBlasCounts
 
-    case, peer = Case(load("rmat6u")), Triangles()
-    rows, columns, counts = peer.start(case)().to_coo()
+    case, peer = ScanCase(load("rmat6u")), GraphBlasCounts()
+    rows, columns, counts = peer.prepare(case)().to_coo()
     size, some = case.workload.vertices, counts > 0
 
     def problem(rows, columns, counts):
-        return peer.problem(case, Matrix.from_coo(rows, columns, counts, nrows=size, ncols=size))
+        return peer.check(case, Matrix.from_coo(rows, columns, counts, nrows=size, ncols=size))
 
     assert problem(rows, columns, counts) is problem(rows[some], columns[some], counts[some])
     assert problem(rows, columns, counts) is None
-    assert problem(rows, columns, counts + 1).startswith(f"wrong: {rows.size} of {case.edges}")
-    assert problem(rows[1:], columns[1:], counts[1:]) == f"wrong: 1 of {case.edges} counts"
-    assert problem(columns, rows, counts) == "wrong: counts of pairs that are no edges"
+    assert problem(rows, columns, counts + 1).startswith(f"wrong: {rows.size} of {case.num_edges}")
+    assert problem(rows[1:], columns[1:], counts[1:]) == f"wrong: 1 of {case.num_edges} counts"
+    assert problem(columns, rows, counts) == "wrong: counts of pairs that are not edges"
 
 
 # Who is left out
@@ -154,17 +165,17 @@ def test_wrong_triangles_of_graphblas_are_flagged():
 @pytest.fixture
 def no_memory(monkeypatch):
     """Peak memory takes a process for each builder, and test_benchmarks.py measures it."""
-    monkeypatch.setattr(build, "cpu_memory", lambda *arguments: [])
+    monkeypatch.setattr(build, "measure_cpu_memory", lambda *arguments: [])
 
 
 @with_networkx
 def test_networkx_takes_small_graphs_alone(monkeypatch):
     import networkx
 
-    monkeypatch.setattr(contenders.NetworkX, "most_arcs", 10)
+    monkeypatch.setattr(NetworkXPageRank, "max_arcs", 10)
     workload, notes = load("rmat6"), []
-    peers = [contenders.NetworkX(networkx), contenders.Ours("auto", "double")]
-    assert contenders.taking(peers, workload, notes) == peers[1:]
+    peers = [NetworkXPageRank(networkx), RapidsgraphPageRank("auto", "double")]
+    assert select_supported(peers, workload, notes) == peers[1:]
     arcs = workload.arcs[0].size
     assert notes == [
         f"rmat6: NetworkX's pagerank is left out, the graph has {arcs} arcs, more than 10; it is "
@@ -177,11 +188,11 @@ def test_networkx_takes_small_graphs_alone(monkeypatch):
 
 @with_graphblas
 def test_bellman_ford_is_left_out_on_roads():
-    peers, notes = searchers.cpu_peers()[0], []
-    taken = traversal.chosen(peers, "sssp", with_weights(load("grid8")), notes)
+    peers, notes = registry.traversal_peers(False)[0], []
+    taken = traversal.select_adapters(peers, "sssp", with_weights(load("grid8")), notes)
     assert "python-graphblas" not in {one.library for one in taken}
     assert notes[0].startswith("grid8: python-graphblas's Bellman-Ford sssp is left out, it takes")
-    taken = traversal.chosen(peers, "sssp", with_weights(load("rmat6")), notes)
+    taken = traversal.select_adapters(peers, "sssp", with_weights(load("rmat6")), notes)
     assert "python-graphblas" in {one.library for one in taken}
 
 
@@ -219,13 +230,11 @@ def test_unknown_libraries_are_named(capsys):
 
 
 def test_every_library_can_be_chosen(cugraph):  # noqa: F811
-    from pipelines.benchmarks.command import LIBRARIES
+    from pipelines.benchmarks.harness import LIBRARIES
 
     everyone = [
-        *contenders.cpu_peers()[0], *searchers.cpu_peers()[0], *clusterers.cpu_peers()[0],
-        *builds.builders(False, []), *builds.builders(True, []), *gpu.gpu_peers()[0],
-        *gpu.gpu_searchers()[0], *gpu.gpu_counters()[0],
-        *(one for race in clusterers.racers() for one in race),
+        *(one for peers in registry.PEERS.values() for gpu in (False, True) for one in peers(gpu)[0]),
+        *(adapter for group in scan_adapters() for adapter in group),
     ]  # fmt: skip
     assert {one.library for one in everyone} <= set(LIBRARIES)
 
@@ -236,36 +245,38 @@ def test_every_library_can_be_chosen(cugraph):  # noqa: F811
 def test_floors_count_each_byte_once():
     reached = np.array([0, 1, 1, 2, np.inf, np.inf])
     lists = 5 * 4 + 4 * 8  # five of six arcs start at one of four vertices
-    assert floors.bfs(SMALL, reached, False) == lists + 6 * 4
-    assert floors.bfs(SMALL, reached, True) == lists + 6 * 8
-    assert floors.sssp(SMALL, reached, False) == lists + 5 * 8 + 6 * 8  # weights are doubles
-    assert floors.sssp(SMALL, reached, True) == lists + 5 * 8 + 6 * 12
-    assert floors.components(SMALL, reached, None) == 6 * 4 + 6 * 8 + 6 * 4
-    assert floors.pagerank(SMALL, "single") == 6 * 4 + 6 * 12
-    case = Case(SMALL)  # five edges, for 0 - 2 goes both ways
-    assert case.edges == 5
-    assert floors.similarity(case) == 10 * 4 + 6 * 8 + 5 * 16
-    assert floors.counts(case) == 10 * 4 + 6 * 8 + 10 * 4
-    assert floors.clustering(case) == 10 * 4 + 6 * 8 + 6 * 5
-    assert floors.clustering_alone(case) == 20 * 4 + 6 * 8 + 6 * 5
+    assert roofline.bfs_bytes(SMALL, reached, False) == lists + 6 * 4
+    assert roofline.bfs_bytes(SMALL, reached, True) == lists + 6 * 8
+    assert (
+        roofline.sssp_bytes(SMALL, reached, False) == lists + 5 * 8 + 6 * 8
+    )  # weights are doubles
+    assert roofline.sssp_bytes(SMALL, reached, True) == lists + 5 * 8 + 6 * 12
+    assert roofline.components_bytes(SMALL, reached, None) == 6 * 4 + 6 * 8 + 6 * 4
+    assert roofline.pagerank_bytes(SMALL, "single") == 6 * 4 + 6 * 12
+    case = ScanCase(SMALL)  # five edges, for 0 - 2 goes both ways
+    assert case.num_edges == 5
+    assert roofline.similarity_bytes(case) == 10 * 4 + 6 * 8 + 5 * 16
+    assert roofline.counts_bytes(case) == 10 * 4 + 6 * 8 + 10 * 4
+    assert roofline.scan_bytes(case) == 10 * 4 + 6 * 8 + 6 * 5
+    assert roofline.clustering_bytes(case) == 20 * 4 + 6 * 8 + 6 * 5
 
 
 def test_floor_of_a_build_has_its_rows_and_lists():
     plain = replace(load("rmat6"), weight=None)
     rows, arcs = plain.rows, plain.arcs[0].size
-    assert floors.build(builds.make_case(plain, "in order")) == 8 * rows + 4 * arcs + 8 * 64
-    weighted = builds.make_case(plain, "weighted")
-    assert floors.build(weighted) == 16 * rows + 12 * arcs + 8 * 64
-    gaps = builds.make_case(plain, "gaps")
+    assert roofline.build_bytes(make_build_case(plain, "in order")) == 8 * rows + 4 * arcs + 8 * 64
+    weighted = make_build_case(plain, "weighted")
+    assert roofline.build_bytes(weighted) == 16 * rows + 12 * arcs + 8 * 64
+    gaps = make_build_case(plain, "gaps")
     names = np.unique(np.concatenate([plain.source, plain.destination])).size
-    assert floors.build(gaps) == 16 * rows + 4 * arcs + 8 * names
+    assert roofline.build_bytes(gaps) == 16 * rows + 4 * arcs + 8 * names
 
 
 def test_floors_are_at_the_copy_rate_of_the_run():
     clock = Clock()
-    assert timing.floor(clock, 10**9) == {}
+    assert timing.roofline_ms(clock, 10**9) == {}
     clock.rate = 5e9
-    assert timing.floor(clock, 10**9) == {"floor_ms": 200}
+    assert timing.roofline_ms(clock, 10**9) == {"floor_ms": 200}
     assert timing.copy_rate(clock, 1 << 20) == clock.rate != 5e9
 
 
@@ -316,11 +327,11 @@ class OnDevice:
 
 def test_transfers_are_timed_on_a_gpu_alone(monkeypatch):
     columns = [np.arange(5), np.arange(7, dtype=np.int32)]
-    assert timing.transfers(Clock(), columns, (9, "int32", "int8")) == {}
+    assert timing.transfers(Clock(), columns, 9, "int32", "int8") == {}
     clock = fake_clock(*[0.3, *[0.2] * 4], *[0.5, *[0.1] * 9])
     clock.xp = OnDevice()
     monkeypatch.setattr(OnDevice, "moved", [])
-    found = timing.transfers(clock, columns, (9, "int32", "int8"))
+    found = timing.transfers(clock, columns, 9, "int32", "int8")
     assert found["upload_ms"]["median"] == 200 and found["download_ms"]["median"] == 100
     assert set(OnDevice.moved) == {("there", 40), ("there", 28), ("back", 36), ("back", 9)}
 
@@ -329,7 +340,7 @@ def test_transfers_are_timed_on_a_gpu_alone(monkeypatch):
 def test_graphs_record_their_transfers(module, task, monkeypatch, no_memory):
     given = []
 
-    def transfers(clock, columns, results):
+    def transfers(clock, columns, *results):
         given.append((len(columns), results))
         return {"upload_ms": {"median": 3.0}, "download_ms": {"median": 2.0}}
 
@@ -396,7 +407,7 @@ def test_graphs_that_cannot_be_fetched_are_named(site, tmp_path):
     found = pagerank.main(words)
     assert {row["graph"] for row in found if row["table"] == "pagerank"} == {"rmat6"}
     (note,) = [row["note"] for row in found if row["table"] == "note" and "web-G" in row["note"]]
-    assert note.startswith("web-Google: skipped, it could not be had from http://127.0.0.1")
+    assert note.startswith("web-Google: skipped, download from http://127.0.0.1")
     assert "404" in note
 
 
@@ -406,7 +417,9 @@ def test_other_files_than_the_known_ones_are_refused(site, tmp_path, monkeypatch
     (site / "roadNet-CA.txt.gz").write_bytes(packed)
     known = partial(downloads.Source, "roadNet-CA.txt.gz", False)
     monkeypatch.setitem(downloads.SNAP, "roadNet-CA", known(sha256="0" * 64))
-    with pytest.raises(Missing, match="roadNet-CA: skipped, it could not be had .* hash"):
+    with pytest.raises(
+        GraphUnavailableError, match="roadNet-CA: skipped, it download from .* hash"
+    ):
         load("roadNet-CA", folder=tmp_path, fetch=True)
     right = hashlib.sha256(packed).hexdigest()
     monkeypatch.setitem(downloads.SNAP, "roadNet-CA", known(sha256=right))
@@ -416,20 +429,22 @@ def test_other_files_than_the_known_ones_are_refused(site, tmp_path, monkeypatch
 @with_pooch
 def test_files_with_large_ids_are_refused(site, tmp_path):
     (site / "amazon0601.txt.gz").write_bytes(gzip.compress(b"1\t2147483648\n"))
-    with pytest.raises(Missing, match="id 2147483648 is above"):
+    with pytest.raises(GraphUnavailableError, match="id 2147483648 is above"):
         load("amazon0601", folder=tmp_path, fetch=True)
 
 
 def test_without_pooch_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(Missing, match="web-Google: skipped, --fetch needs pooch .* pip install"):
+    with pytest.raises(
+        GraphUnavailableError, match="web-Google: skipped, --fetch needs pooch .* pip install"
+    ):
         load("web-Google", folder=tmp_path, fetch=True)
 
 
 def test_files_at_hand_are_not_fetched(tmp_path, monkeypatch):
     import pandas
 
-    monkeypatch.setattr(downloads, "fetched", lambda name: 1 / 0)
+    monkeypatch.setattr(downloads, "fetch", lambda name: 1 / 0)
     rows = pandas.DataFrame({"source": [3, 9], "destination": [9, 70]}, dtype=np.int32)
     rows.to_parquet(tmp_path / "web-Google.parquet")
     workload = load("web-Google", folder=tmp_path, fetch=True)
@@ -441,10 +456,12 @@ def test_files_at_hand_are_not_fetched(tmp_path, monkeypatch):
 
 @with_graphblas
 def test_wrong_answers_of_graphblas_are_not_timed(monkeypatch):
-    from pipelines.benchmarks import semirings
+    from pipelines.benchmarks.adapters import graphblas as semirings
 
     monkeypatch.setattr(semirings, "DAMPING", 0.8)
-    ours = contenders.Ours("auto", "double")
-    rows = pagerank.measure(load("rmat6"), [ours, semirings.Ranks("double")], QUICK, Clock())
+    ours = RapidsgraphPageRank("auto", "double")
+    rows = pagerank.measure(
+        load("rmat6"), [ours, semirings.GraphBlasPageRank("double")], QUICK, Clock()
+    )
     assert [row["check"].split(":")[0] for row in rows] == ["ok", "wrong"]
     assert not [name for name in rows[1] if name.endswith("_ms")]

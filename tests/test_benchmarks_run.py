@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pipelines.benchmarks import command, comparisons, performance, records, run, selection, tables
+from pipelines.benchmarks import comparisons, harness, performance, records, run, selection, tables
 
 START = {
     "table": "run", "benchmark": "pagerank", "date": "2026-01-01 00:00 UTC", "commit": "abc",
@@ -48,9 +48,9 @@ FOUND = [
 
 
 def test_a_name_is_a_task_a_graph_and_a_library():
-    [group] = selection.groups(["bfs/rmat18/SciPy"], "cpu")
+    [group] = selection.select_groups(["bfs/rmat18/SciPy"], "cpu")
     assert group == selection.Group("traversal", ("bfs",), ("rmat18",), ("rapidsgraph", "SciPy"))
-    words = group.words("cpu", "out.jsonl", data="graphs")
+    words = group.command_line("cpu", "out.jsonl", data="graphs")
     assert words[0] == sys.executable and words[1].endswith("benchmarks/traversal.py")
     assert words[2:] == [
         "--device", "cpu", "--output", "out.jsonl", "--only", "bfs", "--graphs", "rmat18",
@@ -59,42 +59,44 @@ def test_a_name_is_a_task_a_graph_and_a_library():
 
 
 def test_tasks_of_a_command_share_a_process():
-    found = selection.groups(["similarity/NY", "bfs", "sssp", "components/*", "gpuscan"], "gpu")
+    found = selection.select_groups(
+        ["similarity/NY", "bfs", "sssp", "components/*", "gpuscan"], "gpu"
+    )
     short = selection.COMMANDS["traversal"].short["gpu"]
     assert [(one.command, one.tasks, one.graphs) for one in found] == [
         ("traversal", ("bfs", "sssp", "components"), short),
         ("scan", ("similarity",), ("NY",)),
         ("scan", ("gpuscan",), selection.COMMANDS["scan"].short["gpu"]),
     ]
-    assert "--only" not in found[0].words("gpu", "a")
-    assert found[2].words("gpu", "a")[6:8] == ["--only", "papers"]
-    [scaling] = selection.groups(["scaling"], "cpu")
-    assert scaling.words("cpu", "a")[-2:] == ["--budget", "45"]
-    assert "--budget" not in scaling.words("cpu", "a", full=True)
+    assert "--only" not in found[0].command_line("gpu", "a")
+    assert found[2].command_line("gpu", "a")[6:8] == ["--only", "papers"]
+    [scaling] = selection.select_groups(["scaling"], "cpu")
+    assert scaling.command_line("cpu", "a")[-2:] == ["--budget", "45"]
+    assert "--budget" not in scaling.command_line("cpu", "a", full=True)
 
 
 def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
-    found = selection.groups([], "cpu")
+    found = selection.select_groups([], "cpu")
     assert [one.command for one in found] == [
         name for name in selection.COMMANDS if name != "cluster"
     ]
-    assert all(one.graphs == () for one in selection.groups([], "cpu", full=True))
-    assert selection.groups(["dask"], "cpu")[0].command == "cluster"
+    assert all(one.graphs == () for one in selection.select_groups([], "cpu", full=True))
+    assert selection.select_groups(["dask"], "cpu")[0].command == "cluster"
 
 
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("dfs", "there is no benchmark 'dfs'; .* TASK is one of pagerank, bfs"),
-        ("bfs/NY/SciPy/fast", "there is no benchmark 'bfs/NY/SciPy/fast'"),
-        ("kim/NY", "'kim/NY' names a graph, and kim has graphs of its own"),
-        ("layers/NY/SciPy", "names a library, and layers cannot leave any out"),
-        ("bfs/NY/Scipy", "'bfs/NY/Scipy' names no library; there are rapidsgraph, serial"),
+        ("dfs", "unknown benchmark 'dfs'; .* TASK is one of pagerank, bfs"),
+        ("bfs/NY/SciPy/fast", "unknown benchmark 'bfs/NY/SciPy/fast'"),
+        ("kim/NY", "'kim/NY' names a graph, but kim has fixed graphs"),
+        ("layers/NY/SciPy", "names a library, but layers always runs all of them"),
+        ("bfs/NY/Scipy", "'bfs/NY/Scipy': unknown library; known are rapidsgraph, serial"),
     ],
 )
 def test_names_that_nobody_knows(name, message, capsys):
     with pytest.raises(ValueError, match=message):
-        selection.groups([name], "cpu")
+        selection.select_groups([name], "cpu")
     with pytest.raises(SystemExit) as end:
         run.main([name, "--device", "cpu"])
     assert end.value.code == 2
@@ -104,7 +106,7 @@ def test_names_that_nobody_knows(name, message, capsys):
 def test_every_command_and_its_tasks_are_there():
     for name, each in selection.COMMANDS.items():
         text = (selection.FOLDER / f"{name}.py").read_text()
-        assert "def main(arguments=None)" in text
+        assert "def main(arguments: Sequence[str] | None = None)" in text
         for given in each.tasks.values():
             assert given is None or f'"{given}"' in text or name == "traversal"
 
@@ -125,7 +127,7 @@ def stand_in(monkeypatch, program):
     """Have every group run this program, which finds the path for its records in sys.argv[1]."""
     monkeypatch.setattr(
         selection.Group,
-        "words",
+        "command_line",
         lambda self, device, output, *_: [sys.executable, "-c", program, output],
     )
 
@@ -138,17 +140,16 @@ WRITES = (
 def test_what_a_time_limit_cuts_off_keeps_its_records(monkeypatch, tmp_path, capsys):
     stand_in(monkeypatch, f"{WRITES}; import time; time.sleep(60)")
     began = time.monotonic()
-    [group] = selection.groups(["kim"], "cpu")
-    assert (
-        run.run(group.words("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1.5)
-        == "cut off after 2 s"
-    )
+    [group] = selection.select_groups(["kim"], "cpu")
+    assert run.run_process(
+        group.command_line("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1.5
+    ) == run.Problem("timed out after 2 s")
     assert time.monotonic() - began < 20
     assert records.read(tmp_path / "a.jsonl") == [START]
     monkeypatch.setattr(run, "GRACE", 0.5)
     assert run.main(["kim", "reddy", "--device", "cpu", "--budget", "1.5"]) == 0
     said = capsys.readouterr().err
-    assert "problem: kim (kim): cut off after 1 s" in said
+    assert "problem: kim (kim): timed out after 1 s" in said
     assert "problem: reddy (reddy): left out, the time was up" in said
 
 
@@ -157,11 +158,10 @@ def test_a_process_that_does_not_listen_is_ended(monkeypatch, tmp_path):
     deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
     stand_in(monkeypatch, deaf)
     began = time.monotonic()
-    [group] = selection.groups(["kim"], "cpu")
-    assert (
-        run.run(group.words("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1)
-        == "cut off after 1 s"
-    )
+    [group] = selection.select_groups(["kim"], "cpu")
+    assert run.run_process(
+        group.command_line("cpu", tmp_path / "a.jsonl"), tmp_path / "a.jsonl", 1
+    ) == run.Problem("timed out after 1 s")
     assert time.monotonic() - began < 20
 
 
@@ -197,12 +197,12 @@ def test_ctrl_c_ends_the_process_that_runs_and_keeps_what_there_is(monkeypatch, 
     "name, message",
     [
         ("bfs/nosuch", "failed: nothing was measured on nosuch"),
-        ("components/rmat6/igraph", "failed: igraph did nothing"),
+        ("components/rmat6/igraph", "failed: no record of igraph"),
     ],
 )
 def test_what_was_named_and_is_not_there_is_a_failure(name, message, monkeypatch, capsys):
     if "igraph" in name:  # as if it were not installed
-        monkeypatch.setattr(selection.Group, "words", without_igraph)
+        monkeypatch.setattr(selection.Group, "command_line", without_igraph)
     assert run.main([name, "--device", "cpu", "--quick"]) == 1
     said = capsys.readouterr().err
     assert message in said and "left out: " in said
@@ -222,8 +222,8 @@ def without_igraph(self, device, output, *_):
     "options, message",
     [
         (["--budget", "-5"], "--budget is -5; it must be a number of seconds above 0"),
-        (["--data", "/no/such/folder"], "there is no folder /no/such/folder"),
-        (["--output", __file__], "cannot be made a folder"),
+        (["--data", "/no/such/folder"], "folder /no/such/folder does not exist"),
+        (["--output", __file__], "cannot create folder"),
     ],
 )
 def test_options_that_cannot_be(options, message, capsys):
@@ -238,7 +238,7 @@ def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
     ours = [START, GRAPH, ranked("rapidsgraph", "auto", 0.5, 1.0, check="wrong: 3 away")]
     for found, status in ((theirs, 0), (ours, 1)):
         text = "".join(json.dumps(row) + "\n" for row in found)
-        ends = f"sys.exit({command.status(found)})"
+        ends = f"sys.exit({harness.exit_status(found)})"
         stand_in(monkeypatch, f"import sys; open(sys.argv[1], 'w').write({text!r}); {ends}")
         assert run.main(["pagerank", "--device", "cpu"]) == status
         printed = capsys.readouterr()
@@ -249,7 +249,7 @@ def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("breaks", "status"), [("", 0), ("rg.connected_components = None; ", command.WRONG)]
+    ("breaks", "status"), [("", 0), ("rg.connected_components = None; ", harness.EXIT_WRONG_ANSWER)]
 )
 def test_a_command_says_by_its_exit_status_that_an_answer_is_wrong(breaks, status):
     arguments = ["traversal.py", "--device", "cpu", "--quick", "--only", "components"]
@@ -267,7 +267,7 @@ def test_a_real_run(tmp_path, capsys):
     arguments = ["components/rmat8", "reddy", "--quick", "--device", "cpu"]
     assert run.main([*arguments, "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("--quick: the graphs are tiny, and these are no figures to go by")
+    assert printed.out.startswith("--quick: the graphs are tiny, and the figures mean nothing")
     assert "1 of 2: traversal (components)" in printed.err
     [path] = tmp_path.glob("traversal-cpu-*core.jsonl")
     found = records.read(path)
@@ -283,31 +283,34 @@ def test_a_real_run(tmp_path, capsys):
 
 
 def test_a_comparison_is_with_the_fastest_that_does_as_much_and_is_right():
-    [made] = comparisons.comparisons(FOUND)
+    [made] = comparisons.compare(FOUND)
     assert (made["task"], made["graph"], made["edges"]) == (
-        "PageRank, an iteration, double", "NY", 730100,
+        "PageRank iteration, double", "NY", 730100,
     )  # fmt: skip
     assert [(other["library"], other["ratio"]) for other in made["others"]] == [
         ("NetworKit", 2.0), ("SciPy", 3.0),
     ]  # fmt: skip
-    row = "| PageRank, an iteration, double | NY | 730,100 | 0.5 | NetworKit | 1 | 2 | 0.1 |"
+    row = "| PageRank iteration, double | NY | 730,100 | 0.5 | NetworKit | 1 | 2 | 0.1 |"
     assert row in performance.summary(FOUND)
 
 
 def test_only_runs_that_compare_libraries_are_compared():
-    assert comparisons.comparisons([START | {"benchmark": "layers"}, *FOUND[1:]]) == []
-    assert comparisons.comparisons([*FOUND[:2], FOUND[4]]) == []  # without ours
+    assert comparisons.compare([START | {"benchmark": "layers"}, *FOUND[1:]]) == []
+    assert comparisons.compare([*FOUND[:2], FOUND[4]]) == []  # without ours
 
 
 def test_machines_have_names():
-    assert performance.label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
-    assert performance.label({"gpu": "NVIDIA GeForce RTX 4090", "cores": 16}) == "gpu-4090"
-    assert performance.label({"gpu": "Tesla V100-SXM2-16GB", "cores": 16}) == "gpu-v100sxm216gb"
-    assert performance.label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
-    assert performance.label({"cores": 2}) == "cpu-2core"
+    assert performance.machine_label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
+    assert performance.machine_label({"gpu": "NVIDIA GeForce RTX 4090", "cores": 16}) == "gpu-4090"
+    assert (
+        performance.machine_label({"gpu": "Tesla V100-SXM2-16GB", "cores": 16})
+        == "gpu-v100sxm216gb"
+    )
+    assert performance.machine_label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
+    assert performance.machine_label({"cores": 2}) == "cpu-2core"
     without = {"gpu": "none (no driver)", "cores": 4, "cpu": "Some CPU"}
-    assert performance.heading(without) == "On 4 cores (Some CPU)"
-    assert performance.heading({"gpu": "NVIDIA H100"}) == "On one NVIDIA H100"
+    assert performance.machine_heading(without) == "On 4 cores (Some CPU)"
+    assert performance.machine_heading({"gpu": "NVIDIA H100"}) == "On one NVIDIA H100"
 
 
 def test_the_section_says_where_we_are_behind_and_what_claims_hold():
@@ -315,16 +318,20 @@ def test_the_section_says_where_we_are_behind_and_what_claims_hold():
     slower = [row | {"graph": "NY", "precision": "single"} for row in slower]
     claim = {"table": "claim", "of_table": 2, "claim": "It says so. Here it is."}
     found = [*FOUND, *slower, claim | {"holds": {"auto": True, "gpuscan": False}}]
-    text = performance.section(found)
+    text = performance.readme_section(found)
     assert "### On 2 cores (Some CPU)" in text
-    assert "Of 2 comparisons in the records, of which the table has those on NY, ours" in text
-    assert "ours is faster in 1." in text
-    assert "slower in PageRank, an iteration, single of NY (SciPy, 0.5)." in text
+    assert "rapidsgraph is faster than every peer in 1 of 2 comparisons in the records." in text
+    assert "The table has those on NY." in text
+    assert "slower in PageRank iteration, single of NY (SciPy, 0.5)." in text
     assert "| 2 | SciPy | 1 | **0.5** |" in text
     assert "| GPUSCAN's table 2: It says so. | holds by auto, does not hold by gpuscan |" in text
     all_hold = claim | {"holds": {"auto": True, "gpuscan": True}}
-    assert "table 2: It says so. | holds in part |" in performance.section([*found, all_hold])
-    assert "table 2: It says so. | holds |" in performance.section([*FOUND, *slower, all_hold])
+    assert "table 2: It says so. | holds in part |" in performance.readme_section(
+        [*found, all_hold]
+    )
+    assert "table 2: It says so. | holds |" in performance.readme_section(
+        [*FOUND, *slower, all_hold]
+    )
 
 
 def test_the_section_says_what_dask_costs_and_how_graphs_grow():
@@ -338,31 +345,31 @@ def test_the_section_says_what_dask_costs_and_how_graphs_grow():
     ]  # fmt: skip
     slope = {"table": "slope", "task": "bfs", "to_edges": 10**6, "time_slope": 0.754}
     slopes = [slope | {"memory_slope": 0.99}, slope | {"task": "scan", "memory_slope": 1.04}]
-    text = performance.section([*FOUND, row, *(row | other for other in others), *slopes])
+    text = performance.readme_section([*FOUND, row, *(row | other for other in others), *slopes])
     [line] = [line for line in text.splitlines() if "rmat9" in line]
     assert line == "| cpu-2core | bfs | rmat9 | 5,000 | 2 processes | 30 | 1.5 |"
     assert "up to 1,000,000 edges" in text and "instead of one" not in text
     scaled = {"table": "scaling", "scaling": "strong", "algorithm": "bfs", "speedup": 0.5}
     faster = scaled | {"algorithm": "pagerank", "speedup": 1.26}
     others = [scaled | {"algorithm": "build", "speedup": 9}, scaled | {"scaling": "weak"}]
-    text = performance.section([*FOUND, row, scaled, faster, *others])
-    assert "instead of one, 1 of 2 calls are faster: 0.5 to 1.3 times as fast" in text
-    text = performance.section([*FOUND, row, *slopes])
+    text = performance.readme_section([*FOUND, row, scaled, faster, *others])
+    assert "instead of one make 1 of 2 calls faster: the speedup is 0.5 to 1.3 " in text
+    text = performance.readme_section([*FOUND, row, *slopes])
     assert "power of (bfs 0.75, scan 0.75), peak memory with 0.99 to 1.04." in text
-    unknown = performance.section([*FOUND, slope | {"memory_slope": None}])
+    unknown = performance.readme_section([*FOUND, slope | {"memory_slope": None}])
     assert "power of (bfs 0.75).\n" in unknown and "With Dask" not in unknown
 
 
 def test_without_records_nothing_is_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(performance, "recorded", list)
+    monkeypatch.setattr(performance, "read_results", list)
     monkeypatch.setattr(performance, "README", tmp_path / "README.md")
-    with pytest.raises(SystemExit, match="holds no records, and README is left as it is"):
+    with pytest.raises(SystemExit, match="has no records; README is unchanged"):
         performance.main([])
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    "line, why", [('{"table": "ru', "no record, Unter"), ("[1]", "no record, but")]
+    "line, why", [('{"table": "ru', "not a record: Unter"), ("[1]", "not a record: \\[1")]
 )
 def test_broken_records_name_their_file_and_line(tmp_path, line, why):
     path = tmp_path / "some.jsonl"
@@ -373,10 +380,10 @@ def test_broken_records_name_their_file_and_line(tmp_path, line, why):
 
 def test_a_section_takes_the_place_of_the_last_one():
     text = f"before\n{performance.BEGIN}\nold\n{performance.END}\nafter\n"
-    made = performance.inserted(text, "new \\1")
+    made = performance.replace_section(text, "new \\1")
     assert made == "before\nnew \\1\nafter\n"
     with pytest.raises(ValueError, match="must have"):
-        performance.inserted("no place", "new")
+        performance.replace_section("no place", "new")
 
 
 def test_readme_says_what_the_records_say():

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import rapidsgraph as rg
-from pipelines.benchmarks import growth, records, scaling, scaling_plot, scaling_tables
-from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks import records, scaling, scaling_plot, scaling_tasks
+from pipelines.benchmarks.answers import WrongAnswerError
+from pipelines.benchmarks.graphs import load
+from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.timing import Clock
-from pipelines.benchmarks.workloads import load
 from rapidsgraph import device
 from rapidsgraph.errors import InsufficientMemoryError
 from rapidsgraph.graph import build_memory
@@ -32,7 +33,7 @@ def clock():
 
 
 def plan(clock, *tasks, budget=90.0):
-    return scaling.Plan(tasks, budget, [], lambda: clock.at)
+    return scaling.Schedule(tasks, budget, [], lambda: clock.at)
 
 
 # Slopes
@@ -41,32 +42,34 @@ def plan(clock, *tasks, budget=90.0):
 @pytest.mark.parametrize("power", [0.5, 1, 1.37, 2])
 def test_slopes_are_powers(power):
     edges = [10**4, 10**5, 10**6, 10**7]
-    assert scaling.slope(edges, [3 * e**power for e in edges]) == pytest.approx(power, abs=1e-3)
+    assert scaling.fit_exponent(edges, [3 * e**power for e in edges]) == pytest.approx(
+        power, abs=1e-3
+    )
 
 
 def test_slopes_are_those_of_the_upper_half():
     edges = [1, 2, 4, 8, 16, 32]
-    assert scaling.slope(edges, [100, 100, 100, 8, 16, 32]) == 1
-    assert scaling.slope(edges[::-1], [32, 16, 8, 100, 100, 100]) == 1  # in any order
-    assert scaling.slope([1, 2, 4], [7, 2, 4]) == 1  # the upper two of three
+    assert scaling.fit_exponent(edges, [100, 100, 100, 8, 16, 32]) == 1
+    assert scaling.fit_exponent(edges[::-1], [32, 16, 8, 100, 100, 100]) == 1  # in any order
+    assert scaling.fit_exponent([1, 2, 4], [7, 2, 4]) == 1  # the upper two of three
 
 
 def test_slopes_are_least_squares():
     edges, values = np.array([1.0, 2, 4, 8, 16, 32]), np.array([9.0, 9, 9, 8, 31, 40])
     expected = np.polyfit(np.log(edges[3:]), np.log(values[3:]), 1)[0]
-    assert scaling.slope(edges, values) == pytest.approx(expected, abs=1e-3)
+    assert scaling.fit_exponent(edges, values) == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize("values", [[5.0], [0, 0, 0], [None, None]])
 def test_too_few_values_have_no_slope(values):
-    assert scaling.slope(range(1, len(values) + 1), values) is None
+    assert scaling.fit_exponent(range(1, len(values) + 1), values) is None
 
 
 def test_slopes_are_said():
     rows = [size("bfs", 10**k, 2.0 * 10**k, 9 * 10 ** (2 * k)) for k in (4, 5, 6, 7)]
     rows += [size("sssp", 10, 1.0)]  # too few
     rows += [size("bfs", 10**8, 1.0) | {"check": "failed: it broke"}]
-    (found,) = scaling.slopes(rows)
+    (found,) = scaling.slope_rows(rows)
     assert found == {
         "table": "slope", "task": "bfs", "from_edges": 10**6, "to_edges": 10**7, "sizes": 2,
         "time_slope": 1.0, "memory_slope": 2.0,
@@ -75,7 +78,7 @@ def test_slopes_are_said():
     }  # fmt: skip
     for row in rows:
         row.pop("peak_bytes", None)
-    (found,) = scaling.slopes(rows)
+    (found,) = scaling.slope_rows(rows)
     assert found["memory_slope"] is None and found["says"].endswith("the power of 1.00.")
 
 
@@ -84,45 +87,45 @@ def test_slopes_are_said():
 
 def test_all_go_on_while_the_budget_lasts(clock):
     found = plan(clock, "bfs", "scan")
-    found.fit("rmat10")
+    found.drop_slowest("rmat10")
     for name, seconds in (("drawing", 5.0), ("bfs", 5.0), ("scan", 20.0)):
-        found.took(name, seconds)
+        found.record(name, seconds)
         clock.at += seconds
-    assert found.left == 60 and found.next_seconds("bfs") == 2.2 * 5
-    found.took("scan", 5.0)
-    found.fit("rmat11")
+    assert found.remaining == 60 and found.predict("bfs") == 2.2 * 5
+    found.record("scan", 5.0)
+    found.drop_slowest("rmat11")
     assert found.active == ["bfs", "scan"] and not found.notes
 
 
 def test_the_costliest_stops_first(clock):
     found = plan(clock, "bfs", "scan", "sssp")
     for name, seconds in (("drawing", 2.0), ("bfs", 5.0), ("scan", 20.0), ("sssp", 10.0)):
-        found.took(name, seconds)
+        found.record(name, seconds)
     clock.at += 37
-    found.fit("rmat11")  # 4.4 + 11 + 44 + 22 is more than 53
+    found.drop_slowest("rmat11")  # 4.4 + 11 + 44 + 22 is more than 53
     assert found.active == ["bfs", "sssp"]
     assert found.notes == [
-        "scan stops: rmat11 with all that is left would take 81 s, and 53 s of the budget are left"
+        "scan stops: rmat11 with all remaining tasks would take 81 s, and 53 s of the budget remain"
     ]
     clock.at += 50
-    found.fit("rmat12")
+    found.drop_slowest("rmat12")
     assert found.active == [] and [note.split()[0] for note in found.notes[1:]] == ["sssp", "bfs"]
 
 
 def test_what_grows_faster_is_expected_to_go_on(clock):
     found = plan(clock, "scan")
     for seconds in (1.0, 3.0):
-        found.took("scan", seconds)
-    assert found.next_seconds("scan") == 9
-    found.took("scan", 60.0)  # something disturbed it
-    assert found.next_seconds("scan") == 240
-    found.taken["scan"] = [0.001, 0.02]  # so short that their ratio says little
-    assert found.next_seconds("scan") == pytest.approx(0.044)
+        found.record("scan", seconds)
+    assert found.predict("scan") == 9
+    found.record("scan", 60.0)  # something disturbed it
+    assert found.predict("scan") == 240
+    found.times["scan"] = [0.001, 0.02]  # so short that their ratio says little
+    assert found.predict("scan") == pytest.approx(0.044)
 
 
 def test_what_does_not_fit_stops(clock, monkeypatch):
     workload = load("rmat6")
-    needed = {name: task.estimate(workload) for name, task in growth.TASKS.items()}
+    needed = {name: task.estimate(workload) for name, task in scaling_tasks.TASKS.items()}
     arrays = {"source": workload.source, "destination": workload.destination}
     assert needed["scan"] == rg.estimate_memory(arrays, "scan").needed
     weighted = rg.estimate_memory(arrays | {"weight": arrays["source"]}, "sssp", weight="weight")
@@ -130,10 +133,10 @@ def test_what_does_not_fit_stops(clock, monkeypatch):
     assert needed["build"] == build_memory.build_bytes(workload.rows, workload.vertices)
     gpu = SimpleNamespace()  # not NumPy
     on_gpu = build_memory.build_bytes(workload.rows, workload.vertices, xp=gpu)
-    assert growth.TASKS["build"].estimate(replace(workload, xp=gpu)) == on_gpu
-    found = plan(clock, *growth.TASKS)
+    assert scaling_tasks.TASKS["build"].estimate(replace(workload, xp=gpu)) == on_gpu
+    found = plan(clock, *scaling_tasks.TASKS)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed["sssp"] - 1)
-    scaling.drop_what_does_not_fit(found, workload, np)
+    scaling.drop_tasks_over_memory(found, workload, np)
     assert found.active == [name for name in needed if needed[name] < needed["sssp"]]
     assert "sssp" not in found.active and "bfs" in found.active
     assert "sssp stops: rmat6 would take 0.0 GiB, 0.0 GiB are free" in found.notes
@@ -147,7 +150,7 @@ def finding(effort=QUICK, names=("rmat6",)):
     "error, rows, note",
     [
         (InsufficientMemoryError("BFS", 10, 5, "in memory"), 0, "bfs stops: rmat6: BFS"),
-        (MemoryError("std::bad_alloc"), 0, "bfs stops: rmat6: memory ran out (std::bad_alloc)"),
+        (MemoryError("std::bad_alloc"), 0, "bfs stops: rmat6: out of memory (std::bad_alloc)"),
         (ZeroDivisionError("it broke"), 1, "bfs stops: rmat6 failed"),
     ],
 )
@@ -155,9 +158,9 @@ def test_trouble_stops_a_task_alone(clock, monkeypatch, error, rows, note):
     def broken(*rest):
         raise error
 
-    monkeypatch.setattr(growth, "measure", broken)
+    monkeypatch.setattr(scaling_tasks, "measure", broken)
     found, made = plan(clock, "bfs", "sssp"), []
-    scaling.one(found, growth.TASKS["bfs"], load("rmat6"), SESSION, finding(), made)
+    scaling.run_task(found, scaling_tasks.TASKS["bfs"], load("rmat6"), SESSION, finding(), made)
     assert found.active == ["sssp"] and found.notes[0].startswith(note)
     assert len(made) == rows
     if rows:
@@ -172,16 +175,16 @@ def test_graphs_that_cannot_be_drawn_end_a_run(clock, monkeypatch):
     monkeypatch.setattr(scaling, "load", broken)
     notes = []
     session = SimpleNamespace(xp=np, data=None, notes=notes, rows=[])
-    scaling.run(session, finding(), plan(clock, "bfs"), print)
+    scaling.run_all(session, finding(), plan(clock, "bfs"), print)
     assert len(notes) == 1 and notes[0].startswith("everything stops: rmat6 cannot be drawn")
 
 
 # One measurement
 
 
-@pytest.mark.parametrize("name", growth.TASKS)
+@pytest.mark.parametrize("name", scaling_tasks.TASKS)
 def test_tasks_are_checked_and_measured(name, tmp_path):
-    row = growth.measure(growth.TASKS[name], load("rmat7"), SESSION, QUICK, tmp_path)
+    row = scaling_tasks.measure(scaling_tasks.TASKS[name], load("rmat7"), SESSION, QUICK, tmp_path)
     assert row["check"] == "ok" and row["run_ms"]["repeats"] >= 1
     assert (row["task"], row["graph"], row["vertices"]) == (name, "rmat7", 128)
     assert row["edges"] == load("rmat7").rows and row["estimate_bytes"] > row["edges"]
@@ -195,7 +198,7 @@ def test_peaks_are_those_of_the_run():
     def run():
         return np.ones(8_000_000).sum()
 
-    peak = growth.peak_bytes(Clock(), None, run)
+    peak = scaling_tasks.peak_bytes(Clock(), None, run)
     assert 63e6 < peak < 80e6  # some of it was there before
 
 
@@ -221,40 +224,44 @@ def test_wrong_answers_raise(monkeypatch, name, function, column):
     wrong = changed(honest, lambda frame: frame.assign(**{column: frame[column] * 2 + 1}))
     monkeypatch.setattr(rg, function, wrong)
     with pytest.raises(rg.errors.VerificationError):
-        growth.measure(growth.TASKS[name], load("rmat7"), SESSION, QUICK)
+        scaling_tasks.measure(scaling_tasks.TASKS[name], load("rmat7"), SESSION, QUICK)
 
 
 def test_wrong_clusters_raise(monkeypatch):
     wrong = changed(rg.scan, lambda frame: frame.assign(role="core"))
     monkeypatch.setattr(rg, "scan", wrong)
     with pytest.raises(rg.errors.VerificationError):
-        growth.measure(growth.TASKS["scan"], load("rmat7"), SESSION, QUICK)
+        scaling_tasks.measure(scaling_tasks.TASKS["scan"], load("rmat7"), SESSION, QUICK)
 
 
 def test_few_iterations_must_be_near_to_the_ranks():
     graph = load("rmat7").graph
-    answer = rg.pagerank(graph, tolerance=0, max_iterations=growth.ITERATIONS, progress=False)
-    growth.check_ranks(answer, graph)
-    with pytest.raises(growth.Wrong, match="ranks of 20 iterations are"):
-        growth.check_ranks(answer.assign(pagerank=answer["pagerank"][::-1].to_numpy()), graph)
+    answer = rg.pagerank(
+        graph, tolerance=0, max_iterations=scaling_tasks.ITERATIONS, progress=False
+    )
+    scaling_tasks.check_pagerank(answer, graph)
+    with pytest.raises(WrongAnswerError, match="after 20 iterations is off"):
+        scaling_tasks.check_pagerank(
+            answer.assign(pagerank=answer["pagerank"][::-1].to_numpy()), graph
+        )
 
 
 def test_graphs_must_have_the_rows():
     workload = load("rmat7")
-    growth.check_lists(workload.graph, workload)
+    scaling_tasks.check_csr(workload.graph, workload)
     other = load("rmat7")
     other.destination = other.destination.copy()
     other.destination[5] = (other.destination[5] + 1) % 128
-    with pytest.raises(growth.Wrong, match="arcs are others"):
-        growth.check_lists(workload.graph, other)
-    with pytest.raises(growth.Wrong, match="the graph has"):
-        growth.check_lists(workload.graph, load("rmat8"))
+    with pytest.raises(WrongAnswerError, match="arcs differ"):
+        scaling_tasks.check_csr(workload.graph, other)
+    with pytest.raises(WrongAnswerError, match="the graph has"):
+        scaling_tasks.check_csr(workload.graph, load("rmat8"))
 
 
 def test_scans_find_nothing_kept():
-    task, workload = growth.TASKS["scan"], load("rmat7")
+    task, workload = scaling_tasks.TASKS["scan"], load("rmat7")
     counted = []
-    with growth.ready(task, task.workload(workload)) as (run, _, _):
+    with scaling_tasks.prepare(task, task.workload(workload)) as (run, _, _):
         graph = run.__closure__[0].cell_contents
         honest = graph.kept
 
@@ -285,7 +292,7 @@ def test_scaling_quick(tmp_path, capsys):
         "rmat6", "rmat7", "rmat8", "rmat9",
     ]  # fmt: skip
     slopes = {row["task"]: row for row in found if row["table"] == "slope"}
-    assert list(slopes) == list(growth.TASKS)
+    assert list(slopes) == list(scaling_tasks.TASKS)
     assert slopes["bfs"]["to_edges"] == load("rmat9").rows
     assert not [row for row in found if row["table"] == "note"]
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -303,7 +310,7 @@ def test_some_tasks_and_graphs():
 def test_a_budget_that_is_over_stops_everything():
     found = scaling.main(["--device", "cpu", "--quick", "--only", "bfs", "--budget", "0.000001"])
     notes = [row["note"] for row in found if row["table"] == "note"]
-    assert len(notes) == 1 and notes[0].startswith("bfs stops: rmat6 with all that is left")
+    assert len(notes) == 1 and notes[0].startswith("bfs stops: rmat6 with all remaining tasks")
     assert not [row for row in found if row["table"] == "size"]
 
 
@@ -317,10 +324,10 @@ def test_pictures_are_made_of_records(tmp_path):
     rows = [size("bfs", 10**k, 10.0**k, 2**20 * 10**k) for k in (4, 5, 6)]
     rows += [size("scan", 10**4, 5.0, 1), size("scan", 10**5, 7.0) | {"check": "wrong"}]
     rows[-2]["peak_bytes"] = 0  # no memory to be seen
-    rows += [{"table": "run"}, *scaling.slopes(rows)]
+    rows += [{"table": "run"}, *scaling.slope_rows(rows)]
     figure = scaling_plot.plot(json.loads(json.dumps(rows)), tmp_path / "a.png")
     times, memory_panel = figure.axes
-    assert [line.get_label() for line in times.lines] == ["bfs, slope 1.00", "scan"]
+    assert [line.get_label() for line in times.lines] == ["bfs, exponent 1.00", "scan"]
     assert times.lines[0].get_xydata().tolist() == [[10**4, 10.0], [10**5, 100], [10**6, 1000]]
     assert times.lines[1].get_xydata().tolist() == [[10**4, 0.005]]
     assert memory_panel.lines[0].get_ydata().tolist() == [10**4, 10**5, 10**6]
@@ -330,9 +337,3 @@ def test_pictures_are_made_of_records(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     scaling_plot.main([str(path)])
     assert (tmp_path / "r.png").exists()
-
-
-def test_columns_have_headings():
-    plain = {"graph", "vertices", "edges", "run_ms", "spread", "check"}
-    columns = {name for _, names in scaling_tables.SCALING.values() for name in names}
-    assert columns - plain == set(scaling_tables.SCALING_HEADINGS)

@@ -12,12 +12,24 @@ import pytest
 from test_benchmarks import TIME, cugraph  # noqa: F401
 
 import rapidsgraph as rg
-from pipelines.benchmarks import cases, clusterers, gpu, gpuscan, records, sanitizer, scan, tables
-from pipelines.benchmarks.cases import Case
-from pipelines.benchmarks.clusterers import PARTS, Clusterer, OurCounts, OurScan, Serial
-from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks import gpuscan, harness, records, sanitizer, scan, scan_reference, tables
+from pipelines.benchmarks.adapters import registry
+from pipelines.benchmarks.adapters.interface import SCAN_TASKS, ScanAdapter, select_supported
+from pipelines.benchmarks.adapters.networkit import NetworKitCounts
+from pipelines.benchmarks.adapters.rapidsgraph import (
+    RapidsgraphCounts,
+    RapidsgraphScan,
+    RapidsgraphSimilarity,
+    SerialScan,
+    scan_adapters,
+    similarity_adapters,
+)
+from pipelines.benchmarks.adapters.scipy import SciPyCounts
+from pipelines.benchmarks.answers import WrongAnswerError
+from pipelines.benchmarks.graphs import load
+from pipelines.benchmarks.harness import QUICK
+from pipelines.benchmarks.scan_reference import ScanCase
 from pipelines.benchmarks.timing import Clock
-from pipelines.benchmarks.workloads import load
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -26,7 +38,7 @@ MODULES = {"NetworKit": "networkit", "SciPy": "scipy", "python-graphblas": "grap
 PEERS = [library for library, module in MODULES.items() if find_spec(module)]  # of those on a CPU
 
 
-class Changed(Clusterer):
+class Changed(ScanAdapter):
     """What another one answers, and what `change` makes of it."""
 
     library = "fake"
@@ -35,24 +47,24 @@ class Changed(Clusterer):
         super().__init__(one.task, "changed")
         self.one, self.change = one, change
 
-    def start(self, case):
-        run = self.one.start(case)
+    def prepare(self, case):
+        run = self.one.prepare(case)
         return lambda: self.change(run())
 
-    def problem(self, case, answer):
-        return self.one.problem(case, answer)
+    def check(self, case, answer):
+        return self.one.check(case, answer)
 
 
-class StandIn(Clusterer):
+class StandIn(ScanAdapter):
     """Answers what `answer` is, in place of a peer that checks it as its own."""
 
     library = "fake"
 
     def __init__(self, peer, answer):
         super().__init__(peer.task, "stand-in")
-        self.answer, self.problem = answer, peer.problem
+        self.answer, self.check = answer, peer.check
 
-    def start(self, case):
+    def prepare(self, case):
         return lambda: self.answer
 
 
@@ -61,8 +73,8 @@ def measured(case, *contenders):
 
 
 def everyone():
-    some = [*clusterers.ours(), *clusterers.cpu_peers()[0]]
-    return some + [one for race in clusterers.racers() for one in race]
+    some = [*similarity_adapters(), *registry.scan_peers(False)[0]]
+    return some + [adapter for group in scan_adapters() for adapter in group]
 
 
 def columns(frame, **changes):
@@ -77,7 +89,7 @@ def test_names_of_graphs_have_sizes_in_them():
     assert few.rows < many.rows and few.origin == "rmat(6, 3, seed=1)" and not few.directed
     cliques = load("ssca8-7")
     assert cliques.vertices == 256 and cliques.origin == "ssca2(256, max_clique=7, seed=1)"
-    assert Case(cliques).edges == cliques.rows / 2
+    assert ScanCase(cliques).num_edges == cliques.rows / 2
 
 
 def test_ids_that_nobody_has_are_left_out(tmp_path):
@@ -93,17 +105,19 @@ def test_ids_that_nobody_has_are_left_out(tmp_path):
 def test_case_is_undirected_and_simple():
     workload = replace(load("rmat6"), directed=True)
     workload.source[:5] = workload.destination[:5]  # self-loops
-    case = Case(workload)
+    case = ScanCase(workload)
     pairs = {tuple(sorted(pair)) for pair in zip(workload.source, workload.destination)}
     edges = sorted(pair for pair in pairs if pair[0] < pair[1])
-    assert list(zip(*(ends.tolist() for ends in case.ends))) == edges
-    assert case.edges == len(edges) and case.steps == sum(case.degrees**2)
+    assert list(zip(*(ends.tolist() for ends in case.endpoints))) == edges
+    assert case.num_edges == len(edges) and case.squared_degree_sum == sum(case.degrees**2)
     near = {v: {v} for v in range(64)}
     for a, b in edges:
         near[a].add(b)
         near[b].add(a)
-    assert case.common[case.is_first].tolist() == [len(near[a] & near[b]) for a, b in edges]
-    assert case.probes == sum(min(len(near[a]), len(near[b])) - 1 for a, b in edges)
+    assert case.common_neighbors[case.is_forward].tolist() == [
+        len(near[a] & near[b]) for a, b in edges
+    ]
+    assert case.num_probes == sum(min(len(near[a]), len(near[b])) - 1 for a, b in edges)
 
 
 # Checks
@@ -111,66 +125,66 @@ def test_case_is_undirected_and_simple():
 
 @pytest.mark.parametrize("name", [TINY, "grid8", "ssca6-5"])
 def test_everyone_agrees(name):
-    case = Case(load(name))
+    case = ScanCase(load(name))
     rows = measured(case, *everyone())
     assert [row["check"] for row in rows] == ["ok"] * (4 + len(PEERS) + 6)
     assert all(row["run_ms"]["repeats"] >= 1 for row in rows)
 
 
 WRONG = [
-    (clusterers.OurSimilarity("auto"), partial(columns, similarity=lambda s: s * 0.999), "values"),
-    (clusterers.OurSimilarity("auto"), partial(columns, source=lambda s: s + 1), "sources"),
-    (clusterers.OurSimilarity("auto"), lambda frame: frame[1:], "sources"),
-    (OurCounts("auto"), lambda counts: counts + (np.arange(counts.size) == 7), "1 of"),
-    (OurScan("whole", "auto"), partial(columns, cluster=lambda c: c * 0 + 1), "not the checked"),
-    (OurScan("alone", "gpuscan"), partial(columns, role=lambda r: r.where(r != "hub", "outlier")),
-     "not the checked"),
-    (Serial("whole"), lambda answer: (answer[0] * 0, answer[1]), "in a cluster or not"),
-    (Serial("whole"), lambda answer: (np.minimum(answer[0], 0), answer[1]), "overlaps"),
-    (Serial("alone"), lambda answer: (answer[0], answer[1] * 0), "are cores or not"),
+    (RapidsgraphSimilarity("auto"), partial(columns, similarity=lambda s: s * 0.999), "values"),
+    (RapidsgraphSimilarity("auto"), partial(columns, source=lambda s: s + 1), "sources"),
+    (RapidsgraphSimilarity("auto"), lambda frame: frame[1:], "sources"),
+    (RapidsgraphCounts("auto"), lambda counts: counts + (np.arange(counts.size) == 7), "1 of"),
+    (RapidsgraphScan("whole", "auto"), partial(columns, cluster=lambda c: c * 0 + 1), "differs from the verified"),
+    (RapidsgraphScan("alone", "gpuscan"), partial(columns, role=lambda r: r.where(r != "hub", "outlier")),
+     "differs from the verified"),
+    (SerialScan("whole"), lambda answer: (answer[0] * 0, answer[1]), "in being clustered"),
+    (SerialScan("whole"), lambda answer: (np.minimum(answer[0], 0), answer[1]), "overlaps"),
+    (SerialScan("alone"), lambda answer: (answer[0], answer[1] * 0), "in being cores"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("one, change, wrong", WRONG)
 def test_wrong_answers_are_flagged_and_not_timed(one, change, wrong):
-    case = Case(load("ssca7-9"))
+    case = ScanCase(load("ssca7-9"))
     (row,) = measured(case, Changed(one, change))
     assert row["check"].startswith("wrong: ") and wrong in row["check"]
     assert "run_ms" not in row
 
 
 def test_wrong_counts_of_networkit_are_flagged():
-    case = Case(load(TINY))
-    peer = clusterers.NetworKit(SimpleNamespace(getMaxNumberOfThreads=lambda: 1))
-    triangles = case.common[~case.is_first] - 2
+    case = ScanCase(load(TINY))
+    peer = NetworKitCounts(SimpleNamespace(getMaxNumberOfThreads=lambda: 1))
+    triangles = case.common_neighbors[~case.is_forward] - 2
 
     def check(scores):
         answer = SimpleNamespace(scores=scores.tolist)
         return measured(case, StandIn(peer, answer))[0]["check"]
 
     assert check(triangles) == "ok"
-    assert check(triangles + 1).startswith(f"wrong: {case.edges} of {case.edges}")
+    assert check(triangles + 1).startswith(f"wrong: {case.num_edges} of {case.num_edges}")
 
 
 def test_wrong_counts_of_scipy_are_flagged():
-    case = Case(load(TINY))
-    triangles, ends = case.common - 2, (case.rows, case.lists.neighbors)
+    case = ScanCase(load(TINY))
+    triangles, ends = case.common_neighbors - 2, (case.arc_sources, case.lists.neighbors)
 
     def check(row, col, data):
         answer = SimpleNamespace(tocoo=lambda: SimpleNamespace(row=row, col=col, data=data))
-        return measured(case, StandIn(clusterers.SciPy(), answer))[0]["check"]
+        return measured(case, StandIn(SciPyCounts(), answer))[0]["check"]
 
     some = triangles > 0  # a sparse matrix has no others
     assert not some.all() and check(*(of[some] for of in (*ends, triangles))) == "ok"
     assert check(*ends, triangles * 2).startswith(f"wrong: {some.sum()} of {some.size}")
-    assert check(*[ends[0]] * 2, triangles) == "wrong: counts of pairs that are no edges"
+    assert check(*[ends[0]] * 2, triangles) == "wrong: counts of pairs that are not edges"
 
 
 def test_truth_is_checked_itself(monkeypatch):
-    honest = cases.COUNTERS["auto"]
-    monkeypatch.setitem(cases.COUNTERS, "auto", lambda lists: honest(lists) + 1)
-    with pytest.raises(cases.Wrong, match="edges have another count"):
-        _ = Case(load(TINY)).common
+    honest = scan_reference.COUNTERS["auto"]
+    monkeypatch.setitem(scan_reference.COUNTERS, "auto", lambda lists: honest(lists) + 1)
+    with pytest.raises(WrongAnswerError, match="edges have a wrong count"):
+        _ = ScanCase(load(TINY)).common_neighbors
     found = scan.main(["--device", "cpu", "--quick", "--graphs", TINY, "--only", "similarity,scan"])
     assert "similarity" not in {row["table"] for row in found if row.get("check") == "ok"}
 
@@ -179,38 +193,42 @@ def test_clusters_are_verified(monkeypatch):
     honest = rg.scan
     monkeypatch.setattr(rg, "scan", lambda *a, **k: honest(*a, **k).assign(role="outlier"))
     with pytest.raises(rg.VerificationError):
-        _ = Case(load("ssca7-9")).clustering
+        _ = ScanCase(load("ssca7-9")).clustering
     found = scan.main(["--device", "cpu", "--quick", "--graphs", TINY, "--only", "scan"])
     assert "scan" not in {row["table"] for row in found}
     assert found[-1]["note"].startswith(f"{TINY}, scan: failed: VerificationError: ")
 
 
 def test_where_verify_would_take_long_the_serial_loop_checks(monkeypatch):
-    monkeypatch.setitem(cases.MOST_PROBES, "cpu", 0)
-    answer, facts, how = Case(load("ssca7-9")).clustering
-    assert how == "serial loop, sampled counts" and facts["clusters"] == answer["cluster"].max() + 1
+    monkeypatch.setitem(scan_reference.MAX_PROBES, "cpu", 0)
+    answer, facts, how = ScanCase(load("ssca7-9")).clustering
+    assert (
+        how == "serial loop, sampled counts" and facts["clustering"] == answer["cluster"].max() + 1
+    )
     honest = rg.scan
     monkeypatch.setattr(rg, "scan", lambda *a, **k: honest(*a, **k | {"epsilon": 0.8}))
-    with pytest.raises(cases.Wrong, match="cores or not"):
-        _ = Case(load("ssca7-9")).clustering
+    with pytest.raises(WrongAnswerError, match="in being cores"):
+        _ = ScanCase(load("ssca7-9")).clustering
 
 
 def test_queries_are_compared_with_scan(monkeypatch):
-    case = Case(load(TINY))
-    row = scan.queries(case, (0.2, 0.5), (2, 3), QUICK, Clock())
+    case = ScanCase(load(TINY))
+    row = scan.measure_queries(case, (0.2, 0.5), (2, 3), QUICK, Clock())
     assert row["check"] == "ok" and row["pairs"] == row["query_ms"]["repeats"] == 4
     assert row["slowest_ms"] == row["query_ms"]["high"] >= row["query_ms"]["low"] > 0
     assert row["slowest"].split(",")[0] in ("epsilon 0.2", "epsilon 0.5")
     assert row["bytes_per_edge"] >= 16 and row["saves"] > 0
     honest = rg.ScanIndex.query
     monkeypatch.setattr(rg.ScanIndex, "query", lambda self, *pair: honest(self, 0.2, pair[1]))
-    row = scan.queries(case, (0.2, 0.5), (2, 3), QUICK, Clock())
-    assert row["check"] == "wrong: not what scan finds for epsilon 0.5, mu 2"
+    row = scan.measure_queries(case, (0.2, 0.5), (2, 3), QUICK, Clock())
+    assert row["check"] == "wrong: differs from scan for epsilon 0.5, mu 2"
     assert "query_ms" not in row
 
 
 def test_trouble_of_one_library_does_not_end_the_run():
-    (row,) = measured(Case(load(TINY)), Changed(OurCounts("auto"), lambda counts: 1 / 0))
+    (row,) = measured(
+        ScanCase(load(TINY)), Changed(RapidsgraphCounts("auto"), lambda counts: 1 / 0)
+    )
     assert row["check"] == "failed: ZeroDivisionError: division by zero"
 
 
@@ -218,18 +236,18 @@ def test_trouble_of_one_library_does_not_end_the_run():
 
 
 def test_graphs_that_would_take_long_are_named(monkeypatch):
-    case, notes = Case(load(TINY)), []
-    serial = Serial("whole")
-    serial.most_steps = {"cpu": 10}
-    assert scan.taking([serial, Serial("alone")], case, notes)[0].task == "alone"
+    case, notes = ScanCase(load(TINY)), []
+    serial = SerialScan("whole")
+    serial.max_steps = {"cpu": 10}
+    assert select_supported([serial, SerialScan("alone")], case, notes)[0].task == "alone"
     assert notes == [
         f"{TINY}: serial's algorithm 1 is left out, the sum of its squared degrees is "
-        f"{case.steps:,}, more than 10"
+        f"{case.squared_degree_sum:,}, more than 10"
     ]
 
 
 def test_peers_are_taken_or_named():
-    peers, notes = clusterers.cpu_peers()
+    peers, notes = registry.scan_peers(False)
     assert [peer.library for peer in peers] == PEERS
     assert len(notes) == len(MODULES) - len(PEERS)
     assert all("is left out: it cannot be imported" in note for note in notes)
@@ -239,9 +257,9 @@ def test_missing_peers_are_named(monkeypatch):
     modules = ["networkit", "scipy.sparse", "graphblas"]
     for name in [*modules, "pylibcugraph"]:
         monkeypatch.setitem(sys.modules, name, None)
-    peers, notes = clusterers.cpu_peers()
+    peers, notes = registry.scan_peers(False)
     assert peers == [] and [note.split()[0] for note in notes] == modules
-    peers, notes = gpu.gpu_counters()
+    peers, notes = registry.scan_peers(True)
     assert peers == [] and [note.split()[0] for note in notes] == ["pylibcugraph"]
 
 
@@ -264,7 +282,7 @@ def test_unknown_tasks_are_named(capsys):
 
 @pytest.mark.parametrize("with_pairs", [True, False])
 def test_cugraph_is_asked_and_its_jaccard_checked(cugraph, with_pairs):  # noqa: F811
-    case = Case(load(TINY))
+    case = ScanCase(load(TINY))
     off = []
 
     def jaccard(handle, graph, first, second, weighted, check):
@@ -278,10 +296,10 @@ def test_cugraph_is_asked_and_its_jaccard_checked(cugraph, with_pairs):  # noqa:
 
     monkey = cugraph.__dict__
     monkey["jaccard_coefficients"] = jaccard
-    (peer,), notes = gpu.gpu_counters()
+    (peer,), notes = registry.scan_peers(True)
     assert notes == [] and measured(case, peer)[0]["check"] == "ok"
     off.append(1e-4)
-    assert measured(case, peer)[0]["check"].startswith(f"wrong: {case.edges} values, by 0.0001")
+    assert measured(case, peer)[0]["check"].startswith(f"wrong: {case.num_edges} values, by 0.0001")
 
 
 # GPUSCAN's tables
@@ -290,7 +308,7 @@ def test_cugraph_is_asked_and_its_jaccard_checked(cugraph, with_pairs):  # noqa:
 def test_entries_have_the_figures_of_the_paper():
     entries = {(entry.series, entry.size, entry.graph): entry for entry in gpuscan.entries()}
     assert len(entries) == 40 + 6
-    few = gpuscan.entries(every=3)
+    few = gpuscan.entries(step=3)
     assert [one.size for one in few if one.series == "SSCA#2, degree"] == [10, 40, 70, 100]
     assert len(few) == 4 * 4 + 6
     last = entries["SSCA#2, vertices", 524288, "ssca19-7"]
@@ -300,7 +318,7 @@ def test_entries_have_the_figures_of_the_paper():
     assert ("SSCA#2, degree", 100, "ssca15-148") in entries
     real = entries["real graphs", None, "email-Enron"]
     assert real.tables == {"whole": 3, "alone": 4}
-    about = real.about(PARTS["alone"], Case(load(TINY)))
+    about = real.about(SCAN_TASKS["alone"], ScanCase(load(TINY)))
     assert about["paper_speedup"] == 14.3 and about["paper_gpu_ms"] == 21.11
 
 
@@ -331,7 +349,7 @@ def test_claims_hold_where_larger_graphs_gain_more(speedups, holds):
 
 
 def with_transfers(graph, up, run, down, serial):
-    whole = {"gives": PARTS["whole"]}
+    whole = {"gives": SCAN_TASKS["whole"]}
     rows = [
         whole | {"implementation": "auto", "run_ms": TIME | {"median": run}},
         whole | {"implementation": "algorithm 1", "run_ms": TIME | {"median": serial}},
@@ -358,13 +376,13 @@ def test_transfers_are_part_of_the_whole():
 
 def test_transfers_belong_to_real_graphs_on_a_gpu(monkeypatch):
     took = {"upload_ms": TIME, "download_ms": TIME}
-    monkeypatch.setattr(scan, "transfers", lambda workload, clock: took)
+    monkeypatch.setattr(scan, "time_transfers", lambda workload, clock: took)
     entries = gpuscan.entries(True)[:1]
     entries += [gpuscan.Entry("ca-GrQc", {"whole": 3, "alone": 4}, "real graphs", None,
-                              dict(zip(PARTS, gpuscan.REAL["ca-GrQc"])))]  # fmt: skip
+                              dict(zip(SCAN_TASKS, gpuscan.REAL["ca-GrQc"])))]  # fmt: skip
     monkeypatch.setattr(gpuscan, "entries", lambda *_: entries)
     tiny = load(TINY)
-    monkeypatch.setattr(scan.command.Session, "graphs", lambda self, names: iter([tiny]))
+    monkeypatch.setattr(harness.Session, "graphs", lambda self, names: iter([tiny]))
     found = scan.main(["--device", "cpu", "--quick", "--only", "papers"])
     (row,) = [row for row in found if row["table"] == "transfers"]
     assert row["graph"] == "ca-GrQc" and row["upload_ms"] == TIME
@@ -412,15 +430,15 @@ def test_scan_of_some_tasks():
 
 
 def test_sanitizer_leaves_out_kernels_of_cupy_but_not_in_initcheck():
-    line = sanitizer.command("racecheck", ["clusters"])
+    line = sanitizer.command_line("racecheck", ["clustering"])
     assert line[:5] == ["compute-sanitizer", "--tool", "racecheck", "--error-exitcode", "9"]
     assert line[5:7] == ["--kernel-name-exclude", "kernel_substring=cupy"]
-    assert line[-3:] == ["--work", "--only", "clusters"]
-    line = sanitizer.command("initcheck", ["ranks", "clusters"])
+    assert line[-3:] == ["--work", "--only", "clustering"]
+    line = sanitizer.command_line("initcheck", ["pagerank", "clustering"])
     assert "--kernel-name-exclude" not in line  # or what they write would count as not written
-    assert line[-2:] == ["ranks,clusters", "--without-pool"]
+    assert line[-2:] == ["pagerank,clustering", "--without-pool"]
     assert line[line.index("--print-limit") + 1] == "1000000"
-    line = sanitizer.command("initcheck", ["ranks"], ["cub", "thrust"])
+    line = sanitizer.command_line("initcheck", ["pagerank"], ["cub", "thrust"])
     given = line[line.index("--kernel-name-exclude") + 1]
     assert given == "kernel_substring=cub,kernel_substring=thrust"
 
@@ -430,7 +448,7 @@ def test_sanitizer_tells_our_kernels_from_others():
     assert {"count_by_block", "compare_lists", "join_cores", "pack_cliques", "sweep"} - own <= {
         "sweep"
     }
-    said = """========= COMPUTE-SANITIZER
+    output = """========= COMPUTE-SANITIZER
 ========= Uninitialized __global__ memory read of size 4 bytes
 =========     at void cub::CUB_200::DeviceRadixSortOnesweepKernel<int, (bool)0>(int *)+0x1a0
 =========     by thread (0,0,0) in block (1,0,0)
@@ -445,13 +463,17 @@ def test_sanitizer_tells_our_kernels_from_others():
 =========
 ========= ERROR SUMMARY: 3 errors
 """
-    assert sanitizer.told_apart(said, own) == (1, 2)
-    record = sanitizer.verdict("initcheck", 9, said)
+    assert sanitizer.count_uninitialized(output, own) == (1, 2)
+    record = sanitizer.summarize_output("initcheck", 9, output)
     assert record == {
         "exit_code": 9, "summary": "3 errors", "in_ours": 1, "in_others": 2, "ok": False,
     }  # fmt: skip
-    assert sanitizer.verdict("initcheck", 9, said.replace("count_by_warp", "copy"))["ok"]
-    assert not sanitizer.verdict("initcheck", 1, said.replace("count_by_warp", "copy"))["ok"]
-    assert not sanitizer.verdict("memcheck", 9, said)["ok"]
-    assert sanitizer.verdict("racecheck", 0, "========= RACECHECK SUMMARY: 0 hazards")["ok"]
-    assert not sanitizer.verdict("memcheck", 0, "no such tool")["ok"]
+    assert sanitizer.summarize_output("initcheck", 9, output.replace("count_by_warp", "copy"))["ok"]
+    assert not sanitizer.summarize_output("initcheck", 1, output.replace("count_by_warp", "copy"))[
+        "ok"
+    ]
+    assert not sanitizer.summarize_output("memcheck", 9, output)["ok"]
+    assert sanitizer.summarize_output("racecheck", 0, "========= RACECHECK SUMMARY: 0 hazards")[
+        "ok"
+    ]
+    assert not sanitizer.summarize_output("memcheck", 0, "no such tool")["ok"]

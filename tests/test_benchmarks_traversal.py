@@ -8,16 +8,18 @@ import pytest
 from test_benchmarks import TIME, cugraph  # noqa: F401
 
 import rapidsgraph as rg
-from pipelines.benchmarks import gpu, records, tables, traversal
-from pipelines.benchmarks.command import QUICK
-from pipelines.benchmarks.searchers import TASKS, Ours, Searcher, cpu_peers, depths, ours
+from pipelines.benchmarks import records, tables, traversal
+from pipelines.benchmarks.adapters import registry
+from pipelines.benchmarks.adapters.interface import TRAVERSALS, TraversalAdapter, tree_depths
+from pipelines.benchmarks.adapters.rapidsgraph import RapidsgraphTraversal, traversal_adapters
+from pipelines.benchmarks.graphs import Workload, load, with_weights
+from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.timing import Clock
-from pipelines.benchmarks.workloads import Workload, load, with_weights
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-class Fake(Searcher):
+class Fake(TraversalAdapter):
     """Our answer, and what `change` makes of it."""
 
     library = "fake"
@@ -30,7 +32,7 @@ class Fake(Searcher):
         return workload.graph
 
     def run(self, graph, workload):
-        own = Ours(self.task, False)
+        own = RapidsgraphTraversal(self.task, False)
         answer = own.by_vertex(own.run(graph, workload), workload).copy()
         return self.change(answer)
 
@@ -38,7 +40,7 @@ class Fake(Searcher):
 def measured(workload, task, searchers):
     clock = Clock()
     return traversal.measure(
-        workload, task, searchers, traversal.Ready(workload, clock), QUICK, clock
+        workload, task, searchers, traversal.GraphCache(workload, clock), QUICK, clock
     )
 
 
@@ -90,7 +92,7 @@ def test_searches_start_at_the_hub_or_in_the_largest_component():
 def test_depths_of_a_tree():
     order, none = np.array([2, 0, 3, 1, 5]), -9999
     predecessors = np.array([2, 3, none, 0, none, 1])
-    assert depths(order, predecessors).tolist() == [1, 3, 0, 2, np.inf, 4]
+    assert tree_depths(order, predecessors).tolist() == [1, 3, 0, 2, np.inf, 4]
 
 
 # Checks
@@ -100,7 +102,11 @@ def test_depths_of_a_tree():
     "task, change, wrong",
     [
         ("bfs", lambda far: far + (far == 2), "distances, by 1 at most"),
-        ("bfs", lambda far: np.where(far == 2, np.inf, far), "unlike in the verified answer"),
+        (
+            "bfs",
+            lambda far: np.where(far == 2, np.inf, far),
+            "differ from the verified answer in being reached",
+        ),
         ("bfs", lambda far: far[1:], "63 values for 64 vertices"),
         ("sssp", lambda far: far * (1 + 1e-8), "distances, by"),
         ("components", lambda labels: labels * 0, "wrong: 1 components, "),
@@ -109,7 +115,7 @@ def test_depths_of_a_tree():
 )
 def test_wrong_answers_are_flagged_and_not_timed(task, change, wrong):
     workload = with_weights(load("rmat6"))
-    own = Ours(task, None if task == "components" else False)
+    own = RapidsgraphTraversal(task, None if task == "components" else False)
     right, other = measured(workload, task, [own, Fake(task, change)])
     assert right["check"] == "ok" and right["run_ms"]["repeats"] >= 1
     assert other["check"].startswith("wrong: ") and wrong in other["check"]
@@ -144,10 +150,14 @@ def test_trouble_of_one_library_does_not_end_the_run():
 
 
 @pytest.mark.parametrize("name", ["rmat6", "rmat6u", "grid8"])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TRAVERSALS)
 def test_everyone_agrees(name, task):
     workload = with_weights(load(name))
-    searchers = [one for one in ours() + cpu_peers()[0] if one.task == task]
+    searchers = [
+        one
+        for one in [*traversal_adapters(), *registry.traversal_peers(False)[0]]
+        if one.task == task
+    ]
     rows = measured(workload, task, searchers)
     assert [row["check"] for row in rows] == ["ok"] * len(searchers)
     assert all(row["run_ms"]["repeats"] >= 1 for row in rows)
@@ -156,7 +166,11 @@ def test_everyone_agrees(name, task):
 
 
 def test_ratios_compare_with_the_same_outcome():
-    keeping, plain, peer = Ours("bfs", True), Ours("bfs", False), Fake("bfs", None)
+    keeping, plain, peer = (
+        RapidsgraphTraversal("bfs", True),
+        RapidsgraphTraversal("bfs", False),
+        Fake("bfs", None),
+    )
     found = {one: {} for one in (keeping, plain, peer)}
     traversal.add_ratios(found, {keeping: [6.0, 9.0], plain: [2.0, 3.0], peer: [4.0, 6.0]})
     assert found == {keeping: {"ratio": 1, "cost": 3}, plain: {"ratio": 1}, peer: {"ratio": 2}}
@@ -168,22 +182,25 @@ def test_ratios_compare_with_the_same_outcome():
 def test_graphs_that_a_library_does_not_take_are_named():
     workload, notes = with_weights(load("rmat6")), []
     listed, symmetrize = Fake("bfs", None), Fake("bfs", None)
-    listed.most_arcs, symmetrize.symmetric_only = 10, True
-    assert traversal.chosen([listed, symmetrize, Fake("sssp", None)], "bfs", workload, notes) == []
+    listed.max_arcs, symmetrize.needs_symmetric = 10, True
+    assert (
+        traversal.select_adapters([listed, symmetrize, Fake("sssp", None)], "bfs", workload, notes)
+        == []
+    )
     arcs = workload.arcs[0].size
     assert notes == [
         f"rmat6: fake is left out, the graph has {arcs} arcs, more than 10; it is built from "
         "Python lists",
-        "rmat6: fake's changed bfs is left out, not every arc goes both ways",
+        "rmat6: fake's changed bfs is left out, not every arc has a reverse arc",
     ]
-    assert traversal.chosen([symmetrize], "bfs", load("rmat6u"), notes) == [symmetrize]
+    assert traversal.select_adapters([symmetrize], "bfs", load("rmat6u"), notes) == [symmetrize]
 
 
 def test_missing_peers_are_named(monkeypatch):
     modules = ["scipy.sparse.csgraph", "networkit", "igraph", "graphblas", "networkx"]
     for name in modules:
         monkeypatch.setitem(sys.modules, name, None)
-    peers, notes = cpu_peers()
+    peers, notes = registry.traversal_peers(False)
     assert peers == []
     assert [note.split()[0] for note in notes] == modules
 
@@ -198,11 +215,11 @@ def test_unknown_tasks_are_named(capsys):
 
 
 @pytest.mark.parametrize("name", ["rmat6", "rmat6u"])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TRAVERSALS)
 def test_cugraph_is_asked_and_its_answer_put_in_order(cugraph, name, task):  # noqa: F811
-    peers, notes = gpu.gpu_searchers()
+    peers, notes = registry.traversal_peers(True)
     workload = with_weights(load(name))
-    taking = traversal.chosen(ours() + peers, task, workload, notes)
+    taking = traversal.select_adapters(traversal_adapters() + peers, task, workload, notes)
     rows = [row for row in measured(workload, task, taking) if row["library"] == "cuGraph"]
     assert [row["check"] for row in rows] == ["ok"] * len(rows)
     directed = {"bfs": 3, "sssp": 2, "components": 1}[task]
@@ -230,7 +247,7 @@ def test_table_of_systems_has_the_fastest_of_each_library():
 def test_traversal_quick(tmp_path, capsys):
     found = traversal.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "t.jsonl")])
     assert found == records.read(tmp_path / "t.jsonl")
-    rows = [row for row in found if row["table"] in TASKS]
+    rows = [row for row in found if row["table"] in TRAVERSALS]
     own = [row for row in rows if row["library"] == "rapidsgraph"]
     assert len(own) == 2 * (2 + 2 + 1)  # graphs; with predecessors and without; components
     assert {row["check"] for row in rows} == {"ok"}

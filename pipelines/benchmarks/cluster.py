@@ -1,106 +1,97 @@
-"""Dask frames beside the same calls in memory: builds, iterations, searches, scaling, streaming.
+"""Time calls on Dask frames and the same calls in one process.
 
     python pipelines/benchmarks/cluster.py [--device auto|cpu|gpu] [--scale 21] [--workers 1,2]
                                            [--only pagerank,bfs,components,sssp,scan,streamed]
                                            [--protocol ucx] [--stream-scale 20] [--folder FOLDER]
                                            [--quick] [--output FILE]
 
-Rows are made in shares: on a CPU as Parquet files, which workers read, on GPUs by the workers. What
-the parts of a result hold is compared, where they are, with what one memory gave; whoever differs
-gets no time. Each figure is printed and saved when it is there. README.md beside this file says
-what the columns mean.
+Rows are generated in shards: on a CPU as Parquet files, which workers read, on GPUs by the workers.
+The partitions of a result are compared, where they are, with the result of one process; a wrong one
+gets no time. Each record is printed and saved at once. README.md in this folder explains the
+columns.
 """
 
+from __future__ import annotations
+
+import argparse
 import contextlib
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-
 import rapidsgraph as rg
-from pipelines.benchmarks import command, shares, stored, timing
-from pipelines.benchmarks.shares import FEW, MANY, Rows
-from pipelines.benchmarks.workloads import SEED
-from rapidsgraph.distributed.cluster import cluster
+from pipelines.benchmarks import dask_shards, harness, layered_dask, timing
+from pipelines.benchmarks.dask_shards import (
+    LONG,
+    SHORT,
+    Reference,
+    ReferenceTimes,
+    Run,
+    SharedRows,
+    per_iteration,
+)
+from pipelines.benchmarks.graphs import SEED
+from pipelines.benchmarks.harness import GraphSets, Session
+from pipelines.benchmarks.records import Record
 
 TASKS = ("pagerank", "bfs", "components", "sssp", "scan", "streamed")
 GPU_TASKS = ("pagerank", "bfs", "streamed")
 SCALES = {"cpu": 21, "gpu": 24, "quick": 10}
-FACTORS = {"cpu": 16, "gpu": 40, "quick": 8}
+EDGE_FACTORS = {"cpu": 16, "gpu": 40, "quick": 8}
 STREAM_SCALES = {"cpu": 16, "gpu": 20, "quick": 8}
-STREAM_FACTORS = {"cpu": 256, "gpu": 256, "quick": 256}
-SHARES = 8
-ROUNDS = {"cpu": 5, "gpu": 3, "quick": 1}
+STREAM_EDGE_FACTORS = {"cpu": 256, "gpu": 256, "quick": 256}
+NUM_SHARDS = 8
+BUDGET = 60  # seconds for the rounds of a task
 
 
-def extend(parser):
-    command.only(TASKS)(parser)
+class Setup(NamedTuple):
+    """Workers to compare: their name in records, number, threads each, and a client's context."""
+
+    name: str
+    workers: int
+    threads: int
+    client: AbstractContextManager[Any]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    harness.add_only_option(TASKS)(parser)
     parser.set_defaults(only=None)
-    parser.add_argument("--scale", type=int, help="of the graph: 2^SCALE vertices")
-    parser.add_argument("--factor", type=int, help="rows for each vertex")
-    parser.add_argument("--stream-scale", type=int, help="of the graph that is streamed")
-    parser.add_argument("--stream-factor", type=int, help="rows for each of its vertices")
+    parser.add_argument("--scale", type=int, help="the graph has 2^SCALE vertices")
+    parser.add_argument("--factor", type=int, help="rows per vertex")
+    parser.add_argument("--stream-scale", type=int, help="scale of the streamed graph")
+    parser.add_argument("--stream-factor", type=int, help="rows per vertex of the streamed graph")
     parser.add_argument("--workers", default="1,2", help="numbers of workers, such as 1,2")
-    parser.add_argument("--protocol", help="how workers on GPUs talk: tcp or ucx")
+    parser.add_argument("--protocol", help="protocol between GPU workers: tcp or ucx")
     parser.add_argument("--folder", type=Path, help="for files of rows, results and stores")
 
 
-class Run:
-    """A session whose records are printed and saved as they come."""
-
-    def __init__(self, session, kind, folder, protocol):
-        self.session, self.kind, self.folder = session, kind, Path(folder)
-        self.on_gpu, self.rounds, self.protocol = kind == "gpu", ROUNDS[kind], protocol
-
-    def add(self, row):
-        self.session.rows.append(row)
-        facts = {name: value for name, value in row.items() if name not in ("table", "check")}
-        said = [
-            f"{name} {value['median'] if isinstance(value, dict) else value}"
-            for name, value in facts.items()
-        ]
-        print(f"{row.get('check', '')}: {', '.join(said)}", flush=True)
-        self.session.save()
-
-    def attempt(self, about, work):
-        """`work(row)` fills a record, which says why where it fails."""
-        row = dict(about)
-        command.attempted(row, lambda: work(row))
-        self.add(row)
-
-    def frame(self, rows):
-        """A Dask frame of the rows: of files, or on GPUs of what workers make."""
-        import dask.dataframe
-
-        if self.on_gpu:
-            return rows.frame(on_gpu=True)
-        return dask.dataframe.read_parquet(rows.write(self.folder))
-
-    def cluster(self, workers):
-        return cluster("gpu" if self.on_gpu else "cpu", workers=workers, protocol=self.protocol)
-
-
-def ways(run, workers):
-    """(how, workers, threads of each, a context of a client) of what is compared."""
+def setups(run: Run, workers: Iterable[int]) -> Iterator[Setup]:
+    """Yield the workers to compare; on a CPU all have the same number of threads in total."""
     from dask.system import CPU_COUNT
 
     for count in workers:
         if run.on_gpu:
-            yield f"{count} GPU{'s' if count > 1 else ''}", count, 1, run.cluster(count)
+            yield Setup(f"{count} GPU{'s' if count > 1 else ''}", count, 1, run.cluster(count))
             continue
-        each = max(1, CPU_COUNT // count)
-        several = "es" if count > 1 else ""
-        yield f"{count} process{several}", count, each, run.cluster(count)
-        yield f"in this process, {count}", count, each, in_this_process(count, each)
+        threads = max(1, CPU_COUNT // count)
+        suffix = "es" if count > 1 else ""
+        yield Setup(f"{count} process{suffix}", count, threads, run.cluster(count))
+        in_process = threaded_cluster(count, threads)
+        yield Setup(f"in this process, {count}", count, threads, in_process)
     if not run.on_gpu:
-        yield "no client", 1, CPU_COUNT, contextlib.nullcontext()
+        yield Setup("no client", 1, CPU_COUNT, contextlib.nullcontext())
 
 
 @contextlib.contextmanager
-def in_this_process(workers, threads):
+def threaded_cluster(workers: int, threads: int) -> Iterator[Any]:
+    """Give the client of a LocalCluster of threads of this process."""
     from distributed import Client, LocalCluster
 
     options = {"processes": False, "dashboard_address": "127.0.0.1:0"}
@@ -111,187 +102,217 @@ def in_this_process(workers, threads):
         yield client
 
 
-def finish(result):
-    """Wait for all parts of a result: how many rows there are."""
-    return sum(shares.map_partitions(result, shares.settled))
+def wait_for(result: Any) -> int:
+    """Wait for all partitions of a result, and return the number of rows."""
+    return sum(dask_shards.map_partitions(result, dask_shards.wait_for_partition))
 
 
-def built(run, rows):
-    """(milliseconds of the build, the graph in parts)."""
-    clock = timing.Clock()
+def time_build(run: Run, rows: SharedRows) -> tuple[float, rg.Graph]:
+    """Return (milliseconds of the build, the distributed graph)."""
 
-    def build():
-        graph = rg.Graph(run.frame(rows), **rows.options())
-        finish(graph.vertices)
+    def build() -> rg.Graph:
+        graph = rg.Graph(run.frame(rows), **rows.graph_options())
+        wait_for(graph.vertices)
         return graph
 
-    return clock.timed(build)
+    return timing.Clock().timed(build)
 
 
-def parted(run, rows, where, truth, algorithms, folder, held=None):
-    """Records of algorithms on a graph in parts, beside those in memory.
+def measure_setup(
+    run: Run,
+    rows: SharedRows,
+    setup: Setup,
+    reference: ReferenceTimes,
+    tasks: Iterable[str],
+    folder: Path,
+) -> None:
+    """Add the records of a build and of tasks on the distributed graph.
 
-    truth: what `shares.reference` gives; folder: where it left the results that are right. held:
-    the graph in memory, where it takes turns.
+    `folder` has the reference results.
     """
-    how, count, threads, _ = where
-    start, facts, memory, each = truth
+    facts = reference.facts
     about = {
-        "table": "cluster", "graph": rows.name, "how": how, "workers": count, "threads": threads,
+        "table": "cluster", "graph": rows.name, "how": setup.name, "workers": setup.workers,
+        "threads": setup.threads,
     }  # fmt: skip
-    row = about | {"algorithm": "build"}
-    found = command.attempted(row, lambda: built(run, rows))
-    if found is None:
+    row: Record = about | {"algorithm": "build"}
+    result = harness.try_call(row, lambda: time_build(run, rows))
+    if result is None:
         run.add(row)
         return
-    build, graph = found
-    right = (graph.num_vertices, graph.num_edges) == (facts["vertices"], facts["edges"])
-    row |= facts | {"check": "ok" if right else f"wrong: {graph.num_edges} edges"}
-    run.add(row | ({"run_ms": timing.summary([build])} if right else {}))
-    for name in algorithms if right else ():
+    build, graph = result
+    expected = facts["vertices"], facts["edges"]
+    is_correct = (graph.num_vertices, graph.num_edges) == expected
+    row |= facts | {"check": "ok" if is_correct else f"wrong: {graph.num_edges} edges"}
+    run.add(row | ({"run_ms": timing.summary([build])} if is_correct else {}))
+    for task in tasks if is_correct else ():
         sizes = {key: facts[key] for key in ("vertices", "edges")}
-        work = partial(one, run, graph, name, start, memory.get(name), each, folder, held)
-        run.attempt(about | {"algorithm": name} | sizes, work)
+        measure = partial(measure_task, run, graph, task, reference, folder)
+        run.attempt(about | {"algorithm": task} | sizes, measure)
 
 
-def one(run, graph, name, start, memory, each, folder, held, row):
-    """Check one algorithm, then time it; `held` in memory takes turns."""
-    clock = timing.Clock()
-    calls = {MANY: shares.calls(start)[name], FEW: shares.calls(start, FEW)[name]}
+def measure_task(
+    run: Run,
+    graph: rg.Graph,
+    task: str,
+    reference: ReferenceTimes,
+    folder: Path,
+    row: Record,
+) -> None:
+    """Check one task, then time it; a live reference takes turns."""
+    clock, live = timing.Clock(), reference.live
+    calls = {
+        iterations: dask_shards.calls(reference.start, iterations)[task]
+        for iterations in (LONG, SHORT)
+    }
 
-    def ms(iterations=MANY):
-        return clock.ms(lambda: finish(calls[iterations](graph)))
+    def ms(iterations: int = LONG) -> float:
+        return clock.ms(lambda: wait_for(calls[iterations](graph)))
 
-    first, result = clock.timed(lambda: calls[MANY](graph))
+    first, result = clock.timed(lambda: calls[LONG](graph))
     row["first_ms"] = timing.summary([first])["median"]
-    found = shares.map_partitions(result, shares.compared, folder, name)
-    lengths, wrong = map(sum, zip(*found))
+    problem = dask_shards.compare_partitions(result, folder, task, row["vertices"])
     del result
-    if wrong or lengths != row["vertices"]:
-        row["check"] = f"wrong: {wrong} values in {lengths} rows"
+    if problem:
+        row["check"] = problem
         return
-    jobs = {"run": ms} | ({"memory": lambda: held.run(name)} if held else {})
-    if name == "pagerank":
-        jobs |= {"few": lambda: ms(FEW)}
-        jobs |= {"memory_few": lambda: held.run(name, FEW)} if held else {}
-    times = timing.rounds(jobs, run.rounds, 60, clock)
-    memory = times.get("memory", memory)
+    jobs = {"run": ms} | ({"memory": lambda: live.ms(task)} if live else {})
+    if task == "pagerank":
+        jobs |= {"short": lambda: ms(SHORT)}
+        jobs |= {"memory_short": lambda: live.ms(task, SHORT)} if live else {}
+    times = timing.rounds(jobs, run.rounds, BUDGET, clock)
+    memory = times["memory"] if live else reference.times[task]
     row["run_ms"], row["memory_ms"] = timing.summary(times["run"]), timing.summary(memory)
     row["by_memory"] = timing.paired_ratio(times["run"], memory)
-    if name == "pagerank":
-        own = each_of(times["run"], times["few"])
-        each = each_of(memory, times["memory_few"]) if held else each
+    if task == "pagerank":
+        own = per_iteration(times["run"], times["short"])
+        one_graph = reference.iteration_times
+        if live:
+            one_graph = per_iteration(memory, times["memory_short"])
         row["iteration_ms"] = timing.summary(own)
-        row["memory_iteration_ms"] = timing.summary(each)
-        row["iteration_by_memory"] = timing.paired_ratio(own, each)
-        beyond = row["iteration_ms"]["median"] - row["memory_iteration_ms"]["median"]
-        row["overhead_ms"] = float(f"{beyond:.3g}")
+        row["memory_iteration_ms"] = timing.summary(one_graph)
+        row["iteration_by_memory"] = timing.paired_ratio(own, one_graph)
+        overhead = row["iteration_ms"]["median"] - row["memory_iteration_ms"]["median"]
+        row["overhead_ms"] = float(f"{overhead:.3g}")
     row["check"] = "ok"
 
 
-def each_of(many, few):
-    return [(long - short) / (MANY - FEW) for long, short in zip(many, few)]
+def measure_on_cpu(
+    run: Run, tasks: Sequence[str], workers: Sequence[int], rows: SharedRows
+) -> None:
+    """Let all setups take turns with the graph in this process, which has as many threads."""
+    unweighted = [task for task in dask_shards.UNWEIGHTED if task in tasks]
+    cases = [(rows, unweighted)] if unweighted else []
 
+    def smaller(difference: int, **options: bool) -> SharedRows:
+        scale = max(rows.scale - difference, 8)
+        return SharedRows("rmat", scale, rows.edge_factor, rows.num_shards, **options)
 
-def on_cpu(run, tasks, workers, rows):
-    """All ways take turns with the graph in this process, which has as many threads."""
-    plain = [name for name in shares.PLAIN if name in tasks]
-    cases = [(rows, plain)] if plain else []
     if "sssp" in tasks:
-        smaller = Rows("rmat", max(rows.scale - 2, 8), rows.factor, rows.count, weighted=True)
-        cases.append((smaller, ["sssp"]))
+        cases.append((smaller(2, weighted=True), ["sssp"]))
     if "scan" in tasks:
-        smaller = Rows("rmat", max(rows.scale - 4, 8), rows.factor, rows.count, directed=False)
-        cases.append((smaller, ["scan"]))
-    for given, algorithms in cases:
-        given.write(run.folder)
-        held = shares.Held(given, run.folder)
-        held.keep(algorithms)
-        truth = held.start, held.facts, {}, []
-        for where in ways(run, workers):
-            with where[-1]:
-                warm_up(run, algorithms, given)
-                parted(run, given, where, truth, algorithms, run.folder, held)
+        cases.append((smaller(4, directed=False), ["scan"]))
+    for case, own_tasks in cases:
+        case.write(run.folder)
+        live = Reference(case, run.folder)
+        live.write_results(own_tasks)
+        reference = ReferenceTimes(live.start, live.facts, {}, [], live)
+        for setup in setups(run, workers):
+            with setup.client:
+                warm_up(run, own_tasks, case)
+                measure_setup(run, case, setup, reference, own_tasks, run.folder)
 
 
-def on_gpus(run, tasks, workers, rows):
-    """In memory on one GPU, then as many workers as asked for; half of the graph on one of them.
+def measure_on_gpus(
+    run: Run, tasks: Sequence[str], workers: Sequence[int], rows: SharedRows
+) -> None:
+    """Measure in one process on one GPU, then by each number of workers.
 
-    Strong scaling is the same graph on more workers, weak scaling half on one and all on two.
+    Strong scaling is the same graph on more workers, weak scaling half of it on one and all on two.
     """
-    algorithms = [name for name in shares.PLAIN if name in tasks]
-    truths = {}
-    for where in ways(run, workers) if algorithms else ():
-        with where[-1] as client:
-            warm_up(run, algorithms, rows)
-            for given in (rows.half(), rows) if where[1] == 1 else (rows,):
-                folder = run.folder / str(given.count)
-                if given not in truths:
+    own_tasks = [task for task in dask_shards.UNWEIGHTED if task in tasks]
+    references: dict[SharedRows, ReferenceTimes] = {}
+    for setup in setups(run, workers) if own_tasks else ():
+        with setup.client as client:
+            warm_up(run, own_tasks, rows)
+            for case in (rows.half(), rows) if setup.workers == 1 else (rows,):
+                folder = run.folder / str(case.num_shards)
+                if case not in references:
                     folder.mkdir()
-                    work = (shares.reference, given, folder, algorithms, run.rounds, run.on_gpu)
-                    truths[given] = client.submit(*work, pure=False).result()
-                parted(run, given, where, truths[given], algorithms, folder)
+                    arguments = (case, folder, own_tasks, run.rounds, run.on_gpu)
+                    measure = dask_shards.measure_reference
+                    future = client.submit(measure, *arguments, pure=False)
+                    references[case] = future.result()
+                measure_setup(run, case, setup, references[case], own_tasks, folder)
 
 
-def scalings(rows):
-    """Records of what more workers gain: the same graph, and one that grows with them.
+def scaling_rows(rows: Iterable[Record]) -> Iterator[Record]:
+    """Yield the speedups of more workers: on the same graph (strong), and on a larger one (weak).
 
-    The second is half of the graph on one worker and all of it on two: the same time is a speedup
-    of 1.
+    Weak scaling compares half of the graph on one worker with all of it on two: a speedup of 1
+    means the same time.
     """
     timed = [row for row in rows if row["table"] == "cluster" and "run_ms" in row]
     timed = [row for row in timed if row["how"].endswith(("GPU", "GPUs", "process", "processes"))]
-    for many in (row for row in timed if row["workers"] > 1):
-        for one in (row for row in timed if row["workers"] == 1):
-            same, half = one["graph"] == many["graph"], one["graph"].startswith(many["graph"] + ",")
-            weak = half and many["workers"] == 2
-            if one["algorithm"] != many["algorithm"] or not (same or weak):
+    for several in (row for row in timed if row["workers"] > 1):
+        for single in (row for row in timed if row["workers"] == 1):
+            is_same = single["graph"] == several["graph"]
+            is_half = single["graph"].startswith(several["graph"] + ",")
+            is_weak = is_half and several["workers"] == 2
+            if single["algorithm"] != several["algorithm"] or not (is_same or is_weak):
                 continue
-            times = [row.get("iteration_ms", row["run_ms"])["median"] for row in (one, many)]
+            one, many = (
+                row.get("iteration_ms", row["run_ms"])["median"] for row in (single, several)
+            )
             yield {
-                "table": "scaling", "scaling": "strong" if same else "weak",
-                "algorithm": many["algorithm"], "graph": many["graph"], "one_ms": times[0],
-                "many_ms": times[1], "workers": many["workers"],
-                "speedup": float(f"{times[0] / times[1]:.3g}") if times[1] > 0 else None,
+                "table": "scaling", "scaling": "strong" if is_same else "weak",
+                "algorithm": several["algorithm"], "graph": several["graph"], "one_ms": one,
+                "many_ms": many, "workers": several["workers"],
+                "speedup": float(f"{one / many:.3g}") if many > 0 else None,
             }  # fmt: skip
 
 
-def warm_up(run, algorithms, rows):
-    """Compile, or load, what each worker needs."""
-    tiny = Rows(rows.kind, 8, 8, 4, weighted=rows.weighted, directed=rows.directed)
-    graph = rg.Graph(tiny.frame(run.on_gpu), **tiny.options())
-    start = int(tiny.share(0)["source"].iloc[0])
-    for name in algorithms:
-        finish(shares.calls(start, FEW)[name](graph))
+def warm_up(run: Run, tasks: Iterable[str], rows: SharedRows) -> None:
+    """Compile or load the kernels on each worker."""
+    tiny = SharedRows(rows.kind, 8, 8, 4, weighted=rows.weighted, directed=rows.directed)
+    graph = rg.Graph(tiny.frame(run.on_gpu), **tiny.graph_options())
+    start = int(tiny.shard(0)["source"].iloc[0])
+    for task in tasks:
+        wait_for(dask_shards.calls(start, SHORT)[task](graph))
 
 
-def main(arguments=None):
-    found = command.options("Time Dask frames.", arguments, ((), (), ()), extend)
-    kind = "quick" if found.quick else "gpu" if found.on_gpu else "cpu"
-    on_gpu, found.on_gpu = found.on_gpu and not found.quick, False  # nothing is held on a GPU here
-    tasks = found.only or (GPU_TASKS if on_gpu else TASKS)
-    workers = [int(count) for count in found.workers.split(",")]
-    session = Alone("cluster", found, seed=SEED, tasks=",".join(tasks))
-    scale = SCALES[kind] if found.scale is None else found.scale
-    rows = Rows("rmat", scale, found.factor or FACTORS[kind], SHARES)
-    scale = STREAM_SCALES[kind] if found.stream_scale is None else found.stream_scale
-    factor = found.stream_factor or STREAM_FACTORS[kind]
-    streamed = Rows("uniform", scale, factor, SHARES, weighted=True)
-    with tempfile.TemporaryDirectory(dir=found.folder) as folder:
-        run = Run(session, kind, folder, found.protocol)
-        (on_gpus if on_gpu else on_cpu)(run, tasks, workers, rows)
-        session.rows += scalings(list(session.rows))
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
+    options = harness.parse_options(
+        "Time calls on Dask frames.", arguments, GraphSets((), (), ()), add_options
+    )
+    kind = "quick" if options.quick else "gpu" if options.on_gpu else "cpu"
+    on_gpu = options.on_gpu and not options.quick
+    options.on_gpu = False  # this process uses no GPU
+    tasks = options.only or (GPU_TASKS if on_gpu else TASKS)
+    workers = [int(count) for count in options.workers.split(",")]
+    session = ClusterSession("cluster", options, seed=SEED, tasks=",".join(tasks))
+    scale = SCALES[kind] if options.scale is None else options.scale
+    rows = SharedRows("rmat", scale, options.factor or EDGE_FACTORS[kind], NUM_SHARDS)
+    scale = STREAM_SCALES[kind] if options.stream_scale is None else options.stream_scale
+    edge_factor = options.stream_factor or STREAM_EDGE_FACTORS[kind]
+    streamed = SharedRows("uniform", scale, edge_factor, NUM_SHARDS, weighted=True)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        run = Run(session, kind, folder, options.protocol)
+        measure = measure_on_gpus if on_gpu else measure_on_cpu
+        measure(run, tasks, workers, rows)
+        session.rows += scaling_rows(list(session.rows))
         if "streamed" in tasks:
-            stored.measure(run, streamed, workers)
+            layered_dask.measure(run, streamed, workers)
     return session.finish()
 
 
-class Alone(command.Session):
-    """A session that cannot tell its workers from other processes, and so does not count those."""
+class ClusterSession(Session):
+    """A session that cannot tell its workers from other processes, and counts neither."""
 
-    def others(self):
+    def other_processes(self) -> str:
         return "not counted: workers are processes, too"
 
 
 if __name__ == "__main__":
-    sys.exit(command.status(main()))
+    sys.exit(harness.exit_status(main()))

@@ -1,69 +1,86 @@
-"""Which rows of records give as much, and how ours stands to the others among them.
+"""Comparisons of ours with the peers that compute as much, from records.
 
-Means: a comparison is ours against all others that give as much, on one graph. Its ratio is the
-  median of those within a round, as the record has it.
+A comparison is on one graph; its ratio is the median of the ratios within a round, as recorded.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-COMPARED = ("pagerank", "traversal", "scan", "build")
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.benchmarks.records import Record
+
+BENCHMARKS = ("pagerank", "traversal", "scan", "build")  # those that run peers
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Rows of one table that give as much.
+    """Rows of one table that compute the same.
 
     Attributes
     ----------
     title : str
-    table, value : str
-        Whose rows, and where their time is.
-    where : dict
-        What its rows have.
-    ours : dict
-        What ours has, beside.
-    not_theirs : tuple of str
-        Implementations that do less.
+    table, time : str
+        The table of the rows, and the key of their time.
+    columns : tuple of (key, value)
+        What all its rows have.
+    own_columns : tuple of (key, value)
+        What ours have besides.
+    excluded : tuple of str
+        Implementations of peers that compute less.
     """
 
     title: str
     table: str
-    value: str
-    where: tuple = ()
-    ours: tuple = ()
-    not_theirs: tuple = ()
+    time: str
+    columns: tuple[tuple[str, Any], ...] = ()
+    own_columns: tuple[tuple[str, Any], ...] = ()
+    excluded: tuple[str, ...] = ()
 
-    def rows(self, found):
-        wanted = {"table": self.table, **dict(self.where)}
+    def select(self, rows: Iterable[Record]) -> list[Record]:
+        """Return the rows of correct answers with a time."""
+        wanted = {"table": self.table, **dict(self.columns)}
         return [
             row
-            for row in found
+            for row in rows
             if all(row.get(key) == value for key, value in wanted.items())
-            and row.get(self.value)
-            and row[self.value]["median"] > 0  # in a quick run differences may be below
+            and row.get(self.time)
+            and row[self.time]["median"] > 0  # in a quick run differences may be negative
             and row.get("check", "ok") == "ok"
         ]
 
-    def is_ours(self, row):
-        own = {"library": "rapidsgraph", **dict(self.ours)}
+    def is_ours(self, row: Record) -> bool:
+        own = {"library": "rapidsgraph", **dict(self.own_columns)}
         return all(row.get(key) == value for key, value in own.items())
 
+    def is_peer(self, row: Record) -> bool:
+        """Return whether a row is of a peer that computes as much as ours."""
+        return (
+            row["library"] not in ("rapidsgraph", "serial")
+            and row["implementation"] not in self.excluded
+            and bool(row.get("ratio"))
+            # Of builds, ours is by source.
+            and (self.table != "build" or "destination" not in row["implementation"])
+        )
 
-def ranks(precision):
+
+def pagerank_contest(precision: str) -> Contest:
+    """Return the contest of PageRank iterations in a precision."""
     return Contest(
-        f"PageRank, an iteration, {precision}", "pagerank", "iteration_ms",
+        f"PageRank iteration, {precision}", "pagerank", "iteration_ms",
         (("precision", precision),), (("implementation", "auto"),), ("CSR product",),
     )  # fmt: skip
 
 
 CONTESTS = (
-    ranks("single"),
-    ranks("double"),
-    Contest("BFS, predecessors too", "bfs", "run_ms", (("predecessors", True),),
+    pagerank_contest("single"),
+    pagerank_contest("double"),
+    Contest("BFS with predecessors", "bfs", "run_ms", (("predecessors", True),),
             (("implementation", "bfs"),)),
     Contest("BFS, distances", "bfs", "run_ms", (("predecessors", False),),
             (("implementation", "bfs"),)),
-    Contest("SSSP, predecessors too", "sssp", "run_ms", (("predecessors", True),),
+    Contest("SSSP with predecessors", "sssp", "run_ms", (("predecessors", True),),
             (("implementation", "sssp"),)),
     Contest("SSSP, distances", "sssp", "run_ms", (("predecessors", False),),
             (("implementation", "sssp"),)),
@@ -77,61 +94,49 @@ CONTESTS = (
 )  # fmt: skip
 
 
-def compared(found):
-    """Rows of the runs that compare libraries."""
-    kept = False
-    for row in found:
+def peer_records(rows: Iterable[Record]) -> Iterator[Record]:
+    """Yield the records of the runs that have peers."""
+    has_peers = False
+    for row in rows:
         if row["table"] == "run":
-            kept = row["benchmark"] in COMPARED
-        if kept:
+            has_peers = row["benchmark"] in BENCHMARKS
+        if has_peers:
             yield row
 
 
-def comparisons(found):
-    """A record for each contest and graph: ours, the others, and how many times as long they take.
-
-    The fastest of the others is the first of them.
-    """
-    found = list(compared(found))
-    graphs = {row["graph"]: row for row in found if row["table"] == "graph"}
-    made = []
+def compare(rows: Iterable[Record]) -> list[Record]:
+    """Return a record for each contest and graph: our time, and peers by their ratio to ours."""
+    rows = list(peer_records(rows))
+    graphs = {row["graph"]: row for row in rows if row["table"] == "graph"}
+    comparisons = []
     for contest in CONTESTS:
-        rows = contest.rows(found)
-        for graph in dict.fromkeys(row["graph"] for row in rows):
-            here = [row for row in rows if row["graph"] == graph]
-            own = next((row for row in here if contest.is_ours(row)), None)
-            others = [
-                row
-                for row in here
-                if row["library"] not in ("rapidsgraph", "serial")
-                and row["implementation"] not in contest.not_theirs
-                and row.get("ratio")
-                and of_a_side(row, contest)
-            ]
+        selected = contest.select(rows)
+        for graph in dict.fromkeys(row["graph"] for row in selected):
+            on_graph = [row for row in selected if row["graph"] == graph]
+            own = next((row for row in on_graph if contest.is_ours(row)), None)
             if own is None:
                 continue
-            made.append(
+            num_edges = graphs.get(graph, {}).get("arcs") or own.get("edges")
+            comparisons.append(
                 {
                     "table": "comparison", "task": contest.title, "graph": graph,
-                    "edges": graphs.get(graph, {}).get("arcs") or own.get("edges"),
-                    "ours_ms": own[contest.value], "floor_ms": own.get("floor_ms"),
-                    "others": sorted(
-                        (
-                            {
-                                "library": row["library"],
-                                "implementation": row["implementation"],
-                                "ms": row[contest.value]["median"],
-                                "ratio": row["ratio"],
-                            }
-                            for row in others
-                        ),
-                        key=lambda other: other["ratio"],
-                    ),
+                    "edges": num_edges, "ours_ms": own[contest.time],
+                    "floor_ms": own.get("floor_ms"),
+                    "others": rank_peers(filter(contest.is_peer, on_graph), contest.time),
                 }
             )  # fmt: skip
-    return made
+    return comparisons
 
 
-def of_a_side(row, contest):
-    """Of builds: does the peer build the side that ours does?"""
-    return contest.table != "build" or "destination" not in row["implementation"]
+def rank_peers(rows: Iterable[Record], time: str) -> Sequence[Record]:
+    """Return peers with their times, the fastest first."""
+    peers = [
+        {
+            "library": row["library"],
+            "implementation": row["implementation"],
+            "ms": row[time]["median"],
+            "ratio": row["ratio"],
+        }
+        for row in rows
+    ]
+    return sorted(peers, key=lambda peer: peer["ratio"])

@@ -1,10 +1,16 @@
-"""Real graphs by name from SNAP, with Pooch: only where somebody asks for it.
+"""Real graphs of SNAP, downloaded with Pooch on request (``--fetch``).
 
-Means: a file of text comes into Pooch's cache, is read once by rapidsgraph, and lies beside as
-  Parquet with the SHA-256 of what came. That goes into the record of the graph.
-Requires: pooch, which `pip install '.[benchmark]'` brings, and a network.
-Reference: Leskovec and Krevl, SNAP Datasets, https://snap.stanford.edu/data, 2014.
+A text file is stored in Pooch's cache, read once by rapidsgraph, and kept beside it as Parquet with
+the SHA-256 of the download, which is part of the graph's record. Pooch comes with
+``pip install '.[benchmark]'``.
+
+References
+----------
+.. [1] J. Leskovec and A. Krevl, "SNAP Datasets: Stanford Large Network Dataset Collection", 2014,
+   https://snap.stanford.edu/data
 """
+
+from __future__ import annotations
 
 import os
 from dataclasses import dataclass
@@ -19,21 +25,13 @@ CACHE = "rapidsgraph-benchmarks"
 COMMUNITIES = "bigdata/communities/"
 
 
-class Missing(Exception):
-    """A graph that cannot be had here; the message says why."""
+class GraphUnavailableError(Exception):
+    """A graph is unknown, or its file is not available; the message says why."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of SNAP.
-
-    Attributes
-    ----------
-    file : str
-        Its address below SITE.
-    directed : bool
-    sha256 : str, or None where nobody has checked it yet
-    """
+    """A file of SNAP: its address below `SITE`, and its checksum if that is known."""
 
     file: str
     directed: bool
@@ -68,49 +66,49 @@ SNAP = {
 }
 
 
-def fetched(name):
-    """The Parquet file of a graph of SNAP, downloaded if it is not in the cache yet."""
+def fetch(name: str) -> Path:
+    """Return the Parquet file of a graph of SNAP, and download it unless it is in the cache."""
     try:
         import pooch
     except ImportError as error:
-        why = f"--fetch needs pooch ({error}); pip install '.[benchmark]'"
-        raise Missing(f"{name}: skipped, {why}") from error
+        reason = f"--fetch needs pooch ({error}); pip install '.[benchmark]'"
+        raise GraphUnavailableError(f"{name}: skipped, {reason}") from error
     source, folder = SNAP[name], Path(pooch.os_cache(CACHE))
-    table = folder / f"{name}.parquet"
-    if table.exists() and source.sha256 in (None, checksum(table)):
-        return table
+    parquet = folder / f"{name}.parquet"
+    if parquet.exists() and source.sha256 in (None, checksum(parquet)):
+        return parquet
     pooch.get_logger().setLevel("WARNING")
     file = source.file.rpartition("/")[2]
     try:
         text = pooch.retrieve(SITE + source.file, source.sha256, fname=file, path=folder)
-        keep(text, table, pooch.file_hash(text))
-    except Exception as error:  # of the network, or a file that is not what it should be
-        raise Missing(
-            f"{name}: skipped, it could not be had from {SITE}{source.file}: "
+        convert_to_parquet(text, parquet, pooch.file_hash(text))
+    except Exception as error:  # a network error, or a file with unexpected contents
+        raise GraphUnavailableError(
+            f"{name}: skipped, download from {SITE}{source.file} failed: "
             f"{type(error).__name__}: {error}"[:400]
         ) from error
-    return table
+    return parquet
 
 
-def keep(text, path, sha256):
-    """Write a file of text as Parquet, with the checksum in its metadata."""
+def convert_to_parquet(text: str, path: Path, sha256: str) -> None:
+    """Write an edge list in a text file as Parquet, with the checksum in its metadata."""
     import pyarrow
     import pyarrow.parquet
 
     frame = rg.read_edges(text, device="cpu")
     columns = {name: frame[name].to_numpy() for name in ("source", "destination")}
-    greatest = max(int(values.max()) for values in columns.values())
-    if greatest > np.iinfo(np.int32).max:
-        raise ValueError(f"id {greatest} is above 2^31 - 1, which is the most that is read here")
-    table = pyarrow.table({name: values.astype(np.int32) for name, values in columns.items()})
-    draft = path.with_suffix(".tmp")
-    pyarrow.parquet.write_table(table.replace_schema_metadata({"sha256": sha256}), draft)
-    os.replace(draft, path)
+    max_id = max(int(ids.max()) for ids in columns.values())
+    if max_id > np.iinfo(np.int32).max:
+        raise ValueError(f"id {max_id} is above 2^31 - 1, the maximum that benchmarks read")
+    table = pyarrow.table({name: ids.astype(np.int32) for name, ids in columns.items()})
+    temporary = path.with_suffix(".tmp")
+    pyarrow.parquet.write_table(table.replace_schema_metadata({"sha256": sha256}), temporary)
+    os.replace(temporary, path)
 
 
-def checksum(path):
-    """SHA-256 of the text that a Parquet file was made of; None for one that was not fetched."""
+def checksum(path: Path) -> str | None:
+    """Return the SHA-256 of the text file that a Parquet file was converted from, if any."""
     import pyarrow.parquet
 
-    found = (pyarrow.parquet.read_schema(path).metadata or {}).get(b"sha256")
-    return found.decode() if found else None
+    value = (pyarrow.parquet.read_schema(path).metadata or {}).get(b"sha256")
+    return value.decode() if value else None

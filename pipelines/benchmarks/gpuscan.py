@@ -1,13 +1,24 @@
-"""GPUSCAN's tables 1 to 5: its graphs, its figures, and whether its claims hold here.
+"""GPUSCAN's tables 1 to 5: its graphs, its figures, and verdicts on its claims.
 
-Reference: Stovall, Kockara and Avci, GPUSCAN, 2015, section 4.2. Speedups are over its own serial
-  SCAN, milliseconds those of its CPU and of its two GPUs (GTX 460 and GTX 480).
+Speedups are over its own serial SCAN; milliseconds are of its CPU and of its two GPUs (GTX 460 and
+GTX 480).
+
+References
+----------
+.. [1] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-Based Parallel Structural Clustering
+   Algorithm for Networks", 2015, section 4.2.
 """
 
-import statistics
-from dataclasses import dataclass
+from __future__ import annotations
 
-from pipelines.benchmarks.clusterers import PARTS
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.benchmarks.adapters.interface import SCAN_TASKS
+from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.scan_reference import ScanCase
 
 # vertices: speedups of table 1 (R-MAT, SSCA#2) and of table 2, at an average degree of 6
 BY_VERTICES = {
@@ -53,25 +64,6 @@ TRANSFERS = {
     "loc-gowalla": (15, 15.1),
     "roadNet-CA": (43, 48.5),
 }
-TRANSFER_TABLES = {  # kind of records: title, columns
-    "transfers": (
-        "GPUSCAN's table 5: transfers of real graphs",
-        [
-            "graph", "upload_ms", "download_ms", "auto_ms", "transfer_share",
-            "speedup_with_transfers", "paper_upload_ms", "paper_download_ms",
-            "paper_transfer_share",
-        ],
-    )
-}  # fmt: skip
-TRANSFER_HEADINGS = {
-    "upload_ms": "to the device, ms",
-    "download_ms": "to the host, ms",
-    "transfer_share": "share of all, %",
-    "speedup_with_transfers": "serial by all",
-    "paper_upload_ms": "its to the device, ms",
-    "paper_download_ms": "its to the host, ms",
-    "paper_transfer_share": "its share, %",
-}
 SERIES = ("R-MAT, vertices", "SSCA#2, vertices", "R-MAT, degree", "SSCA#2, degree")
 QUICK_VERTICES, QUICK_DEGREES, QUICK_SCALE = (1024, 2048), (10, 20), 8
 QUICK_REAL = ("ca-GrQc",)
@@ -79,155 +71,167 @@ QUICK_REAL = ("ca-GrQc",)
 
 @dataclass(frozen=True)
 class Entry:
-    """One of its graphs, and its figures for "whole" and "alone".
+    """One of the paper's graphs, and its figures for the tasks "whole" and "alone".
 
     Attributes
     ----------
-    tables : {part: number}
+    graph : str
+        Name of the workload.
+    tables : dict from task to int
+        The table's number.
     series : str
-        Its kind, and what grows.
-    size : int, or None
-        What grows.
-    figures : {part: speedup, or milliseconds of the CPU and the GPUs}
+        The kind of graph, and what grows.
+    size : int or None
+        The value of what grows; None for real graphs.
+    figures : dict from task to float or tuple
+        The speedup, or milliseconds of the CPU and the GPUs.
     """
 
     graph: str
-    tables: dict
+    tables: Mapping[str, int]
     series: str
     size: int | None
-    figures: dict
+    figures: Mapping[str, Any]
 
-    def about(self, gives, case):
-        """What records say of it."""
-        part = next(part for part, text in PARTS.items() if text == gives)
-        degree = 2 * case.edges / max(case.workload.vertices, 1)
-        found = {"of_table": self.tables[part], "series": self.series, "size": self.size}
-        found["degree"] = float(f"{degree:.3g}")
-        figures = self.figures[part]
+    def about(self, gives: str, case: ScanCase) -> Record:
+        """Return the columns of a record that describe the graph, with the paper's figures."""
+        task = next(task for task, text in SCAN_TASKS.items() if text == gives)
+        degree = 2 * case.num_edges / max(case.workload.vertices, 1)
+        columns = {"of_table": self.tables[task], "series": self.series, "size": self.size}
+        columns["degree"] = rounded(degree)
+        figures = self.figures[task]
         if self.size is not None:
-            return found | {"paper_speedup": figures}
+            return columns | {"paper_speedup": figures}
         cpu, *gpus = figures
-        return found | {
+        return columns | {
             "paper_cpu_ms": cpu,
             "paper_gpu_ms": min(gpus),
-            "paper_speedup": float(f"{cpu / min(gpus):.3g}"),
+            "paper_speedup": rounded(cpu / min(gpus)),
         }
 
 
-def entries(quick=False, every=1):
-    """All graphs that can be had, as names of workloads; of series each `every`-th."""
-    tables, made = {"whole": 1, "alone": 2}, []
+def entries(quick: bool = False, step: int = 1) -> list[Entry]:
+    """Return the paper's graphs that are available, of series every `step`-th."""
+    tables, all_entries = {"whole": 1, "alone": 2}, []
 
-    def add(series, size, name, figures):
-        made.append(Entry(name, tables, series, size, dict(zip(PARTS, figures))))
+    def add(series: str, size: int | None, name: str, figures: Sequence[Any]) -> None:
+        by_task = dict(zip(SCAN_TASKS, figures, strict=True))
+        all_entries.append(Entry(name, tables, series, size, by_task))
 
-    for vertices in QUICK_VERTICES if quick else list(BY_VERTICES)[::every]:
+    for vertices in QUICK_VERTICES if quick else list(BY_VERTICES)[::step]:
         rmat, ssca2, rmat_alone, ssca2_alone = BY_VERTICES[vertices]
         scale = vertices.bit_length() - 1
         add("R-MAT, vertices", vertices, f"rmat{scale}u-3", (rmat, rmat_alone))
         add("SSCA#2, vertices", vertices, f"ssca{scale}-7", (ssca2, ssca2_alone))
-    for degree in QUICK_DEGREES if quick else list(BY_DEGREE)[::every]:
+    for degree in QUICK_DEGREES if quick else list(BY_DEGREE)[::step]:
         rmat, ssca2, rmat_alone, ssca2_alone = BY_DEGREE[degree]
         scale = QUICK_SCALE if quick else 15
         add("R-MAT, degree", degree, f"rmat{scale}u-{degree // 2}", (rmat, rmat_alone))
-        clique = 3 * degree // 2 - 2  # 2 / 3 (clique - 1) + 4 * 0.5 is the degree
+        clique = 3 * degree // 2 - 2  # the degree is 2 / 3 (clique - 1) + 4 * 0.5
         add("SSCA#2, degree", degree, f"ssca{scale}-{clique}", (ssca2, ssca2_alone))
-    made.sort(key=lambda entry: SERIES.index(entry.series))
+    all_entries.sort(key=lambda entry: SERIES.index(entry.series))
     tables = {"whole": 3, "alone": 4}
     for name, figures in REAL.items():
         if name in QUICK_REAL or not quick:
             add("real graphs", None, name, figures)
-    return made
+    return all_entries
 
 
-def claims(rows, where):
-    """A sentence on each table: is serial SCAN slower, and the more so the larger the graph?"""
-    made = transfer_claim([row for row in rows if row.get("of_table") == 5], where)
+def claims(rows: Iterable[Record], where: str) -> list[Record]:
+    """Return a sentence on each table: is serial SCAN slower, and more so on larger graphs?"""
+    rows = list(rows)
+    all_claims = transfer_claim([row for row in rows if row.get("of_table") == 5], where)
     rows = [row for row in rows if row["of_table"] != 5]
     for number in sorted({row["of_table"] for row in rows}):
-        of_table = [row for row in rows if row["of_table"] == number]
-        holds, here = {}, []
+        table = [row for row in rows if row["of_table"] == number]
+        holds, details = {}, []
         for method in ("gpuscan", "auto"):
-            own = [row for row in of_table if row["implementation"] == method]
+            own = [row for row in table if row["implementation"] == method]
             speedups = [row["speedup"] for row in own if row.get("speedup")]
             if speedups:
-                holds[method] = min(speedups) > 1 and (number > 2 or grows(own))
+                holds[method] = min(speedups) > 1 and (number > 2 or speedup_grows(own))
                 verdict = "holds" if holds[method] else "does not hold"
-                here.append(f"{method} {min(speedups):g} to {max(speedups):g} times: {verdict}")
+                details.append(f"{method} {min(speedups):g} to {max(speedups):g} times: {verdict}")
         if holds:
-            theirs, graphs = speedups_of(number), len({row["graph"] for row in of_table})
+            paper, num_graphs = paper_speedups(number), len({row["graph"] for row in table})
             what = "and more so the larger or denser the graph" if number < 3 else "on every graph"
             text = (
-                f"GPUSCAN claims to be {min(theirs):g} to {max(theirs):g} times as fast as serial "
-                f"SCAN, {what}, on {len(theirs)} graphs. Here, on {where}, on {graphs} of them, "
-                f"{'; '.join(here)}."
+                f"GPUSCAN claims to be {min(paper):g} to {max(paper):g} times as fast as serial "
+                f"SCAN, {what}, on {len(paper)} graphs. Here, on {where}, on {num_graphs} of them, "
+                f"{'; '.join(details)}."
             )
-            made.append({"table": "claim", "of_table": number, "claim": text, "holds": holds})
-    return made
+            all_claims.append({"table": "claim", "of_table": number, "claim": text, "holds": holds})
+    return all_claims
 
 
-def speedups_of(number):
-    """All that one of tables 1 to 4 has; of real graphs those of the faster GPU."""
+def paper_speedups(number: int) -> list[float]:
+    """Return the speedups of one of tables 1 to 4; of real graphs those of the faster GPU."""
     if number < 3:
-        places = slice(0, 2) if number == 1 else slice(2, 4)
-        sizes = [*BY_VERTICES.values(), *BY_DEGREE.values()]
-        return [speedup for found in sizes for speedup in found[places]]
-    real = [figures[number - 3] for figures in REAL.values()]
-    return [float(f"{cpu / min(gpus):.3g}") for cpu, *gpus in real]
+        columns = slice(0, 2) if number == 1 else slice(2, 4)
+        rows = [*BY_VERTICES.values(), *BY_DEGREE.values()]
+        return [speedup for row in rows for speedup in row[columns]]
+    times = [figures[number - 3] for figures in REAL.values()]
+    return [rounded(cpu / min(gpus)) for cpu, *gpus in times]
 
 
-def transfer_record(graph, moved, rows):
-    """Its row of table 5: transfers beside similarity and clustering by `auto`, and by serial."""
-    up, down = TRANSFERS[graph]
-    record = {"table": "transfers", "of_table": 5, "graph": graph} | moved
-    record |= {"paper_upload_ms": up, "paper_download_ms": down}
-    if down is not None:
-        record["paper_transfer_share"] = share(up + down, min(REAL[graph][0][1:]))
-    whole = {row["implementation"]: row for row in rows if row["gives"] == PARTS["whole"]}
+def transfer_record(
+    graph: str, transfers: Mapping[str, Mapping[str, float]], rows: Iterable[Record]
+) -> Record:
+    """Return our row of table 5: transfers, and SCAN by `auto` and by the serial loop."""
+    upload, download = TRANSFERS[graph]
+    record: Record = {"table": "transfers", "of_table": 5, "graph": graph, **transfers}
+    record |= {"paper_upload_ms": upload, "paper_download_ms": download}
+    if download is not None:
+        record["paper_transfer_share"] = percent(upload + download, min(REAL[graph][0][1:]))
+    whole = {row["implementation"]: row for row in rows if row["gives"] == SCAN_TASKS["whole"]}
     if "run_ms" in whole.get("auto", {}):
         record["auto_ms"] = whole["auto"]["run_ms"]
-        transfer = sum(moved[key]["median"] for key in ("upload_ms", "download_ms"))
-        together = transfer + record["auto_ms"]["median"]
-        record["transfer_share"] = share(transfer, together)
+        transfer = sum(transfers[key]["median"] for key in ("upload_ms", "download_ms"))
+        total = transfer + record["auto_ms"]["median"]
+        record["transfer_share"] = percent(transfer, total)
         if "run_ms" in whole.get("algorithm 1", {}):
             serial = whole["algorithm 1"]["run_ms"]["median"]
-            record["speedup_with_transfers"] = float(f"{serial / together:.3g}")
+            record["speedup_with_transfers"] = rounded(serial / total)
     return record
 
 
-def share(part, whole):
-    """Per cent."""
-    return float(f"{100 * part / whole:.3g}")
-
-
-def transfer_claim(rows, where):
-    """Table 5 stands beside totals that transfers are part of: is it ahead all the same?"""
-    found = [row for row in rows if row.get("speedup_with_transfers")]
-    if not found:
+def transfer_claim(rows: Iterable[Record], where: str) -> list[Record]:
+    """Return the verdict on table 5: are totals that include transfers faster than serial SCAN?"""
+    own = [row for row in rows if row.get("speedup_with_transfers")]
+    if not own:
         return []
-    theirs = [
-        share(up + down, min(REAL[graph][0][1:]))
-        for graph, (up, down) in TRANSFERS.items()
-        if down is not None
+    paper = [
+        percent(upload + download, min(REAL[graph][0][1:]))
+        for graph, (upload, download) in TRANSFERS.items()
+        if download is not None
     ]
-    own = [row["transfer_share"] for row in found]
-    ratios = [row["speedup_with_transfers"] for row in found]
+    shares = [row["transfer_share"] for row in own]
+    ratios = [row["speedup_with_transfers"] for row in own]
     holds = min(ratios) > 1
     text = (
-        f"GPUSCAN has transfers of {min(theirs):g} to {max(theirs):g} % of its runs of "
+        f"GPUSCAN has transfers of {min(paper):g} to {max(paper):g} % of its runs of "
         f"{len(TRANSFERS)} graphs, which are ahead of serial SCAN with them. Here, on {where}, of "
-        f"{len(found)} of them they are "
-        f"{min(own):g} to {max(own):g} % (median {statistics.median(own):.3g} %) of all, and auto "
-        f"with them is {min(ratios):g} to {max(ratios):g} times as fast as serial SCAN: "
-        f"{'holds' if holds else 'does not hold'}."
+        f"{len(own)} of them they are {min(shares):g} to {max(shares):g} % (median "
+        f"{statistics.median(shares):.3g} %) of all, and auto with them is {min(ratios):g} to "
+        f"{max(ratios):g} times as fast as serial SCAN: {'holds' if holds else 'does not hold'}."
     )
     return [{"table": "claim", "of_table": 5, "claim": text, "holds": {"auto": holds}}]
 
 
-def grows(rows):
-    """Is the speedup on the largest graph of every series above that on the smallest?"""
-    series = {}
+def speedup_grows(rows: Iterable[Record]) -> bool:
+    """Return whether the largest graph of every series has a higher speedup than the smallest."""
+    series: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
         if row.get("speedup"):
             series.setdefault(row["series"], []).append((row["size"], row["speedup"]))
-    return all(max(found)[1] > min(found)[1] for found in series.values())
+    return all(max(points)[1] > min(points)[1] for points in series.values())
+
+
+def percent(part: float, total: float) -> float:
+    """Return a share in percent."""
+    return rounded(100 * part / total)
+
+
+def rounded(value: float) -> float:
+    """Round to three significant digits."""
+    return float(f"{value:.3g}")

@@ -1,4 +1,4 @@
-"""Measured peak memory beside estimates, on a CPU, in a process for each algorithm and input.
+"""Compare measured peak memory with its estimates on a CPU, in a process per algorithm and input.
 
     python pipelines/benchmarks/memory_estimates.py [--output FILE] [--only TEXT] [--rows ROWS]
 
@@ -9,12 +9,16 @@ the estimate with the number of vertices known; it should be at most 1 and near 
 integers, alone.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
@@ -22,17 +26,19 @@ import numpy as np
 import pandas
 
 import rapidsgraph as rg
-from pipelines.benchmarks import peak, records
+from pipelines.benchmarks import peak_memory, records
+from pipelines.benchmarks.records import Record
 from rapidsgraph import memory
 from rapidsgraph.graph import build_memory
 from rapidsgraph.graph.edge_frame import read_columns
 from rapidsgraph.io import write_frame
 
-LOW, HIGH = 0.7, 1.0  # of the ratio
-ROWS, SMALL = 2_000_000, 40_000
-WORDS = {"text": "v{:07d}", "long text": "vertex {:07d} of this graph, named"}
+LOW, HIGH = 0.7, 1.0  # the aim for peak / estimate
+ROWS, WARM_UP_ROWS = 2_000_000, 40_000
+TEXT_FORMATS = {"text": "v{:07d}", "long text": "vertex {:07d} of this graph, named"}
 NAMES = ("ids", "gaps", "64-bit", "text", "long text", "objects", "two columns")
-RUNS = {
+WEIGHTED = ("pagerank", "sssp", "connected_components")
+RUNS: dict[str, Callable[[Any], Any]] = {
     "pagerank": lambda edges: rg.pagerank(edges, tolerance=0, max_iterations=3, progress=False),
     "bfs": lambda graph: rg.bfs(graph, graph.vertices.iloc[[0]]),
     "sssp": lambda graph: rg.sssp(graph, graph.vertices.iloc[[0]]),
@@ -43,49 +49,54 @@ RUNS = {
 }
 
 
-def cases():
-    """All cases as dictionaries of words: what is run, of what, and how vertices are named."""
+def cases() -> Iterator[Record]:
+    """Yield all cases: what is run, from which input, and how vertices are named."""
     shapes = ("random", "R-MAT", "grid", "star")
 
-    def case(start, what, names, shape, **options):
-        kind = {"directed": True, "weighted": False} | options
-        return {"from": start, "run": what, "names": names, "shape": shape} | kind
+    def case(source: str, run: str, names: str, shape: str, **options: bool) -> Record:
+        flags = {"directed": True, "weighted": False} | options
+        return {"from": source, "run": run, "names": names, "shape": shape} | flags
 
-    for place, names in enumerate(NAMES):
+    for index, names in enumerate(NAMES):
         for directed in (True, False):
             for weighted in (False, True):
-                shape = shapes[(place + directed + 2 * weighted) % 4]
+                shape = shapes[(index + directed + 2 * weighted) % 4]
                 yield case("frame", "build", names, shape, directed=directed, weighted=weighted)
-    for place, what in enumerate(RUNS):
-        for turn, names in enumerate(("ids", "64-bit", "long text", "objects")):
+    for index, algorithm in enumerate(RUNS):
+        for offset, names in enumerate(("ids", "64-bit", "long text", "objects")):
             for directed in (True, False):
-                shape = shapes[(place + turn + directed) % 3]
-                weighted = turn % 2 == 0 and what in ("pagerank", "sssp", "connected_components")
-                yield case("graph", what, names, shape, directed=directed, weighted=weighted)
-    for place, what in enumerate(RUNS):
-        clusters = what in memory.UNDIRECTED_ALGORITHMS
+                shape = shapes[(index + offset + directed) % 3]
+                weighted = offset % 2 == 0 and algorithm in (
+                    "pagerank",
+                    "sssp",
+                    "connected_components",
+                )
+                yield case("graph", algorithm, names, shape, directed=directed, weighted=weighted)
+    for index, algorithm in enumerate(RUNS):
+        is_undirected = algorithm in memory.UNDIRECTED_ALGORITHMS
         for names in ("ids", "text"):
-            yield case("frame", what, names, shapes[place % 4], directed=not clusters)
-    for what in ("connected_components", "sssp", "pagerank"):
+            yield case("frame", algorithm, names, shapes[index % 4], directed=not is_undirected)
+    for algorithm in ("connected_components", "sssp", "pagerank"):
         for names in ("ids", "gaps", "text"):
-            yield case("frame", what, names, "random", directed=False, weighted=True)
-    for ending in ("parquet", "csv"):
-        for what in ("pagerank", "bfs", "sssp"):
+            yield case("frame", algorithm, names, "random", directed=False, weighted=True)
+    for suffix in ("parquet", "csv"):
+        for algorithm in ("pagerank", "bfs", "sssp"):
             for names in ("ids", "long text"):
-                yield case(ending, what, names, "R-MAT", weighted=what == "sssp")
+                yield case(suffix, algorithm, names, "R-MAT", weighted=algorithm == "sssp")
 
 
-def edges_of(case, rows):
-    """The edges of a case as a pandas frame, and the number of vertices."""
+def draw_edges(case: Record, rows: int) -> tuple[pandas.DataFrame, int]:
+    """Return the edges of a case, and the number of vertices."""
     random = np.random.default_rng(1)
     if case["shape"] == "R-MAT":
         scale = round(np.log2(rows / 8))
         ends = rg.generate.rmat(scale, 8, seed=1, device="cpu").iloc[:, :2].to_numpy().T
     elif case["shape"] == "grid":
         side = int(np.sqrt(rows / 2))
-        place = np.arange(side * side).reshape(side, side)
-        across = np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()])
-        ends = np.concatenate([across, np.stack([place[:-1].ravel(), place[1:].ravel()])], axis=1)
+        ids = np.arange(side * side).reshape(side, side)
+        horizontal = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()])
+        vertical = np.stack([ids[:-1].ravel(), ids[1:].ravel()])
+        ends = np.concatenate([horizontal, vertical], axis=1)
         ends = ends[:, random.permutation(ends.shape[1])]
     elif case["shape"] == "star":
         count = rows // 2
@@ -96,37 +107,39 @@ def edges_of(case, rows):
     is_present[ends.ravel()] = True
     ends = (np.cumsum(is_present) - 1)[ends]
     count = int(is_present.sum())
-    columns, names = {}, case["names"]
-    for end, ids in zip(("source", "destination"), ends):
-        columns |= _named(end, ids, names, count)
+    columns: dict[str, Any] = {}
+    for end, ids in zip(("source", "destination"), ends, strict=True):
+        columns |= name_vertices(end, ids, case["names"], count)
     if case["weighted"]:
         columns["weight"] = random.random(ends.shape[1])
     return pandas.DataFrame(columns), count
 
 
-def _named(end, ids, names, count):
+def name_vertices(end: str, ids: np.ndarray, names: str, count: int) -> dict[str, Any]:
+    """Return the columns of one end of the edges, with names instead of ids."""
+    values: Any = ids
     if names == "two columns":
         return {f"{end}_area": ids // 1000, f"{end}_number": ids % 1000}
     if names == "gaps":
-        ids = ids * 2 + 5
+        values = ids * 2 + 5
     elif names == "64-bit":
-        ids = ids * 10**12 + 17
+        values = ids * 10**12 + 17
     elif names != "ids":
-        words = WORDS.get(names, WORDS["text"])
-        kind = "object" if names == "objects" else "str"
-        words = pandas.Series(list(map(words.format, range(count))), dtype=kind)
-        ids = words.take(ids).reset_index(drop=True)
-    return {end: ids}
+        text_format = TEXT_FORMATS.get(names, TEXT_FORMATS["text"])
+        dtype = "object" if names == "objects" else "str"
+        text = pandas.Series(list(map(text_format.format, range(count))), dtype=dtype)
+        values = text.take(ids).reset_index(drop=True)
+    return {end: values}
 
 
-def prepared(case, rows, folder):
-    """(what is measured, estimate with vertices known, estimate without)."""
-    frame, count = edges_of(case, rows)
+def prepare(case: Record, rows: int, folder: str) -> tuple[Callable[[], Any], int, int]:
+    """Return (what is measured, estimate with the number of vertices known, estimate without)."""
+    frame, count = draw_edges(case, rows)
     ends = {end: [c for c in frame if str(c).startswith(end)] for end in ("source", "destination")}
     ends = {end: names[0] if len(names) == 1 else names for end, names in ends.items()}
-    options = {"weight": "weight"} if case["weighted"] else {}
-    what, build = case["run"], {"directed": case["directed"]} | options | ends
-    if what == "build":
+    options: dict[str, Any] = {"weight": "weight"} if case["weighted"] else {}
+    algorithm, build = case["run"], {"directed": case["directed"]} | options | ends
+    if algorithm == "build":
         edges = read_columns(frame, *ends.values(), None, "first")
         columns = build_memory.name_column_stats(edges.sources, edges.destinations)
         estimates = (
@@ -137,58 +150,62 @@ def prepared(case, rows, folder):
             for vertices in (count, 2 * len(frame))
         )  # fmt: skip
         return (lambda: rg.Graph(frame, **build)), *estimates
-    run = RUNS[what]
+    run = RUNS[algorithm]
     if case["from"] == "graph":
         graph = rg.Graph(frame, **build)
-        estimate = rg.estimate_memory(graph, what).needed
+        estimate = rg.estimate_memory(graph, algorithm).needed
         return (lambda: run(graph)), estimate, estimate
-    build |= {"self_loops": "drop"} if what in memory.UNDIRECTED_ALGORITHMS else {}
-    given = frame
+    build |= {"self_loops": "drop"} if algorithm in memory.UNDIRECTED_ALGORITHMS else {}
+    edges: Any = frame
     if case["from"] != "frame":
-        given = Path(folder) / f"edges.{case['from']}"
-        write_frame(frame, given)
-    estimate = options | ends | {"directed": case["directed"]}
-    known = rg.estimate_memory(given, what, num_vertices=count, **estimate).needed
-    unknown = rg.estimate_memory(given, what, **estimate).needed
-    if given is frame:
+        edges = Path(folder) / f"edges.{case['from']}"
+        write_frame(frame, edges)
+    reading = options | ends | {"directed": case["directed"]}
+    known = rg.estimate_memory(edges, algorithm, num_vertices=count, **reading).needed
+    unknown = rg.estimate_memory(edges, algorithm, **reading).needed
+    if edges is frame:
         return (lambda: run(rg.Graph(frame, **build))), known, unknown
-    return (lambda: run(rg.Graph(rg.read_edges(given, **options), **build))), known, unknown
+    return (lambda: run(rg.Graph(rg.read_edges(edges, **options), **build))), known, unknown
 
 
-def measure(case, rows):
-    """The record of one case."""
+def measure(case: Record, rows: int) -> Record:
+    """Return the record of one case."""
     import pyarrow
 
     with tempfile.TemporaryDirectory() as folder:
-        prepared(case, SMALL, folder)[0]()
-        work, known, unknown = prepared(case, rows, folder)
+        prepare(case, WARM_UP_ROWS, folder)[0]()
+        run, known, unknown = prepare(case, rows, folder)
         pyarrow.default_memory_pool().release_unused()
-        measured, result = peak.peak_of(work)
+        peak, result = peak_memory.measure_peak(run)
     del result
     figures = {
-        "peak_mb": round(measured / 1e6, 1), "estimate_mb": round(known / 1e6, 1),
-        "peak_by_estimate": round(measured / known, 3),
-        "peak_by_estimate_unknown": round(measured / unknown, 3),
+        "peak_mb": round(peak / 1e6, 1), "estimate_mb": round(known / 1e6, 1),
+        "peak_by_estimate": round(peak / known, 3),
+        "peak_by_estimate_unknown": round(peak / unknown, 3),
     }  # fmt: skip
-    inside = measured <= known and measured <= unknown
-    return case | figures | {"check": "ok" if inside else "above the estimate"}
+    is_bound = peak <= known and peak <= unknown
+    return case | figures | {"check": "ok" if is_bound else "above the estimate"}
 
 
-def in_a_process(group, rows):
-    """The records of some cases; one that fails has a `check` that tells why."""
+def measure_in_process(group: Sequence[Record], rows: int) -> Iterator[Record]:
+    """Yield the records of some cases, measured in a process of their own.
+
+    The check of a case that ends the process says so, and the others run in another process.
+    """
     line = [sys.executable, __file__, "--cases", json.dumps(group), "--rows", str(rows)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
-        left = list(group)
+        remaining = list(group)
+        assert process.stdout is not None
         for record in map(json.loads, process.stdout):
             yield record
-            del left[0]
-    if left:
-        yield left[0] | {"check": f"failed: exit status {process.returncode}"}
-    if left[1:]:
-        yield from in_a_process(left[1:], rows)
+            del remaining[0]
+    if remaining:
+        yield remaining[0] | {"check": f"failed: exit status {process.returncode}"}
+    if remaining[1:]:
+        yield from measure_in_process(remaining[1:], rows)
 
 
-def save(options, rows):
+def save(options: argparse.Namespace, rows: Sequence[Record]) -> None:
     """Print a summary, and write the records so far."""
     ratios = [row["peak_by_estimate"] for row in rows if "peak_by_estimate" in row]
     summary = {
@@ -200,14 +217,15 @@ def save(options, rows):
     }
     print(summary)
     if options.output:
-        start = records.run_record("memory-estimates", rows=options.rows, **summary)
-        records.write(options.output, [start, *rows])
+        run = records.run_record("memory-estimates", rows=options.rows, **summary)
+        records.write(options.output, [run, *rows])
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Measure peaks beside estimates of memory.")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark, and return the exit status."""
+    parser = argparse.ArgumentParser(description="Compare peak memory with its estimates.")
     parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
-    parser.add_argument("--only", default="", help="cases whose words contain one of these texts")
+    parser.add_argument("--only", default="", help="cases whose columns contain one of these texts")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--cases", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -215,13 +233,13 @@ def main(arguments=None):
         for case in options.cases:
             print(json.dumps(measure(case, options.rows)), flush=True)
         return 0
-    groups = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for case in cases():
         if any(text in " ".join(map(str, case.values())) for text in options.only.split(",")):
             groups.setdefault((case["from"], case["run"]), []).append(case)
-    rows = []
+    rows: list[Record] = []
     for group in groups.values():
-        for row in in_a_process(group, options.rows):
+        for row in measure_in_process(group, options.rows):
             rows.append({"table": "estimates"} | row)
             print(*row.values(), flush=True)
         save(options, rows)

@@ -1,11 +1,13 @@
-"""What a benchmark leaves behind: JSON lines, one record each, and Markdown tables made of them.
+"""Records of benchmarks: files of JSON lines, and the Markdown tables generated from them.
 
     python pipelines/benchmarks/records.py results/pagerank-cpu-2core.jsonl
 
-prints the tables and writes them beside the records. The first record says what ran, where and
-with which versions; the others hold one measurement each, under the name of their table. A time
-is {"median", "low", "high", "repeats"} in the unit that its name ends in.
+prints the tables and writes them beside the records. The first record says what ran, on which
+machine and with which versions; each of the others holds one measurement, under the name of its
+table. A time is {"median", "low", "high", "repeats"} in the unit that its name ends in.
 """
+
+from __future__ import annotations
 
 import argparse
 import datetime
@@ -15,14 +17,18 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-from pipelines.benchmarks import tables
+import rapidsgraph
+from pipelines.benchmarks import tables, timing
 
+Record = dict[str, Any]
 RESULTS = Path(__file__).with_name("results")
-LIBRARIES = {  # module: the distributions that hold it
+DISTRIBUTIONS = {  # module: the distributions that may contain it
     "numpy": ["numpy"],
     "numba": ["numba"],
     "pandas": ["pandas"],
@@ -45,8 +51,8 @@ LIBRARIES = {  # module: the distributions that hold it
 }
 
 
-def run_record(benchmark, **settings):
-    """The first record: what ran, on which machine, with which versions."""
+def run_record(benchmark: str, **settings: Any) -> Record:
+    """Return the first record: what runs, on which machine, with which versions."""
     record = {
         "table": "run",
         "benchmark": benchmark,
@@ -59,40 +65,37 @@ def run_record(benchmark, **settings):
     return record | settings
 
 
-def versions():
-    """Of Python, ours, and whichever LIBRARIES have been imported."""
-    import rapidsgraph
-
-    found = {"python": platform.python_version(), "rapidsgraph": rapidsgraph.__version__}
-    return found | {name: version(name) for name in LIBRARIES if name in sys.modules}
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of rapidsgraph, and of all imported DISTRIBUTIONS."""
+    own = {"python": platform.python_version(), "rapidsgraph": rapidsgraph.__version__}
+    return own | {name: version(name) for name in DISTRIBUTIONS if name in sys.modules}
 
 
-def machine():
-    """CPU and, where CuPy has been imported, GPU; no names of hosts or people."""
+def machine() -> dict[str, Any]:
+    """Describe the CPU and, if CuPy has been imported, the GPU; names of hosts are left out."""
     import psutil
 
-    from pipelines.benchmarks.timing import cores
-
-    found = {
+    facts: dict[str, Any] = {
         "cpu": cpu_model(),
-        "cores": cores(),
+        "cores": timing.cores(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
     }
     if "numba" in sys.modules:
-        found["numba_threads"] = sys.modules["numba"].get_num_threads()
+        facts["numba_threads"] = sys.modules["numba"].get_num_threads()
     if "cupy" in sys.modules:
-        found |= gpu_facts()
-    return found
+        facts |= gpu_facts()
+    return facts
 
 
-def gpu_facts():
+def gpu_facts() -> dict[str, Any]:
+    """Describe the GPU: name, memory, versions of CUDA and of the driver."""
     runtime = sys.modules["cupy"].cuda.runtime
     try:
         name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
         gib = round(runtime.memGetInfo()[1] / 2**30)
         facts = {"gpu": name, "gpu_memory_gib": gib, "cuda": runtime.runtimeGetVersion()}
-    except Exception as error:  # CuPy is there, and no GPU that it can use
+    except Exception as error:  # CuPy is installed, and there is no GPU that it can use
         return {"gpu": f"none ({error})"}
     version_file = Path("/proc/driver/nvidia/version")
     words = version_file.read_text().split() if version_file.exists() else []
@@ -100,17 +103,19 @@ def gpu_facts():
     return facts | {"driver": numbers[0] if numbers else f"CUDA {runtime.driverGetVersion()}"}
 
 
-def cpu_model():
-    with_model = Path("/proc/cpuinfo")
-    if with_model.exists():
-        for line in with_model.read_text().splitlines():
+def cpu_model() -> str:
+    """Return the name of the CPU."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
 
 
-def version(name):
-    for distribution in LIBRARIES[name]:
+def version(name: str) -> str:
+    """Return the version of an imported module."""
+    for distribution in DISTRIBUTIONS[name]:
         try:
             return importlib.metadata.version(distribution)
         except importlib.metadata.PackageNotFoundError:
@@ -118,59 +123,61 @@ def version(name):
     return getattr(sys.modules[name], "__version__", "unknown")
 
 
-def commit():
-    """The commit of this checkout, with a + where files differ from it; or "unknown"."""
+def commit() -> str:
+    """Return the commit of this checkout, with "+" if the package was changed, or "unknown"."""
     folder = Path(__file__).parent
 
-    def git(*words):
+    def git(*arguments: str) -> str:
         return subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, check=True
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
         ).stdout.strip()
 
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":/rapidsgraph")
-        return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
+        changes = git("status", "--porcelain", "--untracked-files=no", "--", ":/rapidsgraph")
+        return git("rev-parse", "--short", "HEAD") + ("+" if changes else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
 
-def write(path, records):
-    """Records as JSON lines and, beside them, as Markdown; never half a file."""
-    path = Path(path)
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    replace(path, lines)
-    replace(path.with_suffix(".md"), tables.markdown(records, path.name))
+def write(path: str | Path, rows: Iterable[Record]) -> None:
+    """Write records as JSON lines and, beside them, as Markdown, both atomically."""
+    path, rows = Path(path), list(rows)
+    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+    write_text(path.with_suffix(".md"), tables.markdown(rows, path.name))
 
 
-def replace(path, text):
+def write_text(path: Path, text: str) -> None:
+    """Replace a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_text(text)
-    os.replace(draft, path)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(text)
+    os.replace(temporary, path)
 
 
-def read(path):
-    """The records of a file; ValueError names the line that holds none."""
-    found = []
+def read(path: str | Path) -> list[Record]:
+    """Read the records of a file; ValueError names a line that is not a record."""
+    rows = []
     for number, line in enumerate(Path(path).read_text().splitlines(), 1):
         if not line.strip():
             continue
         try:
-            found.append(json.loads(line))
+            row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{path}, line {number}: no record, {error}") from error
-        if not isinstance(found[-1], dict):
-            raise ValueError(f"{path}, line {number}: no record, but {found[-1]!r}")
-    return found
+            raise ValueError(f"{path}, line {number}: not a record: {error}") from error
+        if not isinstance(row, dict):
+            raise ValueError(f"{path}, line {number}: not a record: {row!r}")
+        rows.append(row)
+    return rows
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print files of records as tables."""
     parser = argparse.ArgumentParser(description="Print records as Markdown tables.")
     parser.add_argument("records", type=Path, nargs="+", help="files of JSON lines")
     for path in parser.parse_args(arguments).records:
-        found = read(path)
-        replace(path.with_suffix(".md"), tables.markdown(found, path.name))
-        print(tables.markdown(found, path.name))
+        text = tables.markdown(read(path), path.name)
+        write_text(path.with_suffix(".md"), text)
+        print(text)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
-"""Every CUDA kernel of the package under compute-sanitizer, as sanitized.py runs them.
+"""Run every CUDA kernel of the package under compute-sanitizer, by sanitizer_workload.py.
 
     python pipelines/benchmarks/sanitizer.py [--output results/sanitizer-h100.jsonl]
 
-Runs itself once a tool (memcheck, racecheck, initcheck, synccheck) and records what each found.
-Needs a GPU, CuPy and compute-sanitizer; cuDF is not needed.
+It runs itself once per tool (memcheck, racecheck, initcheck, synccheck) and records the reports. It
+needs a GPU, CuPy and compute-sanitizer, but not cuDF.
 
-What a kernel that is left out writes counts as never written. So initcheck leaves none out, not
-even CuPy's, and what it reports is told apart by the kernel that it names: CUB reads ahead in its
-sorts and scans, which is not our fault. `--exclude` says which kernels to leave out instead.
+Memory that an excluded kernel writes counts as never written. So initcheck excludes no kernels, not
+even CuPy's, and its reports are classified by the kernel that they name: CUB reads ahead in its
+sorts and scans. `--exclude` names the kernels to exclude instead.
 """
+
+from __future__ import annotations
 
 import argparse
 import datetime
@@ -16,119 +18,132 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-from pipelines.benchmarks.sanitized import PARTS, work
+from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.sanitizer_workload import WORKLOADS, run_workloads
+from rapidsgraph import device
 
-TOOLS = {  # tool: parts of the names of kernels that are left out
-    "memcheck": ("cupy",),  # CuPy's own are not ours
+TOOLS: dict[str, tuple[str, ...]] = {  # tool: substrings of the names of excluded kernels
+    "memcheck": ("cupy",),  # kernels of CuPy itself
     "racecheck": ("cupy",),
     "initcheck": (),
     "synccheck": ("cupy",),
 }
-# A pool's memory is one allocation: what was written before it was used again counts as written,
-# and what lies beside an array is no error. Without the pool every array is an allocation.
+# A pool is one allocation: memory that was written before it is reused counts as written, and an
+# access beyond an array is not an error. Without the pool every array is an allocation.
 WITHOUT_POOL = ("memcheck", "initcheck")
-MOST_REPORTS, ERRORS = 1_000_000, 9  # printed; the exit status where there are errors
+MAX_REPORTS = 1_000_000
+EXIT_ERRORS = 9  # exit status of a tool that reports errors
 
 
-def gpu_name():
+def gpu_name() -> str:
+    """Return the name of the GPU and the version of its driver."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     return subprocess.run(query, capture_output=True, text=True).stdout.strip()
 
 
-def command(tool, parts, excluded=None):
-    """The command line that runs some of PARTS under a tool."""
+def command_line(
+    tool: str, workloads: Sequence[str], excluded: Sequence[str] | None = None
+) -> list[str]:
+    """Return the command line that runs some workloads under a tool."""
     excluded = TOOLS[tool] if excluded is None else excluded
-    words = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(ERRORS)]
+    words = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(EXIT_ERRORS)]
     if excluded:
         words += [
             "--kernel-name-exclude",
             ",".join(f"kernel_substring={part}" for part in excluded),
         ]
-    if tool == "memcheck":  # what a call refuses is an exception, or allowed for
+    if tool == "memcheck":  # a failing API call raises, or is expected to fail
         words += ["--report-api-errors", "no"]
     if tool == "initcheck":
-        words += ["--print-limit", str(MOST_REPORTS), "--show-backtrace", "device"]
-    words += [sys.executable, __file__, "--work", "--only", ",".join(parts)]
+        words += ["--print-limit", str(MAX_REPORTS), "--show-backtrace", "device"]
+    words += [sys.executable, __file__, "--work", "--only", ",".join(workloads)]
     return [*words, "--without-pool"] if tool in WITHOUT_POOL else words
 
 
-def own_kernels():
-    """Names of the kernels of the package."""
-    from rapidsgraph import device
-
+def own_kernels() -> set[str]:
+    """Return the names of the package's kernels."""
     return {entry for path in device.KERNELS.glob("*.cu") for entry in device.signatures(path.stem)}
 
 
-def told_apart(said, own):
-    """(reports that name a kernel of `own`, other reports) of uninitialized memory."""
-    reports = [text for text in re.split(r"^=+ (?=\S)", said, flags=re.M) if "ninitialized" in text]
-    ours = 0
+def count_uninitialized(output: str, own: set[str]) -> tuple[int, int]:
+    """Return the numbers of reports of uninitialized memory in `own` kernels and in others."""
+    reports = [
+        text for text in re.split(r"^=+ (?=\S)", output, flags=re.M) if "ninitialized" in text
+    ]
+    num_ours = 0
     for report in reports:
         frames = re.findall(r"^=+ +(?:at|Device Frame:) ?(.*)", report, flags=re.M)
-        ours += any(not own.isdisjoint(re.findall(r"\w+", frame)) for frame in frames)
-    return ours, len(reports) - ours
+        num_ours += any(not own.isdisjoint(re.findall(r"\w+", frame)) for frame in frames)
+    return num_ours, len(reports) - num_ours
 
 
-def verdict(tool, returncode, said):
-    """What is recorded of a run: what the tool says, and whether it is all right.
+def summarize_output(tool: str, exit_code: int, output: str) -> Record:
+    """Return the record of a tool's output, and whether it passed.
 
-    A tool that looks at all kernels may find errors in those of others.
+    A tool that checks all kernels may report errors in those of others.
     """
-    found = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", said)
-    record = {"exit_code": returncode, "summary": found[-1] if found else said[-500:]}
-    heads = re.findall(r"^=+ ((?:Invalid|Program|Error|Warning|Race|Barrier).*)", said, re.M)
+    summaries = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", output)
+    summary = summaries[-1] if summaries else output[-500:]
+    record: Record = {"exit_code": exit_code, "summary": summary}
+    heads = re.findall(r"^=+ ((?:Invalid|Program|Error|Warning|Race|Barrier).*)", output, re.M)
     if heads:
         record["reports"] = list(dict.fromkeys(heads))[:5]
-    ok = bool(found) and returncode == 0
+    is_ok = bool(summaries) and exit_code == 0
     if tool == "initcheck":
-        ours, others = told_apart(said, own_kernels())
-        record |= {"in_ours": ours, "in_others": others}
-        ok = bool(found) and not ours and returncode in (0, ERRORS)
-    return record | {"ok": ok}
+        num_ours, num_others = count_uninitialized(output, own_kernels())
+        record |= {"in_ours": num_ours, "in_others": num_others}
+        is_ok = bool(summaries) and not num_ours and exit_code in (0, EXIT_ERRORS)
+    return record | {"ok": is_ok}
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tools; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--tools", default=",".join(TOOLS), help="which, with commas between")
-    parser.add_argument("--only", default=",".join(PARTS), help="which kernels, likewise")
+    parser.add_argument("--tools", default=",".join(TOOLS), help="tools, separated by commas")
+    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads, likewise")
     parser.add_argument(
         "--exclude",
-        metavar="PARTS",
-        help="kernels whose names contain one of these are left out (default: cupy, in initcheck "
-        "none; what they write counts as never written there)",
+        metavar="NAMES",
+        help="exclude kernels whose names contain one of these (default: cupy, in initcheck none, "
+        "where memory that they write counts as never written)",
     )
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--without-pool", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    parts = given.only.split(",")
-    if given.work:
-        work(parts, not given.without_pool)
+    options = parser.parse_args(arguments)
+    workloads = options.only.split(",")
+    if options.work:
+        run_workloads(workloads, not options.without_pool)
         return 0
-    excluded = None if given.exclude is None else [p for p in given.exclude.split(",") if p]
+    excluded = None
+    if options.exclude is not None:
+        excluded = [name for name in options.exclude.split(",") if name]
     records = []
-    for tool in given.tools.split(","):
-        done = subprocess.run(command(tool, parts, excluded), capture_output=True, text=True)
-        said = done.stdout + done.stderr
-        record = {
+    for tool in options.tools.split(","):
+        line = command_line(tool, workloads, excluded)
+        done = subprocess.run(line, capture_output=True, text=True)
+        output = done.stdout + done.stderr
+        record: Record = {
             "benchmark": "sanitizer",
             "tool": tool,
-            "kernels": given.only,
+            "kernels": options.only,
             "gpu": gpu_name(),
             "date": datetime.date.today().isoformat(),
         }
-        record |= verdict(tool, done.returncode, said)
+        record |= summarize_output(tool, done.returncode, output)
         records.append(record)
         print(json.dumps(record), flush=True)
         if not record["ok"]:
-            print(said[:4000])
-        if given.output:  # each time: a tool may take longer than there is
-            given.output.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return not all(record["ok"] for record in records)
+            print(output[:4000])
+        if options.output:  # after each tool, because the next may exceed the time limit
+            lines = "".join(json.dumps(record) + "\n" for record in records)
+            options.output.write_text(lines)
+    return int(not all(record["ok"] for record in records))
 
 
 if __name__ == "__main__":

@@ -1,210 +1,248 @@
-"""Time and peak memory against edges, from ten thousand to the most that fit.
+"""Measure time and peak memory against the number of edges, from ten thousand to the most that fit.
 
     python pipelines/benchmarks/scaling.py [--device auto|cpu|gpu] [--only bfs,sssp] [--budget 90]
                                            [--graphs rmat10,rmat11] [--folder FOLDER]
                                            [--quick] [--output FILE] [--plot FILE]
 
-R-MAT graphs of 16 edges a vertex, each twice as large as the one before. A task stops where
-`rg.estimate_memory` says that the next graph does not fit, or where the budget of seconds would not
-last for it, the costliest first; notes say which. Answers of each size are verified, untimed.
-README.md beside this file says what the columns mean.
+The graphs are R-MAT with 16 edges per vertex, each twice as large as the one before. A task stops
+where `rg.estimate_memory` says that the next graph does not fit, or where the remaining seconds
+would not suffice, the costliest task first; notes say which. Answers of each size are verified,
+untimed. README.md in this folder explains the columns.
 """
 
+from __future__ import annotations
+
+import argparse
 import math
 import sys
 import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import numpy as np
 
-from pipelines.benchmarks import command, growth, scaling_plot
-from pipelines.benchmarks.workloads import SEED, load
+from pipelines.benchmarks import harness, scaling_plot, scaling_tasks
+from pipelines.benchmarks.graphs import SEED, Workload, load
+from pipelines.benchmarks.harness import GraphSets, Session, Step
+from pipelines.benchmarks.records import Record
 from rapidsgraph import device
 from rapidsgraph.errors import InsufficientMemoryError
 
-SCALES, QUICK_SCALES = range(10, 31), range(6, 10)
-WARMING = "rmat8", "rmat12"  # few threads, and all of them
-BUDGET = 90.0  # seconds for everything but compiling
-GROWTH = 2.2  # of a task's time at least, for twice the edges
-MOST_GROWTH = 4.0
+NAMES = tuple(f"rmat{scale}" for scale in range(10, 31))
+GRAPHS = GraphSets(cpu=NAMES, gpu=NAMES, quick=tuple(f"rmat{scale}" for scale in range(6, 10)))
+WARM_UP_GRAPHS = ("rmat8", "rmat12")  # serial kernels, and parallel ones
+BUDGET = 90.0  # seconds for everything but compilation
+MIN_GROWTH, MAX_GROWTH = 2.2, 4.0  # expected growth of a task's time for twice the edges
+DRAWING = "drawing"  # of a graph, whose time is recorded like a task's
 
 
-def extend(parser):
-    command.only(tuple(growth.TASKS))(parser)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    harness.add_only_option(tuple(scaling_tasks.TASKS))(parser)
     parser.add_argument(
         "--budget",
         type=float,
         default=BUDGET,
         metavar="SECONDS",
-        help="once all is compiled (default: 90)",
+        help="after compilation (default: 90)",
     )
     parser.add_argument("--folder", type=Path, help="for stores that are streamed")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="a picture (.png) of the records")
 
 
-class Plan:
-    """Which tasks go on: what they took so far says what the next graph will take."""
+class Schedule:
+    """The tasks that continue: their times so far predict those on the next graph."""
 
-    def __init__(self, tasks, budget, notes, now=time.perf_counter):
+    def __init__(
+        self,
+        tasks: Iterable[str],
+        budget: float,
+        notes: list[str],
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
         self.active, self.notes, self.now = list(tasks), notes, now
-        self.ends, self.taken = now() + budget, {}
+        self.deadline = now() + budget
+        self.times: dict[str, list[float]] = {}
 
     @property
-    def left(self):
-        return self.ends - self.now()
+    def remaining(self) -> float:
+        """The seconds that remain."""
+        return self.deadline - self.now()
 
-    def took(self, name, seconds):
-        self.taken.setdefault(name, []).append(seconds)
+    def record(self, name: str, seconds: float) -> None:
+        """Record the time of a task on a graph."""
+        self.times.setdefault(name, []).append(seconds)
 
-    def next_seconds(self, name):
-        """What the next graph, twice as large, is likely to take."""
-        times = self.taken.get(name, [])
+    def predict(self, name: str) -> float:
+        """Return the likely time on the next graph, which is twice as large."""
+        times = self.times.get(name, [])
         if not times:
             return 0.0
-        growth_seen = times[-1] / times[-2] if len(times) > 1 and times[-2] > 0.1 else GROWTH
-        return times[-1] * min(max(growth_seen, GROWTH), MOST_GROWTH)
+        growth = MIN_GROWTH
+        if len(times) > 1 and times[-2] > 0.1:
+            growth = times[-1] / times[-2]
+        return times[-1] * min(max(growth, MIN_GROWTH), MAX_GROWTH)
 
-    def drop(self, name, why):
+    def drop(self, name: str, reason: str) -> None:
+        """Stop a task, and note the reason."""
         if name in self.active:
             self.active.remove(name)
-            self.notes.append(f"{name} stops: {why}")
+            self.notes.append(f"{name} stops: {reason}")
 
-    def fit(self, graph):
-        """Drop the costliest tasks until the next graph can be drawn and all others can run."""
+    def drop_slowest(self, graph: str) -> None:
+        """Drop the slowest tasks until the remaining time suffices for the next graph."""
         while self.active:
-            likely = {name: self.next_seconds(name) for name in self.active}
-            wanted = self.next_seconds("drawing") + sum(likely.values())
-            if wanted <= self.left:
+            predicted = {name: self.predict(name) for name in self.active}
+            total = self.predict(DRAWING) + sum(predicted.values())
+            if total <= self.remaining:
                 return
-            costliest = max(likely, key=likely.get)
+            slowest = max(predicted, key=lambda name: predicted[name])
             self.drop(
-                costliest,
-                f"{graph} with all that is left would take {wanted:.0f} s, and "
-                f"{max(self.left, 0):.0f} s of the budget are left",
+                slowest,
+                f"{graph} with all remaining tasks would take {total:.0f} s, and "
+                f"{max(self.remaining, 0):.0f} s of the budget remain",
             )
 
 
-def slope(edges, values):
-    """The power with which values grow, by least squares over the upper half; None of too few."""
+def fit_exponent(edges: Iterable[float], values: Iterable[float | None]) -> float | None:
+    """Return the exponent of the growth of values, by least squares over the upper half.
+
+    None if there are fewer than two sizes.
+    """
     points = [(e, v) for e, v in zip(edges, values, strict=True) if v and v > 0]
     points = sorted(points)[len(points) // 2 :]
     if len({edges for edges, _ in points}) < 2:
         return None
-    x, y = (np.log([point[place] for point in points]) for place in (0, 1))
+    x, y = (np.log([point[axis] for point in points]) for axis in (0, 1))
     x = x - x.mean()
     return round(float((x * (y - y.mean())).sum() / (x * x).sum()), 3)
 
 
-def slopes(rows):
-    """A record for each task, with a sentence."""
-    made = []
+def slope_rows(rows: Iterable[Record]) -> list[Record]:
+    """Return a record of the exponents of each task, with a sentence."""
+    rows = list(rows)
+    slopes = []
     for task in dict.fromkeys(row["task"] for row in rows):
-        good = [row for row in rows if row["task"] == task and row["check"] == "ok"]
-        edges = sorted(row["edges"] for row in good)[len(good) // 2 :]
-        times = slope([row["edges"] for row in good], [row["run_ms"]["median"] for row in good])
-        if times is None:
+        own = [row for row in rows if row["task"] == task and row["check"] == "ok"]
+        num_edges = [row["edges"] for row in own]
+        upper_half = sorted(num_edges)[len(own) // 2 :]
+        time_slope = fit_exponent(num_edges, [row["run_ms"]["median"] for row in own])
+        if time_slope is None:
             continue
-        memory = slope([row["edges"] for row in good], [row.get("peak_bytes") for row in good])
-        says = f"Time of {task} grows with the edges to the power of {times:.2f}"
-        says += "." if memory is None else f", its peak memory to that of {memory:.2f}."
-        made.append(
+        memory_slope = fit_exponent(num_edges, [row.get("peak_bytes") for row in own])
+        sentence = f"Time of {task} grows with the edges to the power of {time_slope:.2f}"
+        if memory_slope is not None:
+            sentence += f", its peak memory to that of {memory_slope:.2f}"
+        slopes.append(
             {
-                "table": "slope", "task": task, "from_edges": edges[0], "to_edges": edges[-1],
-                "sizes": len(edges), "time_slope": times, "memory_slope": memory, "says": says,
+                "table": "slope", "task": task, "from_edges": upper_half[0],
+                "to_edges": upper_half[-1], "sizes": len(upper_half), "time_slope": time_slope,
+                "memory_slope": memory_slope, "says": f"{sentence}.",
             }
         )  # fmt: skip
-    return made
+    return slopes
 
 
-def drop_what_does_not_fit(plan, workload, xp):
-    """By `rg.estimate_memory`, of what is free beside the graph's rows."""
+def drop_tasks_over_memory(schedule: Schedule, workload: Workload, xp: Any) -> None:
+    """Drop the tasks that `rg.estimate_memory` says do not fit beside the graph's rows."""
     free = device.free_memory(xp)
-    for name in list(plan.active):
-        needed = growth.TASKS[name].estimate(workload)
+    for name in list(schedule.active):
+        needed = scaling_tasks.TASKS[name].estimate(workload)
         if needed > free:
-            plan.drop(name, f"{workload.name} would take {gib(needed)}, {gib(free)} are free")
+            reason = f"{workload.name} would take {format_gib(needed)}, {format_gib(free)} are free"
+            schedule.drop(name, reason)
 
 
-def gib(nbytes):
+def format_gib(nbytes: int) -> str:
+    """Return bytes in GiB."""
     return f"{nbytes / 2**30:.1f} GiB"
 
 
-def run(session, found, plan, step):
-    """All graphs, all tasks; records are saved after each."""
-    rows = []
-    for name in found.names:
-        plan.fit(name)
-        if not plan.active:
+def run_all(session: Session, options: argparse.Namespace, schedule: Schedule, step: Step) -> None:
+    """Run all tasks on all graphs; records are saved after each graph."""
+    rows: list[Record] = []
+    for name in options.names:
+        schedule.drop_slowest(name)
+        if not schedule.active:
             break
         step(f"drawing {name}")
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             workload = load(name, session.xp, session.data)
             _ = workload.frame
         except (InsufficientMemoryError, MemoryError) as error:
             session.notes.append(f"everything stops: {name} cannot be drawn, {error}")
             break
-        drop_what_does_not_fit(plan, workload, session.xp)
-        plan.took("drawing", time.perf_counter() - began)
-        for task in list(plan.active):
+        drop_tasks_over_memory(schedule, workload, session.xp)
+        schedule.record(DRAWING, time.perf_counter() - start)
+        for task in list(schedule.active):
             step(f"{name}: {task}")
-            one(plan, growth.TASKS[task], workload, session, found, rows)
-        session.rows = [*slopes(rows), *rows]
+            run_task(schedule, scaling_tasks.TASKS[task], workload, session, options, rows)
+        session.rows = [*slope_rows(rows), *rows]
         session.save()
         del workload
 
 
-def one(plan, task, workload, session, found, rows):
-    """A task on a graph; what fails stops, and is said."""
-    began = time.perf_counter()
-    failed = {
+def run_task(
+    schedule: Schedule,
+    task: scaling_tasks.Task,
+    workload: Workload,
+    session: Session,
+    options: argparse.Namespace,
+    rows: list[Record],
+) -> None:
+    """Run a task on a graph; a failing task stops, and a note says why."""
+    start = time.perf_counter()
+    failure: Record = {
         "table": "size", "task": task.name, "graph": workload.name, "edges": int(workload.rows)
     }  # fmt: skip
     try:
-        rows.append(growth.measure(task, workload, session, found.effort, found.folder))
+        rows.append(scaling_tasks.measure(task, workload, session, options.effort, options.folder))
     except InsufficientMemoryError as error:
-        plan.drop(task.name, f"{workload.name}: {error}")
-    except MemoryError as error:  # what the package has not foreseen, or the check of its answer
-        plan.drop(task.name, f"{workload.name}: memory ran out ({error})"[:300])
-    except Exception as error:  # one task's trouble must not end the run
-        rows.append(failed | {"check": f"failed: {type(error).__name__}: {error}"[:300]})
-        plan.drop(task.name, f"{workload.name} failed")
-    plan.took(task.name, time.perf_counter() - began)
+        schedule.drop(task.name, f"{workload.name}: {error}")
+    except MemoryError as error:  # beyond the estimate, or in the check of the answer
+        schedule.drop(task.name, f"{workload.name}: out of memory ({error})"[:300])
+    except Exception as error:  # one task's failure must not end the run
+        rows.append(failure | {"check": harness.describe_failure(error)})
+        schedule.drop(task.name, f"{workload.name} failed")
+    schedule.record(task.name, time.perf_counter() - start)
 
 
-def warm_up(session, found):
-    """Compile what compiles on first use."""
-    for graph in WARMING[:1] if found.quick else WARMING:
+def warm_up(session: Session, options: argparse.Namespace) -> None:
+    """Compile what is compiled on first use."""
+    for graph in WARM_UP_GRAPHS[:1] if options.quick else WARM_UP_GRAPHS:
         tiny = load(graph, session.xp)
-        for name in found.only:
-            work = partial(growth.measure, growth.TASKS[name], tiny, session, command.QUICK)
-            command.attempted({}, work)
+        for name in options.only:
+            task = scaling_tasks.TASKS[name]
+            run = partial(scaling_tasks.measure, task, tiny, session, harness.QUICK)
+            harness.try_call({}, run)
 
 
-def main(arguments=None):
-    names = [tuple(f"rmat{scale}" for scale in scales) for scales in (SCALES, QUICK_SCALES)]
-    graphs = names[0], names[0], names[1]
-    found = command.options("Time and memory against edges.", arguments, graphs, extend)
-    if not (math.isfinite(found.budget) and found.budget > 0):
-        raise SystemExit(f"--budget is {found.budget:g}; it must be a number of seconds above 0")
-    session = command.Session("scaling", found, seed=SEED, budget_s=found.budget)
-    if session.xp is np and not growth.CAN_MEASURE:
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
+    options = harness.parse_options(
+        "Measure time and memory against edges.", arguments, GRAPHS, add_options
+    )
+    if not (math.isfinite(options.budget) and options.budget > 0):
+        raise SystemExit(f"--budget is {options.budget:g}; it must be a number of seconds above 0")
+    session = Session("scaling", options, seed=SEED, budget_s=options.budget)
+    if not session.on_gpu and not scaling_tasks.CAN_MEASURE_PEAK:
         session.notes.append("peak memory is left out: it is read from /proc, which only Linux has")
-    with command.progress("Scaling", len(found.names) * len(found.only)) as step:
+    with harness.progress("Scaling", len(options.names) * len(options.only)) as step:
         step("warming up")
-        warm_up(session, found)
-        plan = Plan(
-            found.only, found.budget, session.notes
-        )  # whose clock starts when all is compiled
-        run(session, found, plan, step)
-    done = session.finish()
-    if found.plot:
-        scaling_plot.plot(done, found.plot)
-    return done
+        warm_up(session, options)
+        # The budget starts when everything is compiled.
+        schedule = Schedule(options.only, options.budget, session.notes)
+        run_all(session, options, schedule, step)
+    rows = session.finish()
+    if options.plot:
+        scaling_plot.plot(rows, options.plot)
+    return rows
 
 
 if __name__ == "__main__":
-    sys.exit(command.status(main()))
+    sys.exit(harness.exit_status(main()))

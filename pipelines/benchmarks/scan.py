@@ -1,233 +1,293 @@
-"""Structural similarity and SCAN: time of a run, beside other libraries and GPUSCAN's own tables.
+"""Time structural similarity and SCAN, ours and peers', and GPUSCAN's tables.
 
     python pipelines/benchmarks/scan.py [--device auto|cpu|gpu] [--graphs rmat16u,NY]
                                         [--only similarity,scan,queries,papers]
                                         [--quick] [--output FILE] [--data FOLDER]
 
-A run starts on a ready graph, of which nothing is kept but its lists, and ends with the result.
-Answers are checked in the same run: rapidsgraph.verify passes our clusters, or where that would
-take long a serial loop does, and whoever finds others gets no time. README.md beside this file
-says what the columns mean.
+A run starts on a ready graph that has cached nothing but its lists, and ends with the result.
+Answers are checked in the same run: rapidsgraph.verify passes our clusters, or the serial loop
+where that would take long, and an adapter with other clusters gets no time. README.md in this
+folder explains the columns.
 """
 
+from __future__ import annotations
+
+import argparse
 import dataclasses
 import statistics
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import rapidsgraph as rg
-from pipelines.benchmarks import command, floors, gpuscan, timing
-from pipelines.benchmarks.cases import EPSILON, MU, Case, same
-from pipelines.benchmarks.clusterers import Ours, cpu_peers, ours, racers
-from pipelines.benchmarks.contenders import taking
-from pipelines.benchmarks.workloads import FILES, SEED, load
+from pipelines.benchmarks import gpuscan, harness, roofline, timing
+from pipelines.benchmarks.adapters import registry
+from pipelines.benchmarks.adapters.interface import ScanAdapter, select_supported
+from pipelines.benchmarks.adapters.rapidsgraph import LIBRARY, scan_adapters, similarity_adapters
+from pipelines.benchmarks.answers import is_same_clustering
+from pipelines.benchmarks.graphs import FILES, SEED, Workload, load
+from pipelines.benchmarks.harness import Effort, GraphSets, Session, Step, ignore_step
+from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.scan_reference import EPSILON, MU, ScanCase
+from pipelines.benchmarks.timing import Clock, Summary
 
 TASKS = ("similarity", "scan", "queries", "papers")
-CPU_GRAPHS = ("rmat16u", "grid1000", *FILES)
-GPU_GRAPHS = ("rmat22u", "grid1400", "NY", "cnr-2000", "ego-Facebook")
-QUICK_GRAPHS = ("rmat8u", "grid16")
-THIRD = 3
+GRAPHS = GraphSets(
+    cpu=("rmat16u", "grid1000", *FILES),
+    gpu=("rmat22u", "grid1400", "NY", "cnr-2000", "ego-Facebook"),
+    quick=("rmat8u", "grid16"),
+)
+SERIES_STEP = 3  # with --few
 EPSILONS = tuple(tenths / 10 for tenths in range(2, 10))
 MUS = tuple(range(2, 11))
-FEW_EPSILONS, FEW_MUS = (0.2, 0.5, 0.9), (2, 5)
+QUICK_EPSILONS, QUICK_MUS = (0.2, 0.5, 0.9), (2, 5)
+
+Rows = dict[ScanAdapter, Record]
+Times = dict[ScanAdapter, list[float]]
 
 
-def measure(case, contenders, effort, clock, table, step=lambda text: None):
-    """Records of contenders on one graph: all are checked, then those that passed take turns.
+def measure(
+    case: ScanCase,
+    adapters: Sequence[ScanAdapter],
+    effort: Effort,
+    clock: Clock,
+    table: str,
+    step: Step = ignore_step,
+) -> tuple[Rows, Times]:
+    """Return the records and times of adapters on one graph; correct ones take turns.
 
-    A run of more than 3 `effort.build` seconds is not repeated: the one that was checked counts.
+    A run of more than ``3 * effort.build_budget`` seconds is not repeated: the checked run counts.
     """
-    found, times, jobs = {}, {}, {}
-    for one in contenders:
-        step(f"{case.name}: {one}")
-        row = {"table": table, "graph": case.name} | case.facts() | one.about()
-        found[one] = row
-        first = command.attempted(row, partial(checked, one, case, row, clock))
+    rows: Rows = {}
+    times: Times = {}
+    jobs: dict[ScanAdapter, Callable[[], float]] = {}
+    for adapter in adapters:
+        step(f"{case.name}: {adapter}")
+        row = {"table": table, "graph": case.name} | case.facts() | adapter.about()
+        rows[adapter] = row
+        first = harness.try_call(row, partial(run_and_check, adapter, case, row, clock))
         if first is not None:
-            times[one] = [first]
-            if first <= 3e3 * effort.build:
-                jobs[one] = lambda one=one: clock.ms(one.start(case))
+            times[adapter] = [first]
+            if first <= 3e3 * effort.build_budget:
+                jobs[adapter] = lambda adapter=adapter: clock.ms(adapter.prepare(case))  # type: ignore[misc]
     step(f"{case.name}: taking turns")
-    times |= timing.rounds(jobs, effort.rounds, effort.build, clock)
-    for one, taken in times.items():
-        found[one]["run_ms"] = timing.summary(taken)
-        if isinstance(one, Ours):
-            found[one] |= timing.floor(clock, floors.CLUSTERINGS[one.task](case))
-    return found, times
+    times |= timing.rounds(jobs, effort.rounds, effort.build_budget, clock)
+    for adapter, own_times in times.items():
+        rows[adapter]["run_ms"] = timing.summary(own_times)
+        if adapter.library == LIBRARY:
+            rows[adapter] |= timing.roofline_ms(clock, roofline.SCANS[adapter.task](case))
+    return rows, times
 
 
-def checked(one, case, row, clock):
-    """Milliseconds of a run whose answer was checked, or None where it is wrong."""
-    taken, answer = clock.timed(one.start(case))
-    wrong = one.problem(case, answer)
-    row["check"] = wrong or "ok"
-    return None if wrong else taken
+def run_and_check(adapter: ScanAdapter, case: ScanCase, row: Record, clock: Clock) -> float | None:
+    """Return the milliseconds of a run whose answer was checked, or None if it is wrong."""
+    elapsed, answer = clock.timed(adapter.prepare(case))
+    problem = adapter.check(case, answer)
+    row["check"] = problem or "ok"
+    return None if problem else elapsed
 
 
-def similarities(case, contenders, effort, clock, step=lambda text: None):
-    """Records of similarities and of counts; ratios are to ours that gives as much."""
-    found, times = measure(case, contenders, effort, clock, "similarity", step)
-    own = {one.task: taken for one, taken in times.items() if is_ours(one, "auto")}
-    for one, taken in times.items():
-        found[one]["ratio"] = timing.paired_ratio(taken, own.get(one.task, []))
-    return list(found.values())
+def measure_similarities(
+    case: ScanCase,
+    adapters: Sequence[ScanAdapter],
+    effort: Effort,
+    clock: Clock,
+    step: Step = ignore_step,
+) -> list[Record]:
+    """Return records of similarities and counts; ratios are to our `auto` of the same task."""
+    rows, times = measure(case, adapters, effort, clock, "similarity", step)
+    own = {
+        adapter.task: own_times
+        for adapter, own_times in times.items()
+        if adapter.library == LIBRARY and adapter.implementation == "auto"
+    }
+    for adapter, own_times in times.items():
+        rows[adapter]["ratio"] = timing.paired_ratio(own_times, own.get(adapter.task, []))
+    return list(rows.values())
 
 
-def clusterings(case, session, effort, step=lambda text: None):
-    """Records of SCAN with similarities and without, with how many times as fast as serial."""
-    rows, clock, (_, facts, how) = [], session.clock, case.clustering
-    for contenders in racers():
-        chosen = taking(session.wanted(contenders), case, session.notes)
-        found, times = measure(case, chosen, effort, clock, "scan", step)
-        by_library = {one.library: taken for one, taken in times.items()}
-        for one, taken in times.items():
-            found[one] |= facts | {"verified": how}
-            if isinstance(one, Ours):
+def measure_scan(
+    case: ScanCase, session: Session, effort: Effort, step: Step = ignore_step
+) -> list[Record]:
+    """Return records of SCAN with and without similarities, with the speedup over serial."""
+    all_rows: list[Record] = []
+    _, facts, verifier = case.clustering
+    for adapters in scan_adapters():
+        selected = select_supported(session.select_libraries(adapters), case, session.notes)
+        rows, times = measure(case, selected, effort, session.clock, "scan", step)
+        by_library = {adapter.library: own_times for adapter, own_times in times.items()}
+        for adapter, own_times in times.items():
+            rows[adapter] |= facts | {"verified": verifier}
+            if adapter.library == LIBRARY:
                 serial = by_library.get("serial", [])
-                found[one]["speedup"] = timing.paired_ratio(serial, taken)
-        rows += found.values()
-    return rows
+                rows[adapter]["speedup"] = timing.paired_ratio(serial, own_times)
+        all_rows += rows.values()
+    return all_rows
 
 
-def queries(case, epsilons, mus, effort, clock):
-    """The record of an index: its build, its size, and queries for every pair of parameters.
+def measure_queries(
+    case: ScanCase,
+    epsilons: Iterable[float],
+    mus: Iterable[int],
+    effort: Effort,
+    clock: Clock,
+) -> Record:
+    """Return the record of an index: build, size, and queries for every pair of parameters.
 
-    Each answer must be that of scan with the same parameters, which is timed beside.
+    Each answer must be that of scan with the same parameters, which is timed, too.
     """
-    row = {"table": "queries", "graph": case.name} | case.facts()
-    build = clock.repeated(lambda: rg.ScanIndex(case.forget()), effort.rounds, effort.whole)
+    pairs = list(product(epsilons, mus))
+    row: Record = {"table": "queries", "graph": case.name} | case.facts()
+    budget = effort.run_budget
+    build = clock.repeated(lambda: rg.ScanIndex(case.clear_graph_cache()), effort.rounds, budget)
     index = rg.ScanIndex(case.graph)
-    alone = clock.repeated(lambda: rg.ScanIndex(case.graph), effort.rounds, effort.whole)
+    sort = clock.repeated(lambda: rg.ScanIndex(case.graph), effort.rounds, budget)
     row |= {
         "build_ms": timing.summary(build),
-        "sort_ms": timing.summary(alone),
-        "bytes_per_edge": round(index.nbytes / max(case.edges, 1), 1),
-        "pairs": len(epsilons) * len(mus),
+        "sort_ms": timing.summary(sort),
+        "bytes_per_edge": round(index.nbytes / max(case.num_edges, 1), 1),
+        "pairs": len(pairs),
     }
-    middle, ratios, directs = {}, [], []
-    for epsilon, mu in product(epsilons, mus):
+    medians: dict[tuple[float, int], float] = {}
+    ratios, scan_times = [], []
+    for epsilon, mu in pairs:
         query = partial(index.query, epsilon, mu)
-        direct = partial(rg.scan, case.graph, epsilon=epsilon, mu=mu)
-        took, answer = clock.timed(direct)
-        if not same(query(), answer):
-            row["check"] = f"wrong: not what scan finds for epsilon {epsilon}, mu {mu}"
+        elapsed, answer = clock.timed(partial(rg.scan, case.graph, epsilon=epsilon, mu=mu))
+        if not is_same_clustering(query(), answer):
+            row["check"] = f"wrong: differs from scan for epsilon {epsilon}, mu {mu}"
             return row
         del answer
-        middle[epsilon, mu] = statistics.median(clock.repeated(query, 3, effort.build / 10))
-        directs.append(took)
-        ratios.append(took / middle[epsilon, mu])
-    slowest = max(middle, key=middle.get)
-    row |= {
-        "query_ms": timing.summary(list(middle.values())),
-        "slowest_ms": float(f"{middle[slowest]:.4g}"),
+        query_times = clock.repeated(query, 3, effort.build_budget / 10)
+        medians[epsilon, mu] = statistics.median(query_times)
+        scan_times.append(elapsed)
+        ratios.append(elapsed / medians[epsilon, mu])
+    slowest = max(medians, key=lambda pair: medians[pair])
+    return row | {
+        "query_ms": timing.summary(list(medians.values())),
+        "slowest_ms": float(f"{medians[slowest]:.4g}"),
         "slowest": f"epsilon {slowest[0]}, mu {slowest[1]}",
-        "direct_ms": timing.summary(directs),
+        "direct_ms": timing.summary(scan_times),
         "saves": float(f"{statistics.median(ratios):.3g}"),
         "check": "ok",
     }
-    return row
 
 
-def papers(session, entries, effort, step=lambda text: None):
-    """GPUSCAN's tables 1 to 5, and a sentence on each: records of the session."""
-    rows = []
+def measure_paper_tables(
+    session: Session, entries: Iterable[gpuscan.Entry], effort: Effort, step: Step = ignore_step
+) -> None:
+    """Add GPUSCAN's tables 1 to 5 and the verdicts on its claims to the session."""
+    all_rows: list[Record] = []
     for entry in entries:
-        failed = {}
-        work = partial(of_paper, entry, session, effort, step)
-        found = command.attempted(failed, work) or []
-        if failed:
-            session.notes.append(f"{entry.graph}, GPUSCAN's tables: {failed['check']}")
-        rows += found
-        session.rows += found
+        failure: Record = {}
+        run = partial(measure_entry, entry, session, effort, step)
+        rows = harness.try_call(failure, run) or []
+        if failure:
+            session.notes.append(f"{entry.graph}, GPUSCAN's tables: {failure['check']}")
+        all_rows += rows
+        session.rows += rows
         session.save()
-    on_cpu = session.xp is timing.np
-    if on_cpu:
+    if not session.on_gpu:
         session.notes.append("GPUSCAN's table 5: left out, on a CPU nothing is transferred")
-    where = f"{timing.cores()} cores of a CPU" if on_cpu else "a GPU"
-    session.rows += gpuscan.claims(rows, where)
+    where = "a GPU" if session.on_gpu else f"{timing.cores()} cores of a CPU"
+    session.rows += gpuscan.claims(all_rows, where)
 
 
-def of_paper(entry, session, effort, step):
+def measure_entry(
+    entry: gpuscan.Entry, session: Session, effort: Effort, step: Step
+) -> list[Record]:
+    """Return the records of one of the paper's graphs."""
     workload = next(session.graphs([entry.graph]), None)
     if workload is None:
         return []
-    case = Case(workload)
-    rows = clusterings(case, session, effort, step)
+    case = ScanCase(workload)
+    rows = measure_scan(case, session, effort, step)
     for row in rows:
         row |= {"table": "papers"} | entry.about(row["gives"], case)
-    if entry.size is None and (moved := transfers(workload, session.clock)):
-        rows.append(gpuscan.transfer_record(entry.graph, moved, rows))
+    if entry.size is None and (transfers := time_transfers(workload, session.clock)):
+        rows.append(gpuscan.transfer_record(entry.graph, transfers, rows))
     return rows
 
 
-def transfers(workload, clock):
-    """Columns to the device, clusters and roles back; nothing on a CPU."""
+def time_transfers(workload: Workload, clock: Clock) -> dict[str, Summary]:
+    """Time copying columns to the device, and clusters and roles back."""
     columns = workload.source, workload.destination
-    return timing.transfers(clock, columns, (workload.vertices, "int32", "int8"))
+    return timing.transfers(clock, columns, workload.vertices, "int32", "int8")
 
 
-def is_ours(one, method):
-    return isinstance(one, Ours) and one.implementation == method
-
-
-def records_of(task, case, contenders, pairs, effort, session, step):
-    """Records of one task on one graph."""
+def measure_task(
+    task: str,
+    case: ScanCase,
+    adapters: Sequence[ScanAdapter],
+    parameters: tuple[Sequence[float], Sequence[int]],
+    effort: Effort,
+    session: Session,
+    step: Step,
+) -> list[Record]:
+    """Return the records of one task on one graph."""
     if task == "queries":
-        return [queries(case, *pairs, effort, session.clock)]
+        return [measure_queries(case, *parameters, effort, session.clock)]
     if task == "scan":
-        return clusterings(case, session, effort, step)
-    chosen = taking(contenders, case, session.notes)
-    return similarities(case, chosen, effort, session.clock, step)
+        return measure_scan(case, session, effort, step)
+    supported = select_supported(adapters, case, session.notes)
+    return measure_similarities(case, supported, effort, session.clock, step)
 
 
-def extend(parser):
-    command.only(TASKS)(parser)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--only`` and ``--few``."""
+    harness.add_only_option(TASKS)(parser)
     parser.add_argument("--few", action="store_true", help="every third graph of GPUSCAN's series")
 
 
-def main(arguments=None):
-    description = "Time structural similarity and SCAN, beside other libraries."
-    graphs = CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS
-    found = command.options(description, arguments, graphs, extend)
-    entries = gpuscan.entries(found.quick, THIRD if found.few else 1)
-    session = command.Session("scan", found, seed=SEED, epsilon=EPSILON, mu=MU)
-    clock, pause = session.clock, found.effort.build
-    effort = dataclasses.replace(found.effort, build=pause / 3)
-    pairs = (FEW_EPSILONS, FEW_MUS) if found.quick else (EPSILONS, MUS)
-    contenders = session.wanted(ours() + session.peers(cpu_peers, "gpu_counters"))
-    steps = len(found.names) * 20 + len(entries) * 8 + 1
-    names = found.names if set(found.only) - {"papers"} else ()
-    with command.progress("SCAN", steps) as step:
+def warm_up(session: Session, adapters: Iterable[ScanAdapter]) -> None:
+    """Compile what is compiled on first use."""
+    tiny = [ScanCase(load(name, session.xp)) for name in ("rmat9u", "grid8")]
+    everything = [*adapters, *(adapter for group in scan_adapters() for adapter in group)]
+    harness.warm_up(tiny, everything, lambda adapter, case: adapter.prepare(case)())
+    for case in tiny:
+        measure_queries(case, QUICK_EPSILONS, QUICK_MUS, harness.QUICK, session.clock)
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
+    description = "Time structural similarity and SCAN, ours and peers'."
+    options = harness.parse_options(description, arguments, GRAPHS, add_options)
+    entries = gpuscan.entries(options.quick, SERIES_STEP if options.few else 1)
+    session = Session("scan", options, seed=SEED, epsilon=EPSILON, mu=MU)
+    budget = options.effort.build_budget / 3
+    effort = dataclasses.replace(options.effort, build_budget=budget)
+    parameters: Any = (QUICK_EPSILONS, QUICK_MUS) if options.quick else (EPSILONS, MUS)
+    available = [*similarity_adapters(), *session.peers(registry.scan_peers)]
+    adapters = session.select_libraries(available)
+    num_steps = len(options.names) * 20 + len(entries) * 8 + 1
+    names = options.names if set(options.only) - {"papers"} else ()
+    with harness.progress("SCAN", num_steps) as step:
         step("warming up")
-        tiny = [Case(load(name, session.xp)) for name in ("rmat9u", "grid8")]
-        everyone = [*contenders, *(one for some in racers() for one in some)]
-        command.warm_up(tiny, everyone, lambda one, case: one.start(case)())
-        for case in tiny:
-            queries(case, FEW_EPSILONS, FEW_MUS, command.QUICK, clock)
-        session.measure_copies(effort)
+        warm_up(session, adapters)
+        session.measure_copy_rate(effort)
         for workload in session.graphs(names):
-            case = Case(workload)
-            facts = workload.facts() | {"edges": case.edges} | transfers(workload, clock)
+            case = ScanCase(workload)
+            facts = workload.facts() | {"edges": case.num_edges}
+            facts |= time_transfers(workload, session.clock)
             session.rows.append({"table": "graph"} | facts)
-            for task in (one for one in TASKS[:-1] if one in found.only):
+            for task in (task for task in TASKS[:-1] if task in options.only):
                 step(f"{case.name}: {task}")
-                failed = {}
-                work = partial(records_of, task, case, contenders, pairs, effort, session, step)
-                session.rows += command.attempted(failed, work) or []
-                if failed:  # also where the answers that others are checked by are wrong
-                    session.notes.append(f"{case.name}, {task}: {failed['check']}")
+                failure: Record = {}
+                run = partial(measure_task, task, case, adapters, parameters, effort, session, step)
+                session.rows += harness.try_call(failure, run) or []
+                if failure:  # also a wrong reference
+                    session.notes.append(f"{case.name}, {task}: {failure['check']}")
             session.save()
-        if "papers" in found.only:
-            short = dataclasses.replace(
-                effort, rounds=min(3, effort.rounds), build=effort.build / 3
-            )
-            papers(session, entries, short, step)
+        if "papers" in options.only:
+            rounds = min(3, effort.rounds)
+            short = dataclasses.replace(effort, rounds=rounds, build_budget=budget / 3)
+            measure_paper_tables(session, entries, short, step)
     return session.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(command.status(main()))
+    sys.exit(harness.exit_status(main()))

@@ -1,13 +1,18 @@
-"""What run.py can run: the commands of this folder by the names of what they measure.
+"""The commands that `run.py` can run, by the names of what they measure.
 
-A name is TASK, TASK/GRAPH or TASK/GRAPH/LIBRARY; `*` is every graph that a command has by default.
+A name is TASK, TASK/GRAPH or TASK/GRAPH/LIBRARY; `*` stands for every graph that a command has by
+default.
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.benchmarks.command import LIBRARIES
+from pipelines.benchmarks.adapters.registry import PEERS
+from pipelines.benchmarks.harness import LIBRARIES
 
 FOLDER = Path(__file__).parent
 
@@ -18,36 +23,23 @@ class Command:
 
     Attributes
     ----------
-    tasks : {name here: what its --only calls it, or None where it has no such option}
-    short : {device: graphs of the short set; () for the command's own}
-    by_graph : bool
-        Whether --graphs picks them.
-    default : bool
-        Whether it runs unasked.
-    options : {device: more of the short set}
+    tasks : dict
+        The value of its ``--only`` by the task's name here; None if it has no such option.
+    short : dict from device to tuple of str
+        Graphs of the short set; () for the command's own.
+    takes_graphs : bool
+        Whether ``--graphs`` selects them.
+    is_default : bool
+        Whether it runs unless others are named.
+    options : dict from device to tuple of str
+        Further arguments of the short set.
     """
 
-    tasks: dict
-    short: dict
-    by_graph: bool = True
-    default: bool = True
-    options: dict = field(default_factory=dict)
-
-    def contenders(self, module, on_gpu):
-        """Names of libraries that can run here, and what is said of others."""
-        notes = []
-        if hasattr(module, "builders"):
-            found = module.builders(on_gpu, notes)
-        elif hasattr(module, "cpu_peers"):
-            from pipelines.benchmarks import gpu
-
-            of_gpu = {"pagerank": "gpu_peers", "traversal": "gpu_searchers", "scan": "gpu_counters"}
-            name = of_gpu[module.__name__.rpartition(".")[2]]
-            found, notes = getattr(gpu, name)() if on_gpu else module.cpu_peers()
-        else:
-            return [], []
-        own = {"rapidsgraph": None}
-        return list(own | {one.library: None for one in found}), notes
+    tasks: Mapping[str, str | None]
+    short: Mapping[str, tuple[str, ...]]
+    takes_graphs: bool = True
+    is_default: bool = True
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 COMMANDS = {
@@ -68,10 +60,10 @@ COMMANDS = {
     "kim": Command(
         {"kim": None},
         {"cpu": (), "gpu": ()},
-        by_graph=False,
+        takes_graphs=False,
         options={"gpu": ("--seconds", "25")},
     ),
-    "reddy": Command({"reddy": None}, {"cpu": (), "gpu": ()}, by_graph=False),
+    "reddy": Command({"reddy": None}, {"cpu": (), "gpu": ()}, takes_graphs=False),
     "layers": Command(
         {
             "layers": "resident",
@@ -86,72 +78,88 @@ COMMANDS = {
     "scaling": Command(
         {"scaling": None},
         {"cpu": (), "gpu": ()},
-        by_graph=False,
+        takes_graphs=False,
         options={"cpu": ("--budget", "45"), "gpu": ("--budget", "30")},
     ),
-    "cluster": Command({"dask": None}, {"cpu": (), "gpu": ()}, by_graph=False, default=False),
+    "cluster": Command(
+        {"dask": None}, {"cpu": (), "gpu": ()}, takes_graphs=False, is_default=False
+    ),
 }
 TASKS = {task: name for name, command in COMMANDS.items() for task in command.tasks}
 
 
+def libraries(command: str, on_gpu: bool) -> tuple[list[str], list[str]]:
+    """Return the libraries that a command can run here, and notes on missing ones."""
+    if command not in PEERS:
+        return [], []
+    adapters, notes = PEERS[command](on_gpu)
+    return list(dict.fromkeys(["rapidsgraph", *(adapter.library for adapter in adapters)])), notes
+
+
 @dataclass(frozen=True)
 class Group:
-    """A process: a command with its tasks, graphs and libraries; () is all."""
+    """One process: a command with its tasks, graphs and libraries; () stands for all."""
 
     command: str
-    tasks: tuple
-    graphs: tuple = ()
-    libraries: tuple = ()
+    tasks: tuple[str, ...]
+    graphs: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
 
-    def words(self, device, output, quick=False, data=None, full=False):
-        """Its command line."""
+    def command_line(
+        self,
+        device: str,
+        output: Path,
+        quick: bool = False,
+        data: Path | None = None,
+        full: bool = False,
+    ) -> list[str]:
+        """Return the command line of the process."""
         command, module = COMMANDS[self.command], FOLDER / f"{self.command}.py"
-        words = [sys.executable, str(module), "--device", device, "--output", str(output)]
-        only = [command.tasks[task] for task in self.tasks]
-        if None not in only and set(self.tasks) != set(command.tasks):
-            words += ["--only", ",".join(only)]
+        line = [sys.executable, str(module), "--device", device, "--output", str(output)]
+        only = [value for task in self.tasks if (value := command.tasks[task]) is not None]
+        if only and set(self.tasks) != set(command.tasks):
+            line += ["--only", ",".join(only)]
         if self.graphs:
-            words += ["--graphs", ",".join(self.graphs)]
+            line += ["--graphs", ",".join(self.graphs)]
         if self.libraries:
-            words += ["--libraries", ",".join(self.libraries)]
+            line += ["--libraries", ",".join(self.libraries)]
         if data is not None:
-            words += ["--data", str(data)]
+            line += ["--data", str(data)]
         if quick:
-            return [*words, "--quick"]
-        return words if full else [*words, *command.options.get(device, ())]
+            return [*line, "--quick"]
+        return line if full else [*line, *command.options.get(device, ())]
 
 
-def groups(names, device, full=False, quick=False):
-    """What to run for some names; ValueError names one that nobody knows."""
+def select_groups(
+    names: Sequence[str], device: str, full: bool = False, quick: bool = False
+) -> list[Group]:
+    """Return the processes that names select; ValueError names an unknown one."""
     if not names:
-        names = [task for task, name in TASKS.items() if COMMANDS[name].default]
-    wanted = {}
+        names = [task for task, name in TASKS.items() if COMMANDS[name].is_default]
+    selected: dict[tuple[str, str, str], list[str]] = {}
     for name in names:
-        task, graph, library, *more = [*name.split("/"), "", ""][: max(3, name.count("/") + 1)]
-        if task not in TASKS or more:
+        task, graph, library, *excess = [*name.split("/"), "", ""][: max(3, name.count("/") + 1)]
+        if task not in TASKS or excess:
             raise ValueError(
-                f"there is no benchmark {name!r}; a name is TASK/GRAPH/LIBRARY, of which TASK is "
-                f"one of {', '.join(TASKS)}"
+                f"unknown benchmark {name!r}; a name is TASK/GRAPH/LIBRARY, where TASK is one of "
+                f"{', '.join(TASKS)}"
             )
         command = TASKS[task]
         graph = "" if graph == "*" else graph
         library = "" if library == "*" else library
-        if graph and not COMMANDS[command].by_graph:
-            raise ValueError(f"{name!r} names a graph, and {task} has graphs of its own")
-        if library and command not in WITH_LIBRARIES:
-            raise ValueError(f"{name!r} names a library, and {task} cannot leave any out")
+        if graph and not COMMANDS[command].takes_graphs:
+            raise ValueError(f"{name!r} names a graph, but {task} has fixed graphs")
+        if library and command not in PEERS:
+            raise ValueError(f"{name!r} names a library, but {task} always runs all of them")
         if library and library not in LIBRARIES:
-            raise ValueError(f"{name!r} names no library; there are {', '.join(LIBRARIES)}")
-        wanted.setdefault((command, graph, library), []).append(task)
-    found = []
-    for (command, graph, library), tasks in wanted.items():
+            raise ValueError(f"{name!r}: unknown library; known are {', '.join(LIBRARIES)}")
+        selected.setdefault((command, graph, library), []).append(task)
+    groups = []
+    for (command, graph, library), tasks in selected.items():
         short = () if full or quick else COMMANDS[command].short[device]
-        graphs = (graph,) if graph else short
         libraries = ("rapidsgraph", library) if library else ()
         if library and tasks == ["gpuscan"]:
             libraries += ("serial",)
-        found.append(Group(command, tuple(dict.fromkeys(tasks)), graphs, libraries))
-    return sorted(found, key=lambda group: list(COMMANDS).index(group.command))
-
-
-WITH_LIBRARIES = ("pagerank", "traversal", "scan", "build")
+        graphs = (graph,) if graph else short
+        groups.append(Group(command, tuple(dict.fromkeys(tasks)), graphs, libraries))
+    return sorted(groups, key=lambda group: list(COMMANDS).index(group.command))

@@ -1,116 +1,140 @@
-"""Clocks: the same few lines time every contender, on either device.
+"""Clocks, which time all adapters in the same way on either device.
 
-Means: wall time between two points at which the device has nothing left to do. Contenders take
-  turns, round after round, so a busy moment hits all of them, and ratios are taken within a round.
+A time is the wall time between two moments at which the device is idle. Adapters take turns, round
+after round, so that a busy moment affects all of them, and ratios are taken within a round.
 """
+
+from __future__ import annotations
 
 import os
 import statistics
 import time
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 
-TICK = 0.01  # seconds; what the system counts CPU time in
-PAUSE = 0.3  # seconds, before a disturbed run is repeated
-CALM = 0.1  # share of the cores that other processes may have
+from pipelines.benchmarks.answers import to_host
+
+TICK = 0.01  # seconds; the resolution of the system's CPU times
+PAUSE = 0.3  # seconds before a disturbed run is repeated
+MAX_OTHERS = 0.1  # share of the cores that other processes may take during a run
+
+Result = TypeVar("Result")
+Key = TypeVar("Key", bound=Hashable)
+Summary = dict[str, Any]  # {"median", "low", "high", "repeats"}
 
 
 class Clock:
-    """Times work on the device of `xp`, NumPy or CuPy.
+    """Time functions on the device of `xp`, NumPy or CuPy.
 
-    A run that other processes disturbed is repeated, until the clock has waited for `patience`
-    seconds in all. `rate` is what copy_rate found in this run, if it was asked.
+    Parameters
+    ----------
+    xp : module
+    patience : float
+        Seconds in all for repeating runs that other processes disturbed.
+
+    Attributes
+    ----------
+    rate : float or None
+        Bytes per second of `copy_rate`, once it has been measured.
     """
 
-    def __init__(self, xp=np, patience=0.0):
-        self.xp, self.patience, self.rate = xp, patience, None
+    def __init__(self, xp: Any = np, patience: float = 0.0) -> None:
+        self.xp, self.patience = xp, patience
+        self.rate: float | None = None
 
-    def synchronize(self):
+    def synchronize(self) -> None:
+        """Wait until the device is idle."""
         if self.xp is not np:
             self.xp.cuda.Device().synchronize()
 
-    def timed(self, work):
-        """(milliseconds that `work` takes, what it returns)."""
+    def timed(self, function: Callable[[], Result]) -> tuple[float, Result]:
+        """Return (milliseconds that a function takes, its result)."""
         while True:
-            before = busy_seconds() if self.patience > 0 else None
+            cpu_times = cpu_seconds() if self.patience > 0 else None
             self.synchronize()
             start = time.perf_counter()
-            result = work()
+            result = function()
             self.synchronize()
             elapsed = time.perf_counter() - start
-            if before is None or taken(before) <= max(CALM * elapsed * cores(), 2 * TICK):
+            allowed = max(MAX_OTHERS * elapsed * cores(), 2 * TICK)
+            if cpu_times is None or other_cpu_seconds(cpu_times) <= allowed:
                 return elapsed * 1e3, result
             del result
             time.sleep(PAUSE)
             self.patience -= elapsed + PAUSE
 
-    def ms(self, work):
-        """Milliseconds that `work` takes; what it returns is dropped outside of them."""
-        return self.timed(work)[0]
+    def ms(self, function: Callable[[], object]) -> float:
+        """Return the milliseconds that a function takes; its result is freed outside of them."""
+        return self.timed(function)[0]
 
-    def repeated(self, work, most, budget, first=None):
-        """Times until there are `most`, or until they took `budget` seconds in all; at least one.
+    def repeated(
+        self,
+        function: Callable[[], object],
+        max_repeats: int,
+        budget: float,
+        first: float | None = None,
+    ) -> list[float]:
+        """Return the milliseconds of up to `max_repeats` runs within `budget` seconds.
 
-        Where the budget allows it, the first run (`first` ms, if it has been made) does not count.
+        There is at least one. The first run (`first` if it has been made) does not count, unless it
+        used up the budget.
         """
-        first = self.ms(work) if first is None else first
+        first = self.ms(function) if first is None else first
         times = [first] if first >= budget * 1e3 else []
-        while not times or (len(times) < most and sum(times) < budget * 1e3):
-            times.append(self.ms(work))
+        while not times or (len(times) < max_repeats and sum(times) < budget * 1e3):
+            times.append(self.ms(function))
         return times
 
 
-def floor(clock, nbytes):
-    """What is recorded of moving `nbytes` at the copy rate; nothing where that was not measured."""
+def roofline_ms(clock: Clock, nbytes: int) -> dict[str, float]:
+    """Return the column ``floor_ms``: the time of moving `nbytes` at the measured copy rate."""
     return {"floor_ms": float(f"{nbytes / clock.rate * 1e3:.4g}")} if clock.rate else {}
 
 
-def transfers(clock, columns, results):
-    """Records of moving columns to the device and results back; nothing on a CPU.
+def transfers(clock: Clock, columns: Iterable[Any], size: int, *dtypes: Any) -> dict[str, Summary]:
+    """Time copying columns to the device, and result columns back; nothing on a CPU.
 
-    `results` are types of arrays with a value for each vertex, after their number.
+    A result has `size` rows and a column of each of `dtypes`.
     """
     if clock.xp is np:
         return {}
-    columns = [on_host(values) for values in columns]
-    size, *kinds = results
-    made = [clock.xp.ones(size, kind) for kind in kinds]
-    up = clock.repeated(lambda: [clock.xp.asarray(values) for values in columns], 5, 1)
-    down = clock.repeated(lambda: [on_host(values) for values in made], 5, 1)
-    return {"upload_ms": summary(up), "download_ms": summary(down)}
+    columns = [to_host(values) for values in columns]
+    results = [clock.xp.ones(size, dtype) for dtype in dtypes]
+    upload = clock.repeated(lambda: [clock.xp.asarray(values) for values in columns], 5, 1)
+    download = clock.repeated(lambda: [to_host(values) for values in results], 5, 1)
+    return {"upload_ms": summary(upload), "download_ms": summary(download)}
 
 
-def on_host(values):
-    """A NumPy array of an array or Series of either device."""
-    values = getattr(values, "values", values)
-    return values.get() if hasattr(values, "get") else np.asarray(values)
-
-
-def busy_seconds():
-    """CPU time so far: of all processes, and of this one with its children."""
+def cpu_seconds() -> tuple[float, float]:
+    """Return the CPU time so far of all processes, and of this process with its children."""
     import psutil
 
     machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
-    idle = ("idle", "iowait", "guest", "guest_nice")  # guests' time is in user time already
-    busy = sum(value for name, value in machine._asdict().items() if name not in idle)
-    return busy, sum(own[:4])
+    excluded = ("idle", "iowait", "guest", "guest_nice")  # user time includes guests'
+    total = sum(value for name, value in machine._asdict().items() if name not in excluded)
+    return total, sum(own[:4])
 
 
-def taken(before):
-    """Seconds of CPU time that other processes had since `before`."""
-    busy, own = (now - then for now, then in zip(busy_seconds(), before))
-    return max(0.0, busy - own)
+def other_cpu_seconds(since: tuple[float, float]) -> float:
+    """Return the CPU time of other processes since an earlier `cpu_seconds()`."""
+    total, own = (now - then for now, then in zip(cpu_seconds(), since, strict=True))
+    return max(0.0, total - own)
 
 
-def rounds(jobs, count, budget, clock):
-    """{name: results} of calling every job in turn, `count` times over.
+def rounds(
+    jobs: Mapping[Key, Callable[[], Result]], count: int, budget: float, clock: Clock
+) -> dict[Key, list[Result]]:
+    """Call every job in turn, `count` times over, and return the results of each.
 
-    A job that has taken `budget` seconds in all, repeated runs aside, stands back from the rounds
-    that are left.
+    A job that has taken `budget` seconds in all, repeated runs aside, sits out the remaining
+    rounds.
     """
-    spent, results = Counter(), {name: [] for name in jobs}
+    spent: dict[Key, float] = defaultdict(float)
+    results: dict[Key, list[Result]] = {name: [] for name in jobs}
     for _ in range(count):
         for name, job in jobs.items():
             if spent[name] <= budget:
@@ -120,35 +144,38 @@ def rounds(jobs, count, budget, clock):
     return results
 
 
-def plan(clock, iterate, target, most=1000):
-    """(few, many): iteration counts whose difference takes about `target` seconds."""
-    few = 2
-    iterate(few)
-    probe = min(10, most)
-    each = (clock.ms(lambda: iterate(few + probe)) - clock.ms(lambda: iterate(few))) / probe
-    return few, few + int(min(most, max(probe, target * 1e3 / max(each, 1e-4))))
+def plan_iterations(
+    clock: Clock, iterate: Callable[[int], object], seconds: float, max_iterations: int = 1000
+) -> tuple[int, int]:
+    """Return two numbers of iterations whose difference takes about so many seconds."""
+    short = 2
+    iterate(short)
+    probe = min(10, max_iterations)
+    elapsed = clock.ms(lambda: iterate(short + probe)) - clock.ms(lambda: iterate(short))
+    target = seconds * 1e3 / max(elapsed / probe, 1e-4)
+    return short, short + int(min(max_iterations, max(probe, target)))
 
 
-def per_iteration(clock, iterate, few, many):
-    """Milliseconds of one iteration: what `many` take beyond `few`, shared out."""
-    short = clock.ms(lambda: iterate(few))
-    return (clock.ms(lambda: iterate(many)) - short) / (many - few)
+def per_iteration(clock: Clock, iterate: Callable[[int], object], short: int, long: int) -> float:
+    """Return the milliseconds of one iteration, from the difference of two runs."""
+    base = clock.ms(lambda: iterate(short))
+    return (clock.ms(lambda: iterate(long)) - base) / (long - short)
 
 
-def summary(times):
-    """What is recorded of repeated times."""
-    digits = [float(f"{value:.4g}") for value in (statistics.median(times), min(times), max(times))]
-    return dict(zip(("median", "low", "high"), digits)) | {"repeats": len(times)}
+def summary(times: Sequence[float]) -> Summary:
+    """Return what is recorded of repeated times."""
+    values = [float(f"{v:.4g}") for v in (statistics.median(times), min(times), max(times))]
+    return dict(zip(("median", "low", "high"), values, strict=True)) | {"repeats": len(times)}
 
 
-def paired_ratio(times, against):
-    """Median over rounds of how much longer one took than the other in the same round."""
-    pairs = [a / b for a, b in zip(times, against) if a > 0 and b > 0]
-    return float(f"{statistics.median(pairs):.3g}") if pairs else None
+def paired_ratio(times: Iterable[float], reference: Iterable[float]) -> float | None:
+    """Return the median over rounds of the ratio of two times in the same round."""
+    ratios = [a / b for a, b in zip(times, reference, strict=False) if a > 0 and b > 0]
+    return float(f"{statistics.median(ratios):.3g}") if ratios else None
 
 
-def copy_rate(clock, nbytes):
-    """Bytes a second, read and written together, of copying an array of `nbytes`; the best seen.
+def copy_rate(clock: Clock, nbytes: int) -> float:
+    """Measure the best rate of copying an array, in bytes read and written per second.
 
     The clock keeps it.
     """
@@ -159,18 +186,20 @@ def copy_rate(clock, nbytes):
         times = [clock.ms(lambda: xp.copyto(target, source)) for _ in range(20)]
     else:
         workers = cores()
-        ends = np.linspace(0, source.size, workers + 1).astype(int)
-        parts = [slice(*pair) for pair in zip(ends, ends[1:])]
+        bounds = np.linspace(0, source.size, workers + 1).astype(int)
+        slices = [slice(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
         with ThreadPoolExecutor(workers) as pool:
 
-            def copy():
-                list(pool.map(lambda part: np.copyto(target[part], source[part]), parts))
+            def copy() -> None:
+                list(pool.map(lambda part: np.copyto(target[part], source[part]), slices))
 
             times = [clock.ms(copy) for _ in range(8)]
     clock.rate = 2 * source.nbytes / min(times) * 1e3
     return clock.rate
 
 
-def cores():
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,213 +1,259 @@
-"""BFS, SSSP and connected components: time of a run, beside other libraries.
+"""Time BFS, SSSP and connected components, ours and peers'.
 
     python pipelines/benchmarks/traversal.py [--device auto|cpu|gpu] [--graphs rmat18,NY]
                                              [--only bfs,sssp,components]
                                              [--quick] [--output FILE] [--data FOLDER]
 
-A run starts on a ready graph and ends with the result; from the frame it begins with the rows.
-Answers are checked in the same run: rapidsgraph.verify passes ours, and whoever finds other
-distances or components gets no time. README.md beside this file says what the columns mean.
+A run starts on a ready graph and ends with the result; from the frame it starts with the rows.
+Answers are checked in the same run: rapidsgraph.verify passes ours, and an adapter with other
+distances or components gets no time. README.md in this folder explains the columns.
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import command, floors, timing
-from pipelines.benchmarks.searchers import CLOSE, TASKS, Ours, cpu_peers, ours
-from pipelines.benchmarks.workloads import SEED, load, with_weights
+from pipelines.benchmarks import harness, roofline, timing
+from pipelines.benchmarks.adapters import registry
+from pipelines.benchmarks.adapters.interface import (
+    DISTANCE_TOLERANCE,
+    TRAVERSALS,
+    TraversalAdapter,
+)
+from pipelines.benchmarks.adapters.rapidsgraph import RapidsgraphTraversal, traversal_adapters
+from pipelines.benchmarks.answers import compare_components
+from pipelines.benchmarks.graphs import SEED, Workload, load, with_weights
+from pipelines.benchmarks.harness import Effort, GraphSets, Step, ignore_step
+from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.timing import Clock, Summary
+from rapidsgraph.algorithms import traversal
+from rapidsgraph.device.arrays import Array
+from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.vertex_arguments import resolve_vertices
 
-CPU_GRAPHS = ("rmat18", "NY", "rmat20", "grid1000", "grid1400")
-GPU_GRAPHS = ("rmat22", "rmat22u", "grid1400", "NY", "cnr-2000")
-QUICK_GRAPHS = ("rmat8", "grid16")
-
-
-class Ready:
-    """Graphs of one workload as the libraries keep them, each made once, when first wanted."""
-
-    def __init__(self, workload, clock):
-        self.workload, self.clock, self.made = workload, clock, {}
-
-    def graph(self, searcher):
-        return self._made(searcher)[1]
-
-    def build_ms(self, searcher):
-        return timing.summary([self._made(searcher)[0]])
-
-    def _made(self, searcher):
-        key = searcher.library, searcher.form
-        if key not in self.made:
-            known = self.workload  # what libraries may ask of it, untimed
-            _ = known.frame, known.arcs, known.arc_weights, known.symmetric
-            self.made[key] = self.clock.timed(lambda: searcher.prepare(known))
-        return self.made[key]
+GRAPHS = GraphSets(
+    cpu=("rmat18", "NY", "rmat20", "grid1000", "grid1400"),
+    gpu=("rmat22", "rmat22u", "grid1400", "NY", "cnr-2000"),
+    quick=("rmat8", "grid16"),
+)
 
 
-def reference(task, workload, graph):
-    """(distances or components that rapidsgraph.verify has passed, what it found); or it raises."""
-    own = Ours(task, None if task == "components" else True)
-    answer = own.run(graph, workload)
+class GraphCache:
+    """The libraries' graphs of one workload, each built once, on first use."""
+
+    def __init__(self, workload: Workload, clock: Clock) -> None:
+        self.workload, self.clock = workload, clock
+        self._builds: dict[Any, tuple[float, Any]] = {}
+
+    def graph(self, adapter: TraversalAdapter) -> Any:
+        """Return the graph that an adapter takes."""
+        return self._build(adapter)[1]
+
+    def build_ms(self, adapter: TraversalAdapter) -> Summary:
+        """Return the time of building that graph."""
+        return timing.summary([self._build(adapter)[0]])
+
+    def _build(self, adapter: TraversalAdapter) -> tuple[float, Any]:
+        key = adapter.library, adapter.graph_key
+        if key not in self._builds:
+            workload = self.workload  # what libraries take from it is not timed
+            _ = workload.frame, workload.arcs, workload.arc_weights, workload.symmetric
+            self._builds[key] = self.clock.timed(lambda: adapter.prepare(workload))
+        return self._builds[key]
+
+
+def reference_answer(
+    task: str, workload: Workload, graph: LocalGraph
+) -> tuple[Array, dict[str, Any]]:
+    """Return (distances or components that rapidsgraph.verify has passed, facts), or raise."""
+    adapter = RapidsgraphTraversal(task, None if task == "components" else True)
+    answer = adapter.run(graph, workload)
+    facts: dict[str, Any]
     if task == "components":
         facts = {"components": int(rg.verify.components(graph, answer))}
     elif task == "bfs":
         facts = {"levels": int(rg.verify.bfs(graph, answer, workload.start))}
     else:
         facts = {"farthest": float(rg.verify.sssp(graph, answer, workload.start))}
-    return own.by_vertex(answer, workload), facts
+    return adapter.by_vertex(answer, workload), facts
 
 
-def problem(searcher, answer, truth, workload):
-    """What is wrong with an answer, or None."""
-    xp, given = workload.xp, searcher.by_vertex(answer, workload)
-    if given.shape != truth.shape:
-        return f"wrong: {given.size} values for {truth.size} vertices"
-    if searcher.task == "components":
-        return other_partition(given, truth, xp)
-    reached = xp.isfinite(truth)
-    others = int((xp.isfinite(given) != reached).sum())
-    if others:
-        return f"wrong: {others} vertices reached or not, unlike in the verified answer"
-    apart = xp.abs(given[reached] - truth[reached])
-    share = CLOSE[searcher.precision] if searcher.task == "sssp" else 0
-    wrong = int((apart > share * truth[reached]).sum())
-    return f"wrong: {wrong} distances, by {float(apart.max()):.2g} at most" if wrong else None
+def check_answer(
+    adapter: TraversalAdapter, answer: Any, reference: Array, workload: Workload
+) -> str | None:
+    """Return what is wrong with an answer, or None."""
+    xp, values = workload.xp, adapter.by_vertex(answer, workload)
+    if values.shape != reference.shape:
+        return f"wrong: {values.size} values for {reference.size} vertices"
+    if adapter.task == "components":
+        return compare_components(values, reference, xp)
+    is_reached = xp.isfinite(reference)
+    if num_wrong := int((xp.isfinite(values) != is_reached).sum()):
+        return f"wrong: {num_wrong} vertices differ from the verified answer in being reached"
+    difference = xp.abs(values[is_reached] - reference[is_reached])
+    tolerance = DISTANCE_TOLERANCE[adapter.precision] if adapter.task == "sssp" else 0
+    num_wrong = int((difference > tolerance * reference[is_reached]).sum())
+    if not num_wrong:
+        return None
+    return f"wrong: {num_wrong} distances, by {float(difference.max()):.2g} at most"
 
 
-def other_partition(given, truth, xp):
-    """Labels of components may be any, but as many, and each with one of the verified."""
-    counts = []
-    labels = xp.unique(given, return_inverse=True)[1].astype(np.int64)
-    for values in (labels, truth, labels * (int(truth.max()) + 1) + truth):
-        counts.append(int(xp.unique(values).size))
-    if len(set(counts)) > 1:
-        return f"wrong: {counts[0]} components, {counts[1]} verified, {counts[2]} overlaps"
-    return None
-
-
-def rounds_of(searcher, graph, workload):
-    """How often our kernel's threads met at a barrier; None where it does not say."""
-    from rapidsgraph.algorithms import traversal
-    from rapidsgraph.graph.vertex_arguments import resolve_vertices
-
-    work = {"bfs": "search", "sssp": "paths"}.get(searcher.task)
-    if work is None or not hasattr(traversal, work):
+def count_barriers(
+    adapter: RapidsgraphTraversal, graph: LocalGraph, workload: Workload
+) -> int | None:
+    """Return how often the threads of our kernel met at a barrier, or None if it is unknown."""
+    name = {"bfs": "search", "sssp": "paths"}.get(adapter.task)
+    if name is None or not hasattr(traversal, name):
         return None
     ids = resolve_vertices(graph.labeling, workload.start)
-    found = getattr(traversal, work)(graph, ids, predecessors=searcher.predecessors)
-    return getattr(found, "rounds", None) or None
+    result = getattr(traversal, name)(graph, ids, predecessors=adapter.predecessors)
+    return getattr(result, "rounds", None) or None
 
 
-def measure(workload, task, searchers, ready, effort, clock, step=lambda text: None):
-    """Records of one task on one graph: all are checked, then those that passed take turns."""
-    truth, facts = reference(task, workload, ready.graph(Ours(task)))
-    found, jobs = {}, {}
-    for searcher in searchers:
-        step(f"{workload.name}: {searcher}")
-        row = {"table": task, "graph": workload.name} | searcher.about() | facts
-        found[searcher] = row
-        work = partial(prepared, searcher, workload, truth, row, ready, effort, clock)
-        if job := command.attempted(row, work):
-            jobs[searcher] = job
+def measure(
+    workload: Workload,
+    task: str,
+    adapters: Sequence[TraversalAdapter],
+    graphs: GraphCache,
+    effort: Effort,
+    clock: Clock,
+    step: Step = ignore_step,
+) -> list[Record]:
+    """Return the records of one task on one graph: correct adapters take turns."""
+    reference, facts = reference_answer(task, workload, graphs.graph(RapidsgraphTraversal(task)))
+    rows: dict[TraversalAdapter, Record] = {}
+    jobs: dict[TraversalAdapter, Callable[[], float]] = {}
+    for adapter in adapters:
+        step(f"{workload.name}: {adapter}")
+        row = {"table": task, "graph": workload.name} | adapter.about() | facts
+        rows[adapter] = row
+        prepare = partial(prepare_job, adapter, workload, reference, row, graphs, effort, clock)
+        if job := harness.try_call(row, prepare):
+            jobs[adapter] = job
     step(f"{workload.name}, {task}: taking turns")
-    times = timing.rounds(jobs, effort.rounds, 2 * effort.build, clock)
-    for searcher, taken in times.items():
-        row = found[searcher]
-        row["run_ms"] = timing.summary(taken)
+    times = timing.rounds(jobs, effort.rounds, 2 * effort.build_budget, clock)
+    for adapter, own_times in times.items():
+        row = rows[adapter]
+        row["run_ms"] = timing.summary(own_times)
         if row.get("levels"):
             row["level_us"] = float(f"{row['run_ms']['median'] / row['levels'] * 1e3:.4g}")
-        if isinstance(searcher, Ours):
-            least = floors.SEARCHES[task](workload, truth, searcher.predecessors)
-            row |= timing.floor(clock, least)
-    add_ratios(found, times)
-    return list(found.values())
+        if isinstance(adapter, RapidsgraphTraversal):
+            nbytes = roofline.TRAVERSALS[task](workload, reference, adapter.predecessors)
+            row |= timing.roofline_ms(clock, nbytes)
+    add_ratios(rows, times)
+    return list(rows.values())
 
 
-def prepared(searcher, workload, truth, row, ready, effort, clock):
-    """Check a searcher, time what begins with rows; the job that times a run, or None."""
-    graph = ready.graph(searcher)
-    row["build_ms"] = ready.build_ms(searcher)
-    run = partial(searcher.run, graph, workload)
-    wrong = problem(searcher, run(), truth, workload)
-    row["check"] = wrong or "ok"
-    if wrong:
+def prepare_job(
+    adapter: TraversalAdapter,
+    workload: Workload,
+    reference: Array,
+    row: Record,
+    graphs: GraphCache,
+    effort: Effort,
+    clock: Clock,
+) -> Callable[[], float] | None:
+    """Check an adapter and time runs from the rows; return the job that times a run."""
+    graph = graphs.graph(adapter)
+    row["build_ms"] = graphs.build_ms(adapter)
+    run = partial(adapter.run, graph, workload)
+    problem = check_answer(adapter, run(), reference, workload)
+    row["check"] = problem or "ok"
+    if problem:
         return None
-    if isinstance(searcher, Ours):
-        row["rounds"] = rounds_of(searcher, graph, workload)
-        if searcher.predecessors is not False:
-            fresh = [searcher.prepare(workload) for _ in range(3)]
-            first = [clock.ms(partial(searcher.run, one, workload)) for one in fresh]
-            searcher.from_frame(workload)  # memory pools grow once
-            whole = clock.repeated(lambda: searcher.from_frame(workload), 5, effort.whole)
+    if isinstance(adapter, RapidsgraphTraversal):
+        row["rounds"] = count_barriers(adapter, graph, workload)
+        if adapter.predecessors is not False:
+            new_graphs = [adapter.prepare(workload) for _ in range(3)]
+            first = [clock.ms(partial(adapter.run, graph, workload)) for graph in new_graphs]
+            adapter.run_from_frame(workload)  # memory pools grow once
+            whole = clock.repeated(lambda: adapter.run_from_frame(workload), 5, effort.run_budget)
             row |= {"first_ms": timing.summary(first), "frame_ms": timing.summary(whole)}
     return partial(clock.ms, run)
 
 
-def add_ratios(found, times):
-    """How many times as long as ours that gives as much; and as the same without predecessors."""
-    own = {one.predecessors: times[one] for one in times if isinstance(one, Ours)}
-    plain = {one.method: times[one] for one in times if one.predecessors is False}
-    for searcher, taken in times.items():
-        row = found[searcher]
-        row["ratio"] = timing.paired_ratio(taken, own.get(searcher.predecessors, []))
-        if searcher.predecessors and searcher.method in plain:
-            row["cost"] = timing.paired_ratio(taken, plain[searcher.method])
+def add_ratios(
+    rows: Mapping[TraversalAdapter, Record], times: Mapping[TraversalAdapter, Sequence[float]]
+) -> None:
+    """Add the ratio to ours with the same result, and to the method without predecessors."""
+    own = {
+        adapter.predecessors: times[adapter]
+        for adapter in times
+        if isinstance(adapter, RapidsgraphTraversal)
+    }
+    plain = {adapter.method: times[adapter] for adapter in times if adapter.predecessors is False}
+    for adapter, own_times in times.items():
+        row = rows[adapter]
+        row["ratio"] = timing.paired_ratio(own_times, own.get(adapter.predecessors, []))
+        if adapter.predecessors and adapter.method in plain:
+            row["cost"] = timing.paired_ratio(own_times, plain[adapter.method])
 
 
-def chosen(searchers, task, workload, notes):
-    """Those of a task that take the graph; notes say who does not, and why."""
-    taken = []
-    for searcher in searchers:
-        if searcher.task != task:
+def select_adapters(
+    adapters: Iterable[TraversalAdapter], task: str, workload: Workload, notes: list[str]
+) -> list[TraversalAdapter]:
+    """Return the adapters of a task that take the graph; notes name the others."""
+    selected = []
+    for adapter in adapters:
+        if adapter.task != task:
             continue
-        why = searcher.reason_against(workload)
-        if why is None:
-            taken.append(searcher)
+        reason = adapter.skip_reason(workload)
+        if reason is None:
+            selected.append(adapter)
             continue
-        is_too_large = searcher.most_arcs and workload.arcs[0].size > searcher.most_arcs
-        which = "" if is_too_large else f"'s {searcher.implementation} {task}"
-        notes.append(f"{workload.name}: {searcher.library}{which} is left out, {why}")
-    return taken
+        is_too_large = adapter.max_arcs and workload.arcs[0].size > adapter.max_arcs
+        method = "" if is_too_large else f"'s {adapter.implementation} {task}"
+        notes.append(f"{workload.name}: {adapter.library}{method} is left out, {reason}")
+    return selected
 
 
-def transfers(workload, clock):
-    """Columns and weights to the device, distances and predecessors back."""
+def time_transfers(workload: Workload, clock: Clock) -> dict[str, Summary]:
+    """Time copying columns and weights to the device, and distances and predecessors back."""
     columns = workload.source, workload.destination, workload.weight
-    return timing.transfers(clock, columns, (workload.vertices, np.int32, np.int32))
+    return timing.transfers(clock, columns, workload.vertices, np.int32, np.int32)
 
 
-def main(arguments=None):
-    graphs = CPU_GRAPHS, GPU_GRAPHS, QUICK_GRAPHS
-    description = "Time BFS, SSSP and connected components, beside other libraries."
-    found = command.options(description, arguments, graphs, command.only(TASKS))
-    session = command.Session("traversal", found, seed=SEED)
-    clock, xp = session.clock, session.xp
-    everyone = ours() + session.peers(cpu_peers, "gpu_searchers")
-    searchers = [one for one in session.wanted(everyone) if one.task in found.only]
-    with command.progress("Traversal", len(found.names) * (len(searchers) + 3) + 1) as step:
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
+    description = "Time BFS, SSSP and connected components, ours and peers'."
+    only = harness.add_only_option(TRAVERSALS)
+    options = harness.parse_options(description, arguments, GRAPHS, only)
+    session = harness.Session("traversal", options, seed=SEED)
+    clock, xp, effort = session.clock, session.xp, options.effort
+    available: list[TraversalAdapter] = [*traversal_adapters()]
+    available += session.peers(registry.traversal_peers)
+    selected = session.select_libraries(available)
+    adapters = [adapter for adapter in selected if adapter.task in options.only]
+    num_steps = len(options.names) * (len(adapters) + 3) + 1
+    with harness.progress("Traversal", num_steps) as step:
         step("warming up")
         tiny = [with_weights(load(name, xp)) for name in ("rmat6", "rmat6u")]
-        command.warm_up(tiny, searchers, lambda one, case: one.run(one.prepare(case), case))
-        session.measure_copies(found.effort)
-        for plain in session.graphs(found.names):
-            workload = with_weights(plain, found.data)
-            ready = Ready(workload, clock)
-            facts = workload.facts() | workload.start_facts() | transfers(workload, clock)
+        harness.warm_up(tiny, adapters, lambda adapter, w: adapter.run(adapter.prepare(w), w))
+        session.measure_copy_rate(effort)
+        for plain in session.graphs(options.names):
+            workload = with_weights(plain, options.data)
+            graphs = GraphCache(workload, clock)
+            facts = workload.facts() | workload.start_facts() | time_transfers(workload, clock)
             session.rows.append({"table": "graph"} | facts)
-            for task in found.only:
-                taking = chosen(searchers, task, workload, session.notes)
-                failed = {}
-                work = partial(measure, workload, task, taking, ready, found.effort, clock, step)
-                session.rows += command.attempted(failed, work) or []
-                if failed:  # also where verify rejects the reference
-                    session.notes.append(f"{workload.name}, {task}: {failed['check']}")
+            for task in options.only:
+                own = select_adapters(adapters, task, workload, session.notes)
+                failure: Record = {}
+                run = partial(measure, workload, task, own, graphs, effort, clock, step)
+                session.rows += harness.try_call(failure, run) or []
+                if failure:  # also a reference that verify rejects
+                    session.notes.append(f"{workload.name}, {task}: {failure['check']}")
             session.save()
     return session.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(command.status(main()))
+    sys.exit(harness.exit_status(main()))

@@ -1,8 +1,20 @@
-"""WolfPath's tables 2, 3 and 5 to 7 and its figures 8 and 9, and rows of ours that are like them.
+"""WolfPath's tables 2, 3 and 5 to 7 and figures 8 and 9, and our rows that correspond to them.
 
-Reference: Zhu et al., WolfPath, 2017, sections 2 and 5: a GTX 780 Ti with 3 GB. Of figure 8 there
-  are the means that the text gives, of figure 9 the one pair of times.
+The paper's GPU is a GTX 780 Ti with 3 GB. Of figure 8 there are the means that the text gives, of
+figure 9 the one pair of times.
+
+References
+----------
+.. [1] H. Zhu et al., "WolfPath: Accelerating Iterative Traversing-Based Graph Processing Algorithms
+   on GPU", 2017, sections 2 and 5.
 """
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Any
+
+from pipelines.benchmarks.records import Record
 
 EDGES = {  # tables 1 and 4
     "RoadNet-CA": 5_533_214,
@@ -65,39 +77,43 @@ PREPROCESSING = {  # table 7, seconds
 }
 SPACE, CUSHA_SPACE = 1.37, 2.81  # figure 8: times CSR
 WITHOUT_OVERLAP, OVERLAPPED = 71, 48  # figure 9: milliseconds of BFS, LiveJournal
-# Our ways of running, by which records tell them apart.
-ALONE = "one thread, one buffer"
-ONE, LAUNCHES, FLAG = "one launch", "a launch a layer", "a launch and a flag a layer"
-SHARED = "one launch, shared memory"
+# Our variants, as records name them.
+NO_OVERLAP = "one thread, one buffer"
+ONE_LAUNCH, LAUNCH_PER_LAYER, FLAG_PER_LAYER = (
+    "one launch",
+    "a launch a layer",
+    "a launch and a flag a layer",
+)
+SHARED_MEMORY = "one launch, shared memory"
 
 
-def paper_rows(tasks):
-    """What the tables say, as rows beside ours."""
-    rows = []
+def paper_rows(tasks: Container[str]) -> list[Record]:
+    """Return what the paper's tables say, as rows beside ours."""
+    rows: list[Record] = []
 
-    def add(table, who, graph, **columns):
+    def add(table: str, who: str, graph: str, **columns: Any) -> None:
         about = {"table": table, "who": who, "graph": graph, "edges": EDGES[graph]}
         rows.append(about | columns | {"of_paper": True})
 
     if "flag" in tasks:
         for graph, both in BY_FLAG.items():
-            for how, (iterations, taken) in zip(("with the flag", "without it"), both, strict=True):
-                add("flag", "CuSha, table 2", graph, how=how, layers=iterations, run_ms=taken)
-        for how, taken in (("neither", WITHOUT_OVERLAP), ("both", OVERLAPPED)):
-            how = f"overlap and shared memory: {how}"
-            add("flag", "WolfPath, figure 9", "LiveJournal", how=how, run_ms=taken)
+            for how, (iterations, ms) in zip(("with the flag", "without it"), both, strict=True):
+                add("flag", "CuSha, table 2", graph, how=how, layers=iterations, run_ms=ms)
+        for what, ms in (("neither", WITHOUT_OVERLAP), ("both", OVERLAPPED)):
+            how = f"overlap and shared memory: {what}"
+            add("flag", "WolfPath, figure 9", "LiveJournal", how=how, run_ms=ms)
     if "iterations" in tasks:
-        for graph, (copying, computing) in FLAG_COST.items():
-            add("iterations", "CuSha, table 3", graph, algorithm="bfs", flag_us=copying * 1e3,
-                compute_us=computing * 1e3)  # fmt: skip
+        for graph, (copy, compute) in FLAG_COST.items():
+            add("iterations", "CuSha, table 3", graph, algorithm="bfs", flag_us=copy * 1e3,
+                compute_us=compute * 1e3)  # fmt: skip
         for algorithm, graphs in IN_MEMORY.items():
             for graph, both in graphs.items():
-                for who, (iterations, taken) in zip(("WolfPath", "CuSha"), both, strict=True):
-                    add("iterations", f"{who}, table 5", graph, algorithm=algorithm,
-                        layers=iterations, run_ms=taken)  # fmt: skip
-    if {"streamed", "large"} & set(tasks):
-        for algorithm, graphs in STREAMED.items():
-            for graph, (iterations, seconds) in graphs.items():
+                for system, (iterations, ms) in zip(("WolfPath", "CuSha"), both, strict=True):
+                    add("iterations", f"{system}, table 5", graph, algorithm=algorithm,
+                        layers=iterations, run_ms=ms)  # fmt: skip
+    if "streamed" in tasks or "large" in tasks:
+        for algorithm, times in STREAMED.items():
+            for graph, (iterations, seconds) in times.items():
                 add("out of memory", "WolfPath, table 6", graph, algorithm=algorithm,
                     layers=iterations, seconds=seconds,
                     edges_per_us=rounded(EDGES[graph] / seconds / 1e6))  # fmt: skip
@@ -108,43 +124,45 @@ def paper_rows(tasks):
     return rows
 
 
-def derived(rows):
-    """Rows of tables 6 and 7 that follow from what was measured."""
-    made = []
+def derived_rows(rows: Iterable[Record]) -> list[Record]:
+    """Return our rows of tables 6 and 7, which follow from measurements."""
+    derived: list[Record] = []
     for row in rows:
-        how, taken = row.get("how"), row.get("run_ms")
         if row["table"] == "layered build":
-            for column, who in (("whole_ms", "in memory"), ("external_ms", "out of core")):
+            for column, where in (("whole_ms", "in memory"), ("external_ms", "out of core")):
                 if row.get(column):
-                    made.append(prepared_row(row, median(row[column]), who))
-        if row["table"] not in ("streamed", "large") or not taken:
+                    derived.append(preprocessing_row(row, median(row[column]), where))
+        if row["table"] not in ("streamed", "large") or not row.get("run_ms"):
             continue
+        ms = median(row["run_ms"])
         if row["algorithm"] == "build":
-            made.append(prepared_row(row, median(taken), "out of core"))
-        elif row["algorithm"] in STREAMED and how in ("streamed", "mapped", "limited"):
-            seconds = median(taken) / 1e3
-            made.append(
+            derived.append(preprocessing_row(row, ms, "out of core"))
+        elif row["algorithm"] in STREAMED and row.get("how") in ("streamed", "mapped", "limited"):
+            derived.append(
                 {
                     "table": "out of memory", "who": "here", "graph": row["graph"],
                     "edges": row["edges"], "algorithm": row["algorithm"], "layers": row["layers"],
-                    "passes": row["passes"], "seconds": rounded(seconds),
-                    "edges_per_us": rounded(row["edges"] / seconds / 1e6),
+                    "passes": row["passes"], "seconds": rounded(ms / 1e3),
+                    "edges_per_us": rounded(row["edges"] / ms / 1e3),
                 }
             )  # fmt: skip
-    return made
+    return derived
 
 
-def prepared_row(row, taken, who):
+def preprocessing_row(row: Record, ms: float, where: str) -> Record:
+    """Return our row of table 7 for a build."""
     return {
-        "table": "preprocessing", "who": f"here, {who}", "graph": row["graph"],
+        "table": "preprocessing", "who": f"here, {where}", "graph": row["graph"],
         "edges": row["edges"], "weighted": row.get("weighted", False),
-        "seconds": rounded(taken / 1e3), "ns_per_edge": rounded(taken * 1e6 / row["edges"]),
+        "seconds": rounded(ms / 1e3), "ns_per_edge": rounded(ms * 1e6 / row["edges"]),
     }  # fmt: skip
 
 
-def median(value):
+def median(value: Any) -> float:
+    """Return the median of a repeated time; papers have single values."""
     return value["median"] if isinstance(value, dict) else value
 
 
-def rounded(value):
+def rounded(value: float) -> float:
+    """Round to four significant digits."""
     return float(f"{value:.4g}")

@@ -1,0 +1,276 @@
+"""The workloads that run under compute-sanitizer: every CUDA kernel, with inputs for each branch.
+
+Each workload compares the results of both devices, so it needs a GPU and CuPy.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rapidsgraph as rg
+from pipelines.benchmarks.answers import result_arrays
+from pipelines.benchmarks.layered_streaming import CALLS, memory_limit, open_store
+from rapidsgraph import device, generate
+from rapidsgraph.algorithms import similarity
+from rapidsgraph.algorithms.clustering import ROLES
+from rapidsgraph.device.arrays import Array
+from rapidsgraph.graph.local_graph import LocalGraph
+
+PARTITION_BYTES = 2**15
+METHODS = ("auto", "edge", "node", "contribution", "warp")
+
+Columns = dict[str, Array]
+Run = Callable[[Columns], Any]
+
+
+def draw_edges(hub: int = 7000, vertices: int = 9001) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return edges with a hub, rows of every length, isolated vertices and parallel edges."""
+    random = np.random.default_rng(1)
+    sources = [np.arange(1, hub), random.integers(0, vertices - 500, 30_000)]
+    destinations = [np.zeros(hub - 1, int), random.integers(0, 1500, 30_000) ** 2 // 1600]
+    sources += [random.integers(0, 3000, 1200), random.integers(0, vertices - 500, 4000)]
+    destinations += [np.full(1200, 3), random.integers(0, 2000, 4000)]
+    return np.concatenate(sources), np.concatenate(destinations), vertices
+
+
+def run_on_both(columns: Columns, run: Run) -> Iterator[Columns]:
+    """Yield the result of a function on a CPU and on the GPU, as NumPy arrays."""
+    import cupy
+
+    for xp in (np, cupy):
+        answer = run({name: xp.asarray(values) for name, values in columns.items()})
+        yield {name: cupy.asnumpy(values) for name, values in answer.items()}
+
+
+def compare(columns: Columns, run: Run) -> None:
+    """Run on both devices, whose results must be equal."""
+    on_cpu, on_gpu = run_on_both(columns, run)
+    assert on_cpu.keys() == on_gpu.keys()
+    for name, values in on_cpu.items():
+        np.testing.assert_array_equal(values, on_gpu[name], err_msg=name)
+
+
+def run_pagerank() -> None:
+    """Run a few iterations of each PageRank method, and the generators."""
+    import cupy
+
+    sources, destinations, vertices = draw_edges()
+    weights = np.random.default_rng(2).random(sources.size)
+    names = np.arange(vertices) * 3 - 7  # gaps, so that names are looked up
+    frame = {"source": names[sources], "destination": names[destinations], "weight": weights}
+    start = {"vertex": names[:50], "value": np.arange(1.0, 51.0)}
+
+    def compare_methods(frame: Columns, graph_options: dict, **options: Any) -> None:
+        def run(columns: Columns) -> Columns:
+            graph = LocalGraph(columns, **graph_options)
+            return rg.pagerank(graph, tolerance=0, max_iterations=3, **options)
+
+        on_cpu, on_gpu = (answer["pagerank"] for answer in run_on_both(frame, run))
+        single = options.get("precision") == "single"
+        np.testing.assert_allclose(on_cpu, on_gpu, atol=1e-6 if single else 1e-13, rtol=0)
+
+    for weight, multi_edges in ((None, "first"), ("weight", "sum")):
+        for directed in (True, False):
+            graph_options = {
+                "weight": weight, "directed": directed, "multi_edges": multi_edges,
+                "vertices": names,
+            }  # fmt: skip
+            for method in METHODS:
+                compare_methods(frame, graph_options, method=method)
+    compare_methods(frame, graph_options, precision="single")
+    compare_methods(frame, graph_options, personalization=start, start=start)
+    compare_methods(lattice_columns(), {})  # narrow lists alone
+    generate.rmat_arrays(cupy, 10, 8, seed=4, weights=(1, 2))
+    generate.uniform_arrays(cupy, 1000, 5000, seed=5)
+
+
+def lattice_columns() -> Columns:
+    """Return a grid whose weights differ by orders of magnitude."""
+
+    sources, destinations, weights = generate.grid_arrays(
+        np, 90, 90, keep=0.8, seed=3, weights=(0, 1)
+    )
+    return {"source": sources, "destination": destinations, "weight": weights**8}
+
+
+def search_inputs() -> dict[str, tuple[Columns, list[int]]]:
+    """Return the inputs of traversals and components: {name: (columns, sources)}."""
+    sources, destinations, vertices = draw_edges()
+    ends = {"source": sources, "destination": destinations}
+    hub = ends | {"weight": np.random.default_rng(2).random(sources.size)}
+    sources_on_path, destinations_on_path = np.arange(300), np.arange(1, 301)
+    path = {
+        "source": sources_on_path, "destination": destinations_on_path,
+        "weight": np.ones(300, np.int64),
+    }  # fmt: skip
+    reverse = {"source": destinations, "destination": sources}
+    return {
+        "into the hub": (hub, [1]),
+        "hub": (hub | reverse, [0]),
+        "many sources": (hub | reverse, list(range(500, 4000))),
+        "equal weights": (hub | {"weight": np.ones(sources.size, np.int32)}, [3, 8]),
+        "no weight": (reverse | {"weight": np.where(hub["weight"] < 0.7, 0, hub["weight"])}, [0]),
+        "path": (path, [0]),
+        "path, no weight": (path | {"weight": np.zeros(300)}, [0]),
+        "lattice": (lattice_columns(), [0, 5]),
+    }
+
+
+def run_traversals() -> None:
+    """Run BFS and SSSP of frames and graphs, undirected and within limits."""
+
+    for columns, start in search_inputs().values():
+        graph_of = {
+            "frame": lambda columns: columns,
+            "directed": partial(LocalGraph, weight="weight", multi_edges="min"),
+            "undirected": partial(LocalGraph, weight="weight", multi_edges="min", directed=False),
+        }
+        for make in graph_of.values():
+            compare(columns, lambda edges: rg.bfs(make(edges), start))  # noqa: B023
+            compare(columns, lambda edges: rg.sssp(make(edges), start))  # noqa: B023
+        compare(columns, lambda edges: rg.bfs(edges, start, depth_limit=2, predecessors=False))  # noqa: B023
+        compare(columns, lambda edges: rg.sssp(edges, start, cutoff=0.4, predecessors=False))  # noqa: B023
+
+
+def run_components() -> None:
+    """Run components on adjacency in one direction, in both, and undirected."""
+
+    def with_both(columns: Columns) -> Any:
+        graph = LocalGraph(columns)
+        _ = graph.csc
+        return rg.connected_components(graph)
+
+    for columns, _ in search_inputs().values():
+        compare(columns, rg.connected_components)
+        compare(columns, with_both)
+        compare(columns, lambda edges: rg.connected_components(LocalGraph(edges, directed=False)))
+
+
+def clustering_inputs() -> dict[str, Columns]:
+    """Return the inputs of similarities and SCAN: {name: columns}."""
+    random = np.random.default_rng(7)
+    spread, columns = random.integers(0, 3000, (2, 9000)), {}
+    dense = random.integers(0, 400, (2, 40_000))  # lists of 150 and more
+    ends = [np.concatenate(ends) for ends in zip(spread, dense)]
+    columns["lists of every length"] = dict(zip(("source", "destination"), ends))
+    for name, (search_columns, _) in search_inputs().items():
+        if name in ("hub", "path", "lattice"):
+            columns[name] = {end: search_columns[end] for end in ("source", "destination")}
+    return columns
+
+
+def run_clustering() -> None:
+    """Run similarities by both methods and table sizes, SCAN, an index, and SSCA#2."""
+    import cupy
+
+    ssca2 = [generate.ssca2_arrays(xp, 3000, 60, seed=4)[:2] for xp in (np, cupy)]
+    for on_cpu, on_gpu in zip(*ssca2):
+        np.testing.assert_array_equal(on_cpu, cupy.asnumpy(on_gpu))
+    cases = clustering_inputs() | {"cliques": dict(zip(("source", "destination"), ssca2[0]))}
+    most = similarity.MOST_SLOTS
+    for columns in cases.values():
+        for slots in (most, 64):  # in small tables long lists have several parts
+            similarity.MOST_SLOTS = slots
+            compare(columns, rg.structural_similarity)
+        similarity.MOST_SLOTS = most
+        compare(columns, partial(rg.structural_similarity, method="gpuscan"))
+        for epsilon, mu in ((0.2, 2), (0.5, 3), (0.7, 2), (0.9, 1)):
+            options = {"epsilon": epsilon, "mu": mu, "memberships": True}
+            compare(columns, lambda edges: role_codes(rg.scan(edges, **options)))  # noqa: B023
+            compare(columns, lambda edges: role_codes(rg.scan(edges, **options, method="gpuscan")))  # noqa: B023
+            compare(columns, lambda edges: role_codes(rg.ScanIndex(edges).query(**options)))  # noqa: B023
+        sweeps = run_on_both(columns, lambda edges: rg.ScanIndex(edges).sweep([0.3, 0.6], [2, 5]))
+        on_cpu, on_gpu = sweeps
+        for name, values in on_cpu.items():
+            np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def role_codes(answer: Any) -> Columns:
+    """Return a result of scan with roles as codes, which CuPy arrays have."""
+
+    roles = answer["role"]
+    if roles.dtype == object:
+        roles = np.array([ROLES.index(role) for role in roles], np.int8)
+    return {**answer, "role": roles}
+
+
+def run_layered(case: str) -> None:
+    """Build, save, open, search and rank layered edge lists, with and without weights."""
+    columns, (root, *_) = search_inputs()[case]
+    for weight, directed in ((None, True), ("weight", False)):
+        how = {"root": root, "weight": weight, "directed": directed}
+        compare(columns, partial(layered_results, **how))
+        on_cpu, on_gpu = run_on_both(columns, partial(layered_pagerank, **how))
+        for name, values in on_cpu.items():
+            np.testing.assert_allclose(values, on_gpu[name], rtol=1e-12, err_msg=name)
+
+
+def layered_lists(
+    columns: Columns, folder: str, root: int, weight: str | None, directed: bool
+) -> dict[str, tuple[rg.LayeredEdgeList, bool]]:
+    """Return {name: (layered edge list, whether it runs within a limit)}."""
+
+    graph = LocalGraph(columns, weight=weight, multi_edges="min", directed=directed)
+    built = rg.LayeredEdgeList.build(graph, root, partition_bytes=PARTITION_BYTES)
+    built.save(Path(folder) / "store")
+    stored = open_store(Path(folder) / "store", device.array_module(columns["source"]))
+    return {"built": (built, False), "stored": (stored, True)}
+
+
+def layered_results(
+    columns: Columns, algorithms: tuple[str, ...] = ("bfs", "sssp"), **how: Any
+) -> Columns:
+    """Return the results and edges of a list in memory, and of its store within a limit."""
+
+    xp = device.array_module(columns["source"])
+    results: Columns = {}
+
+    def add(name: str, answer: Any) -> None:
+        arrays = result_arrays(answer, xp)
+        results.update((f"{name} {key}", values) for key, values in arrays.items())
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (layered, is_limited) in layered_lists(columns, folder, **how).items():
+            for algorithm in algorithms:
+                limit = memory_limit(layered, algorithm) if is_limited else None
+                add(f"{name} {algorithm}", CALLS[algorithm](layered, memory_limit=limit))
+            if algorithms != PAGERANK_ONLY:
+                add(f"{name} edges", layered.edges())
+    return results
+
+
+PAGERANK_ONLY = ("pagerank",)
+layered_pagerank = partial(layered_results, algorithms=PAGERANK_ONLY)
+
+WORKLOADS = {
+    "pagerank": run_pagerank,
+    "traversals": run_traversals,
+    "components": run_components,
+    "clusters": run_clustering,
+    "layers-hub": partial(run_layered, "hub"),
+    "layers-free": partial(run_layered, "no weight"),
+    "layers-path": partial(run_layered, "path, no weight"),
+    "layers-lattice": partial(run_layered, "lattice"),
+}
+
+
+def run_workloads(names: Iterable[str], with_pool: bool = True) -> None:
+    """Run some of `WORKLOADS`, without CuPy's memory pool on request."""
+    import cupy
+
+    # The tools' instrumentation takes registers, so that some of the blocks that fit without
+    # it may never start, and the others would wait for them at the barrier. One block per
+    # multiprocessor always fits.
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    device.launcher.resident_blocks = lambda *_: multiprocessors
+    if not with_pool:
+        cupy.cuda.set_allocator(None)
+    for name in names:
+        WORKLOADS[name]()
+    cupy.cuda.Device().synchronize()
