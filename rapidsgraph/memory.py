@@ -442,7 +442,7 @@ def _file_stats(
         elif span > num_names + 1024:
             name_kind = "hash"
         else:
-            name_kind = "table" if limits[0] else "ids"
+            name_kind = "table" if limits and limits[0] else "ids"
         column = NameColumnStats(name_kind, num_names, span)
     else:
         text_bytes, max_length = measure_text(path, source=source, destination=destination)

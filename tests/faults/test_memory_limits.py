@@ -29,7 +29,7 @@ def _frame(kind, rows):
         words = [f"the vertex with number {i}" for i in range(rows // 4)]
         words = pandas.Series(words, dtype="str" if kind == "text" else "object")
         ends = [words.take(each).reset_index(drop=True) for each in ids]
-        return pandas.DataFrame(dict(zip(("source", "destination"), ends)))
+        return pandas.DataFrame(dict(zip(("source", "destination"), ends, strict=True)))
     if kind == "two columns":
         columns = {"a": ids[0] // 1000, "b": ids[0] % 1000, "c": ids[1] // 1000, "d": ids[1] % 1000}
         return pandas.DataFrame(columns)
@@ -40,7 +40,7 @@ def _frame(kind, rows):
 
 
 def _run(kind, frame):
-    """What is run, and what the answer is judged by."""
+    """Run a case and return what its answer is judged by."""
     if kind == "two columns":
         graph = rg.Graph(frame, ["a", "b"], ["c", "d"])
         return graph.num_vertices, graph.num_edges

@@ -49,7 +49,7 @@ def random_frame(seed=0, vertices=300, rows=6000):
 
 
 def arcs(layered, weight_dtype):
-    """Sources, neighbors and weights of forward and of backward edges, in the order of places."""
+    """Return sources, neighbors and weights of forward and backward edges, by position."""
     found = [[], []]
     for row in layered.table:
         start, count = int(row[COLUMN["position"]]), int(row[COLUMN["words"]])
@@ -63,7 +63,7 @@ def arcs(layered, weight_dtype):
 
 
 def check_same(layered, expected):
-    """A store and a LayeredEdgeList hold the same, bit for bit."""
+    """Assert that a store and a LayeredEdgeList are equal, bit for bit."""
     for name in ("order", "out_weights", "layer_starts", "layer_edges"):
         found, wanted = getattr(layered, name), getattr(expected, name)
         assert found.dtype == wanted.dtype
@@ -159,7 +159,7 @@ def test_types_of_weights(tmp_path, dtype, factor, multi_edges, directed):
 
 
 def named(frame, names):
-    """The edges between other vertices: `names` maps an array of ids."""
+    """Rename the vertices of edges; `names` maps an array of ids."""
     ends = {end: names(frame[end].to_numpy()) for end in ("source", "destination")}
     return frame.assign(**ends)
 
@@ -239,8 +239,8 @@ WRITERS = {
     "bare.csv": lambda f, path: f.to_csv(path, index=False, header=False),
     "edges.csv.gz": lambda f, path: f.to_csv(path, index=False),
     "edges.tsv": lambda f, path: f.to_csv(path, index=False, sep="\t"),
-    "edges.txt": lambda f, path: write_frame(f, path),
-    "edges.el.gz": lambda f, path: write_frame(f, path),
+    "edges.txt": write_frame,
+    "edges.el.gz": write_frame,
     "edges.feather": lambda f, path: feather.write_feather(f, path, chunksize=2500),
     "plain.arrow": lambda f, path: feather.write_feather(f, path, compression="uncompressed"),
     "folder": write_folder,
@@ -275,14 +275,14 @@ def test_text_of_names(tmp_path, names):
 
 @pytest.fixture
 def merges(monkeypatch):
-    """The number of runs of each merge of distinct names that were written to the disk."""
+    """Record the number of runs on disk of each merge of distinct names."""
     seen = []
     for module in (dictionaries, integer_names):
         original = module.merge_runs
 
-        def merge_runs(column, runs, *arguments, original=original):
+        def merge_runs(column, runs, files, original=original, **options):
             seen.append(len(runs))
-            return original(column, runs, *arguments)
+            return original(column, runs, files, **options)
 
         monkeypatch.setattr(module, "merge_runs", merge_runs)
     return seen
@@ -475,7 +475,7 @@ def test_limit_is_kept(tmp_path):
 
 def test_too_little_memory(tmp_path):
     random_frame(vertices=5000, rows=20_000).to_parquet(tmp_path / "edges.parquet")
-    with pytest.raises(InsufficientMemoryError, match="layers of [45],\\d+ vertices") as caught:
+    with pytest.raises(InsufficientMemoryError, match=r"layers of [45],\d+ vertices") as caught:
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=200_000)
     assert caught.value.free == 200_000
     assert os.listdir(tmp_path) == ["edges.parquet"]

@@ -11,6 +11,7 @@ Knuth, The Art of Computer Programming, volume 3, section 5.4.9 (external distri
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -44,6 +45,7 @@ class BucketSorter:
     def __init__(
         self,
         files: TempFiles,
+        *,
         min_key: int,
         num_bits: int,
         num_buckets: int,
@@ -125,8 +127,7 @@ class BucketSorter:
         if self._weighted:
             min_key = self._min_key + (start << self._shift)
             return radix_sort(keys, weights, min_key, (stop - start << self._shift) - 1)
-        ends = bucket_starts.tolist()
-        slices = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        slices = [slice(*bounds) for bounds in itertools.pairwise(bucket_starts.tolist())]
         with ThreadPoolExecutor(kernels.counting.threads()) as pool:
             list(pool.map(lambda s: keys[s].sort(), slices))
         return keys, weights
@@ -141,8 +142,9 @@ class BucketSorter:
         sorter = None
         if self._shift:
             sorter = BucketSorter(
-                self._files, self._min_key + (bucket << self._shift), self._shift,
-                MAX_BUCKETS // 2, self._weight_dtype if self._weighted else None, self._max_keys,
+                self._files, min_key=self._min_key + (bucket << self._shift),
+                num_bits=self._shift, num_buckets=MAX_BUCKETS // 2, max_keys=self._max_keys,
+                weight_dtype=self._weight_dtype if self._weighted else None,
             )  # fmt: skip
         for batch in offsets:
             start, stop = map(int, batch[bucket : bucket + 2])

@@ -125,7 +125,10 @@ def build_from_file(
     folder = check_path(folder)
     file = EdgeFile(path, source, destination, weight, vertices)
     limits = Limits(file, directed, file.weighted or multi_edges == "sum", int(memory_limit))
-    builder = _Builder(file, limits, directed, multi_edges, self_loops == "drop", report)
+    builder = _Builder(
+        file, limits, directed=directed, multi_edges=multi_edges,
+        drops_loops=self_loops == "drop", report=report,
+    )  # fmt: skip
     with (
         system_allocator(limits.memory_limit),
         writing(folder, limits.disk_bytes) as writer,
@@ -133,7 +136,10 @@ def build_from_file(
     ):
         final = resolve_destination(folder)
         with temporary_folder(final) as temporary, TempFiles(temporary) as files:
-            builder.build(files, writer, root, partition_bytes, minimum_edges, made_from)
+            builder.build(
+                files, writer, root, partition_bytes=partition_bytes,
+                minimum_edges=minimum_edges, made_from=made_from,
+            )  # fmt: skip
 
 
 def _label_vertices(names: VertexNames, ends: list[list[str]]) -> Labeling:
@@ -154,6 +160,7 @@ class _Builder:
         self,
         file: EdgeFile,
         limits: Limits,
+        *,
         directed: bool,
         multi_edges: str,
         drops_loops: bool,
@@ -175,6 +182,7 @@ class _Builder:
         files: TempFiles,
         writer: Any,
         root: Any,
+        *,
         partition_bytes: int,
         minimum_edges: int | None,
         made_from: dict[str, Any] | None,
@@ -222,8 +230,8 @@ class _Builder:
         )  # fmt: skip
         num_arcs = csr.num_arcs
         facts.layer_edges = pack_partitions(
-            csr, layers, writer, files, limits.work_bytes, partition_bytes,
-            lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
+            csr, layers, writer, files, memory=limits.work_bytes, partition_bytes=partition_bytes,
+            report=lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
         )  # fmt: skip
         del layers
         facts.out_weights = csr.out_weights()[facts.order]
@@ -336,18 +344,20 @@ class _Builder:
         max_keys = max(self.limits.work_bytes // (24 + 3 * weight_bytes if weighted else 10), 64)
         num_buckets = 1 if arcs <= max_keys else min(-(-8 * arcs // max_keys), MAX_BUCKETS)
         key_bits = 32 + max(names.count - 1, 1).bit_length()
-        sorter = BucketSorter(files, 0, key_bits, num_buckets, self.weight_dtype, max_keys)
+        sorter = BucketSorter(
+            files, min_key=0, num_bits=key_bits, num_buckets=num_buckets,
+            weight_dtype=self.weight_dtype, max_keys=max_keys,
+        )  # fmt: skip
         capacity = self.limits.work_bytes // 4 // (8 + weight_bytes)
         capacity = min(capacity, MAX_CHUNK_KEYS, max(arcs, arcs_per_edge))
         keys = np.empty(capacity, np.uint64)
         key_weights = np.empty(capacity if weighted else 0, self.weight_dtype)
         no_weights = key_weights[:0].copy()
         size = done = 0
-        for sources, destinations, batch_weights in self._edges(collector, weights, names):
-            if batch_weights is None:
-                batch_weights = no_weights
-            else:
-                batch_weights = batch_weights.astype(self.weight_dtype, copy=False)
+        for sources, destinations, edge_weights in self._edges(collector, weights, names):
+            batch_weights = no_weights
+            if edge_weights is not None:
+                batch_weights = edge_weights.astype(self.weight_dtype, copy=False)
             chunk_rows = capacity // arcs_per_edge
             for start in range(0, sources.size, chunk_rows):
                 chunk = slice(start, start + chunk_rows)

@@ -157,8 +157,9 @@ class DictionaryEncoder:
             self._merged_ranks = self._files.create(np.int32)
             column = self._column
             self._column = merge_runs(
-                column, self.runs, self._files, self._memory, label, self._merged_ranks
-            )
+                column, self.runs, self._files, memory=self._memory, label=label,
+                ranks=self._merged_ranks,
+            )  # fmt: skip
             column.close()
         check_vertex_count(len(self._column), f"{label}: ")
         return self._column
@@ -192,6 +193,7 @@ def merge_runs(
     column: FileColumn,
     runs: Sequence[Run],
     files: TempFiles,
+    *,
     memory: int,
     label: str,
     ranks: FileArray | None = None,

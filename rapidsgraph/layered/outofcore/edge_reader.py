@@ -117,7 +117,7 @@ class EdgeFile:
 
     def parse(self, folder: Path, report: Callable[[str], None]) -> None:
         """Convert text to an Arrow file in `folder`; other files are read as they are."""
-        if self.is_text:
+        if isinstance(self.file, Text):
             path = folder / "parsed.arrow"
             self._spool = ArrowSpool(path, self.file, self.groups, self.weights)
             with read_errors(self.path):
@@ -147,14 +147,14 @@ class EdgeFile:
         names = self._vertices
         if isinstance(names, (str, Path)):
             names = read_vertices(names, names=labels, device="cpu", text_columns=text_labels)
-        for vertices in (getattr(self.file, "vertices", None), names):
-            vertices = check_vertex_range(vertices, len(labels))
+        for declared in (getattr(self.file, "vertices", None), names):
+            vertices = check_vertex_range(declared, len(labels))
             if isinstance(vertices, range):
                 for start in range(vertices.start, vertices.stop, size):
                     stop = min(start + size, vertices.stop)
                     yield [np.arange(start, stop) if vertices.start else range(start, stop)]
             elif vertices is not None:
-                columns = check_vertices(vertices, len(labels), labels, np)
+                columns = list(check_vertices(vertices, len(labels), labels, np) or ())
                 for start in range(0, len(columns[0]), size):
                     yield [values[start : start + size] for values in columns]
 
@@ -169,9 +169,9 @@ class EdgeFile:
             If a record batch of an Arrow file takes more than `memory` bytes.
         """
         first_row, columns = 0, [*self.ids, *self.weights]
-        for table in self._tables(columns, size, memory):
+        for unchecked in self._tables(columns, size, memory):
             with _offset_rows(first_row):
-                table = check_table(table.select(columns), self.path, self.weights)
+                table = check_table(unchecked.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
                     [frames.column(frame, name, end) for name in names]

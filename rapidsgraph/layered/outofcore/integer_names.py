@@ -173,7 +173,7 @@ class IntegerCollector:
             return self._sorted
         self._flush(self._sorted)
         self._sorted = np.empty(0, self._wide_dtype)
-        column = merge_runs(self._column, self._runs, self._files, self._memory, label)
+        column = merge_runs(self._column, self._runs, self._files, memory=self._memory, label=label)
         self._column.close()
         check_memory(len(column), 8 * len(column))
         names = column.read(0, len(column)).to_numpy()

@@ -32,6 +32,7 @@ def pack_partitions(
     layers: Layers,
     writer: Any,
     files: TempFiles,
+    *,
     memory: int,
     partition_bytes: int,
     report: Callable[[int, str], None],
@@ -210,10 +211,10 @@ class _Packer:
         row_starts[order] = np.cumsum(degrees[order]) - degrees[order]
         num_arcs = int(degrees.sum())
         if num_arcs > self._max_arcs and last - first == 1:
-            yield from self._pack_long_row(buckets, bucket, first, num_arcs, bounds, layer)
+            yield from self._pack_long_row(buckets, bucket, num_arcs, bounds, layer)
             return
         arcs = buckets.read(bucket, 0, num_arcs)
-        sections = self._split(*arcs, row_starts, degrees, bounds)
+        sections = self._split(arcs, row_starts, degrees, bounds)
         self._count_edges(sections, layer)
         total_offsets = sections[0][0] + sections[1][0]
         for start, stop in cut(total_offsets, self._weight_bytes, self._partition_bytes):
@@ -226,18 +227,17 @@ class _Packer:
         self,
         buckets: _Buckets,
         bucket: int,
-        position: int,
         num_arcs: int,
         bounds: np.ndarray,
         layer: np.ndarray,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pack a row that does not fit in memory: all forward arcs, then all backward arcs."""
-        no_offsets = np.zeros(2, np.int64)
+        position, no_offsets = int(self.bucket_starts[bucket]), np.zeros(2, np.int64)
         for section in range(2):
             for start in range(0, num_arcs, self._max_arcs):
                 arcs = buckets.read(bucket, start, min(start + self._max_arcs, num_arcs))
                 degrees = np.array([arcs[0].size])
-                sections = self._split(*arcs, np.zeros(1, np.int64), degrees, bounds)
+                sections = self._split(arcs, np.zeros(1, np.int64), degrees, bounds)
                 _, neighbors, weights = sections[1 - section]
                 sections[1 - section] = no_offsets, neighbors[:0], weights[:0]
                 self._count_edges(sections, layer)
@@ -248,13 +248,13 @@ class _Packer:
 
     def _split(
         self,
-        neighbors: np.ndarray,
-        weights: np.ndarray,
+        arcs: tuple[np.ndarray, np.ndarray],
         starts: np.ndarray,
         degrees: np.ndarray,
         bounds: np.ndarray,
     ) -> Sections:
-        """Split the neighbors of rows into a forward and a backward section."""
+        """Split the neighbors and weights of rows into a forward and a backward section."""
+        neighbors, weights = arcs
         weighted = self._dtype is not None
         if weighted:
             weights = weights.astype(self._dtype, copy=False)
