@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import rapidsgraph as rg
-from rapidsgraph.frames.from_frame import missing_column
+from rapidsgraph.frames.from_frame import missing_column_error
 from rapidsgraph.io.columnar_files import Parquet
 from rapidsgraph.io.formats import format_of, read_errors
 from rapidsgraph.io.tables import open_table

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClusterError",
+    "ConvergenceError",
+    "GpuUnavailableError",
     "Graph",
     "GraphError",
-    "LayeredEdgeList",
-    "GpuUnavailableError",
-    "ConvergenceError",
     "InsufficientMemoryError",
+    "LayeredEdgeList",
     "ScanIndex",
     "SchedulerLost",
     "VerificationError",

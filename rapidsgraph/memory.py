@@ -396,18 +396,18 @@ def _name_part_stats(part: Any, count: int) -> NameColumnStats:
 
 def _has_weights(frame: Any) -> bool:
     """Return whether `sssp` uses a weight column of the frame by default."""
-    return "weight" in frames.column_names(frames.opened(frame)[1])
+    return "weight" in frames.column_names(frames.normalize_frame(frame)[1])
 
 
 def _frame_stats(
     frame: Any, source: str | list[str] | None, destination: str | list[str] | None
 ) -> EdgeStats:
-    _, frame = frames.opened(frame)
+    _, frame = frames.normalize_frame(frame)
     ends: list[list[Any]] = []
     copy_bytes = 0
     for end, names in (("source", source), ("destination", destination)):
         labels = as_list(names or end)
-        columns = [frames.column(frame, label, end) for label in labels]
+        columns = [frames.get_column(frame, label, end) for label in labels]
         copy_bytes += sum(
             frames.copied_bytes(values, frame[label])
             for values, label in zip(columns, labels, strict=True)
@@ -417,7 +417,7 @@ def _frame_stats(
     return EdgeStats(
         rows=len(sources[0]),
         columns=name_column_stats(sources, destinations),
-        xp=frames.module_of([*sources, *destinations]),
+        xp=frames.common_array_module([*sources, *destinations]),
         frame_bytes=copy_bytes,
     )
 

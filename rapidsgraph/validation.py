@@ -270,7 +270,7 @@ def check_vertices(
     if isinstance(vertices, str) or (is_scalar and not hasattr(vertices, "__arrow_c_stream__")):
         _reject("vertices", vertices, "it can be a count, range(n), or names")
     try:
-        _, table = frames.opened(vertices)
+        _, table = frames.normalize_frame(vertices)
     except GraphError:  # no frame: the names themselves
         if num_columns > 1:
             raise GraphError(
@@ -287,5 +287,5 @@ def check_vertices(
             f"vertices must have the columns {', '.join(labels)}; it has {columns}",
             parameter="vertices",
         )
-    arrays = [frames.column(table, name, "vertex", "vertices") for name in names]
-    return [frames.moved(values, xp) for values in arrays]
+    arrays = [frames.get_column(table, name, "vertex", "vertices") for name in names]
+    return [frames.to_device(values, xp) for values in arrays]

@@ -269,7 +269,7 @@ def test_polars_types_that_arrow_does_not_have():
     polars = pytest.importorskip("polars")
     edges = polars.DataFrame({"source": [0], "destination": [1]})
     edges = edges.with_columns(wide=polars.lit(1, dtype=polars.Int128))
-    with pytest.raises(rg.GraphError, match="Arrow cannot take this frame .*; select the columns"):
+    with pytest.raises(rg.GraphError, match="Arrow cannot convert this frame .*; select the columns"):
         rg.Graph(edges)
     assert rg.Graph(edges.select("source", "destination")).num_edges == 1
 
@@ -491,4 +491,4 @@ def test_frames_without_rows(make_held_frame, dtype):
 
 def test_kind_of(make_held_frame):
     kind = {"cupy": "arrays"}.get(make_held_frame.kind, make_held_frame.kind)
-    assert frames.kind_of(make_held_frame({"a": [1]})) == kind
+    assert frames.frame_kind(make_held_frame({"a": [1]})) == kind

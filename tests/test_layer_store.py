@@ -84,7 +84,7 @@ def partitions(words, table):
 
 def name_frame(names, xp=np):
     columns = names.columns(xp).items()
-    return {label: frames.moved(values, np).tolist() for label, values in columns}
+    return {label: frames.to_device(values, np).tolist() for label, values in columns}
 
 
 def assert_same(opened, layered):

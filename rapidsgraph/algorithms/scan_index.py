@@ -238,7 +238,7 @@ class ScanIndex:
             name: self.labeling.xp.asarray([row[place] for row in rows], kind)
             for place, (name, kind) in enumerate(SWEEP.items())
         }
-        return frames.make(self.labeling.library, columns)
+        return frames.make_frame(self.labeling.library, columns)
 
     def _clustering(self, epsilon, mu):
         xp, vertices = self.labeling.xp, self.num_vertices

@@ -88,7 +88,7 @@ def undirected_graph(edges):
     storage = local_storage_of(edges)
     if isinstance(storage, LocalGraph):
         return storage
-    frames.kind_of(storage)  # raises for a Dask frame
+    frames.frame_kind(storage)  # raises for a Dask frame
     return build_graph(storage, directed=False, self_loops="drop")
 
 

@@ -188,7 +188,7 @@ def weighted_graph(edges):
     storage = local_storage_of(edges)
     if isinstance(storage, LocalGraph):
         return storage
-    _, frame = frames.opened(storage)
+    _, frame = frames.normalize_frame(storage)
     if "weight" not in frames.column_names(frame):
         return as_local_graph(storage)
     return build_graph(storage, weight="weight", multi_edges="min")

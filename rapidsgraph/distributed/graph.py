@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from ..errors import GraphError
-from ..frames import is_dask, library_of
+from ..frames import is_dask
 from ..graph import weight_sums
 from ..graph.edge_frame import check_policies, read_columns
 from ..graph.labeling import check_name_collisions, endpoint_columns
@@ -385,7 +385,7 @@ def label(named, columns, first, stop):
 
 
 def _indexed(frame, start):
-    library = sys.modules[library_of(frame)]
+    library = sys.modules[library_name(frame)]
     frame = frame.copy(deep=False)
     frame.index = library.RangeIndex(start, start + len(frame))
     return frame

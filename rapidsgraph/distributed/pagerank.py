@@ -17,7 +17,6 @@ import numpy as np
 
 from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_distribution
 from ..errors import ConvergenceError, GraphError
-from ..frames import in_one_piece
 from ..progress import reporter
 from ..validation import check_memory_limit
 from . import pagerank_partition
@@ -65,7 +64,7 @@ def pagerank(
         kind: each  # the same for all vertices, or wrong: each part says so
         if each is None or isinstance(each, str)
         else engine.submit(
-            vertex_distribution, graph.named, in_one_piece(each), kind, name="shares"
+            vertex_distribution, graph.named, compute_if_dask(each), kind, name="shares"
         )
         for kind, each in given.items()
     }

@@ -342,7 +342,7 @@ class Ranks(NamedTuple):
 
 def joined(*tables):
     """One frame of several partitions."""
-    return importlib.import_module(frames.library_of(tables[0])).concat(tables)
+    return importlib.import_module(frames.library_name(tables[0])).concat(tables)
 
 
 def rank_terms(share, damping, personalization, dangling, start):
@@ -456,7 +456,7 @@ def rank_rows(share, first, stop, ranks, value_type):
 
 def _rows(layered, first, stop, columns):
     frame = layered.labeling.vertex_frame(columns, layered.xp.arange(first, stop, dtype=np.int32))
-    frame.index = importlib.import_module(frames.library_of(frame)).RangeIndex(first, stop)
+    frame.index = importlib.import_module(frames.library_name(frame)).RangeIndex(first, stop)
     return frame
 
 

@@ -29,7 +29,6 @@ from ..algorithms.traversal import (
     run_bfs,
     run_sssp,
 )
-from ..frames import in_one_piece
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
 from ..graph.vertex_arguments import resolve_vertices
@@ -82,7 +81,7 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
 def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, shared):
     engine, ranges = graph.engine, graph.ranges
     check_result_columns(graph, predecessors)
-    ids = engine.submit(_sources, graph.named, in_one_piece(source), name="sources")
+    ids = engine.submit(_sources, graph.named, compute_if_dask(source), name="sources")
     engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
     is_bfs = not is_sssp or not graph.weighted
     lists = graph.parts("csr")

@@ -1,71 +1,68 @@
-"""Frames <-> arrays; the only place that tells frame libraries apart.
+"""Frames of several libraries as arrays, and arrays as frames of the caller's library.
 
-A frame is pandas, cuDF, a PyArrow table or record batch, anything with the Arrow PyCapsule
-stream (Polars, DuckDB, ...), or a mapping from column names to arrays. None of these libraries
-is imported to find out: whoever holds such a frame has imported it.
+A frame is a pandas, cuDF or Polars frame, an Arrow table or record batch, anything else with the
+Arrow PyCapsule stream, or a mapping from column names to arrays. This package is the only code that
+distinguishes frame libraries, and it imports none of them to do so.
 
-Columns come out as NumPy or CuPy arrays where they are numbers, and as pandas or cuDF Series
-where they are text.
+Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
+from .columns import common_array_module, library_name, to_device
 from .factorize import (
-    PIECE,
-    TEXT_PIECE,
+    CHUNK_ROWS,
+    TEXT_CHUNK_ROWS,
     copied_bytes,
     distinct_numbers,
     distinct_text,
+    encode_numbers,
+    encode_text,
+    find_numbers,
+    find_text,
     is_arrow_text,
-    number_places,
-    number_positions,
-    text_library,
-    text_places,
-    text_positions,
+    series_library,
     text_sizes,
 )
 from .from_frame import (
     Frame,
-    check_ends,
-    column,
+    arrow_text_type,
+    check_edge_columns,
     column_names,
-    in_one_piece,
+    compute_if_dask,
+    frame_kind,
+    get_column,
     is_dask,
-    kind_of,
-    library_of,
-    missing_column,
-    module_of,
-    moved,
-    opened,
-    text_type,
+    missing_column_error,
+    normalize_frame,
 )
-from .to_frame import make, nullable_column, text_column
+from .to_frame import decode_text, get_nullable_column, make_frame
 
 __all__ = [
-    "PIECE",
-    "TEXT_PIECE",
+    "CHUNK_ROWS",
+    "TEXT_CHUNK_ROWS",
     "Frame",
-    "check_ends",
-    "column",
+    "arrow_text_type",
+    "check_edge_columns",
     "column_names",
+    "common_array_module",
+    "compute_if_dask",
     "copied_bytes",
+    "decode_text",
     "distinct_numbers",
     "distinct_text",
-    "in_one_piece",
+    "encode_numbers",
+    "encode_text",
+    "find_numbers",
+    "find_text",
+    "frame_kind",
+    "get_column",
+    "get_nullable_column",
     "is_arrow_text",
     "is_dask",
-    "kind_of",
-    "library_of",
-    "make",
-    "missing_column",
-    "module_of",
-    "moved",
-    "nullable_column",
-    "number_places",
-    "number_positions",
-    "opened",
-    "text_column",
-    "text_library",
-    "text_places",
-    "text_positions",
+    "library_name",
+    "make_frame",
+    "missing_column_error",
+    "normalize_frame",
+    "series_library",
     "text_sizes",
-    "text_type",
+    "to_device",
 ]

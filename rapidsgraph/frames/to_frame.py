@@ -1,21 +1,36 @@
-"""From arrays and text Series to a frame of the caller's library."""
-# Columns of results that hold nothing in some rows: distances and predecessors.
+"""Conversion of result columns to a frame of the caller's library, and of nullable ones back.
+
+Distances and predecessors of unreached vertices are null.
+"""
+
+from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from .. import device
-from .from_frame import column, column_names, library_of
+from .columns import Column, library_name
+from .from_frame import Frame, column_names, get_column
 
 
-def make(kind, columns, text_types=()):
-    """A frame of library `kind` from {name: array or Series}, in that order.
+def make_frame(
+    kind: str, columns: Mapping[str, Any], text_types: Mapping[str, Any] | None = None
+) -> Frame:
+    """Return a frame of library `kind`.
 
-    Where values are missing, a pair (values, whether there is one); the missing are null, or -1 in
-    arrays, which have no null (None where they hold text). An Arrow table has text of the types
-    {name: type}.
+    Parameters
+    ----------
+    kind : str
+        As from `frame_kind`.
+    columns : mapping of str to Column or (Column, array of bool)
+        The columns in order, with the valid rows of a nullable one. Other rows become null; in
+        arrays, which have no null, -1, or None in text.
+    text_types : mapping of str to pyarrow.DataType, optional
+        The types of text columns in an Arrow table.
     """
     if kind == "cudf":
         return _make_cudf(columns)
@@ -25,75 +40,79 @@ def make(kind, columns, text_types=()):
     }
     if kind == "arrays":
         return {
-            name: values.to_numpy() if library_of(values) == "pandas" else values
+            name: values.to_numpy() if library_name(values) == "pandas" else values
             for name, values in columns.items()
         }
     if kind == "pandas":
         return importlib.import_module(kind).DataFrame(columns, copy=False)
     import pyarrow
 
-    types = {} if kind in ("polars", "duckdb") else dict(text_types)  # these have one of their own
+    has_own_text = kind in ("polars", "duckdb")
+    types = {} if has_own_text else dict(text_types or {})
     table = pyarrow.table({name: _to_arrow(v, types.get(name)) for name, v in columns.items()})
-    if kind in ("polars", "duckdb"):
+    if has_own_text:
         return sys.modules[kind].from_arrow(table)
     return table
 
 
-def _make_cudf(columns):
-    """A cuDF frame of the arrays themselves; cuDF's own ways to it take longer than a search."""
+def _make_cudf(columns: Mapping[str, Any]) -> Frame:
+    """Return a cuDF frame that shares memory with the arrays.
+
+    This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
+    """
     cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-    made = []
-    for values in columns.values():
-        values, known = values if isinstance(values, tuple) else (values, None)
+    plc_columns = []
+    for column in columns.values():
+        values, valid = column if isinstance(column, tuple) else (column, None)
         if isinstance(values, plc.Column):
-            made.append(values)
+            plc_columns.append(values)
             continue
-        if library_of(values) == "cudf" or not len(values):
-            if known is not None and len(values):
-                values = _with_nulls("cudf", values, known)
-            made.append(cudf.Series(values).to_pylibcudf()[0])
+        if library_name(values) == "cudf" or not len(values):
+            if valid is not None and len(values):
+                values = _with_nulls("cudf", values, valid)
+            plc_columns.append(cudf.Series(values).to_pylibcudf()[0])
             continue
-        column = plc.Column.from_cuda_array_interface(values)
-        if known is not None:
-            flags = plc.Column.from_cuda_array_interface(known)
-            column = column.with_mask(*plc.transform.bools_to_mask(flags))
-        made.append(column)
-    return cudf.DataFrame.from_pylibcudf(plc.Table(made), {"columns": list(columns)})
+        plc_column = plc.Column.from_cuda_array_interface(values)
+        if valid is not None:
+            flags = plc.Column.from_cuda_array_interface(valid)
+            plc_column = plc_column.with_mask(*plc.transform.bools_to_mask(flags))
+        plc_columns.append(plc_column)
+    return cudf.DataFrame.from_pylibcudf(plc.Table(plc_columns), {"columns": list(columns)})
 
 
-def text_column(kind, codes, words):
-    """`words` by integer `codes`, as `make` takes it; arrays on a GPU hold no text: the codes."""
+def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:
+    """Return a column of the category of each code, or the codes where arrays hold no text."""
     if kind == "cudf":
         cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-        words = plc.Table([cudf.Series(list(words)).to_pylibcudf()[0]])
-        places = plc.Column.from_cuda_array_interface(codes.astype(np.int32))
+        table = plc.Table([cudf.Series(list(categories)).to_pylibcudf()[0]])
+        indices = plc.Column.from_cuda_array_interface(codes.astype(np.int32))
         policy = plc.copying.OutOfBoundsPolicy.DONT_CHECK
-        return plc.copying.gather(words, places, policy).columns()[0]
+        return plc.copying.gather(table, indices, policy).columns()[0]
     if device.is_on_gpu(codes):
         return codes
     if kind == "arrays":
-        return np.array(words, object)[codes]
-    return importlib.import_module("pandas").Series(words).take(codes).reset_index(drop=True)
+        return np.array(categories, object)[codes]
+    return importlib.import_module("pandas").Series(categories).take(codes).reset_index(drop=True)
 
 
-def _with_nulls(kind, values, known):
-    """What `make` puts into a frame for a pair."""
-    library = library_of(values)
+def _with_nulls(kind: str, values: Any, valid: Any) -> Any:
+    """Return a column of which the rows that are not valid are null."""
+    library = library_name(values)
     if library == "cudf":  # text
-        return values.where(importlib.import_module("cudf").Series(known))
+        return values.where(importlib.import_module("cudf").Series(valid))
     if library == "pandas":
-        return (values.astype(object) if kind == "arrays" else values).where(known, None)
+        return (values.astype(object) if kind == "arrays" else values).where(valid, None)
     if kind == "arrays":
         xp = device.array_module(values)
-        return xp.where(known, values, xp.asarray([-1]).astype(values.dtype))
+        return xp.where(valid, values, xp.asarray([-1]).astype(values.dtype))
     if kind == "pandas":
-        return importlib.import_module(kind).arrays.IntegerArray(values, ~known)
+        return importlib.import_module(kind).arrays.IntegerArray(values, ~valid)
     import pyarrow
 
-    return pyarrow.array(values, mask=~known)
+    return pyarrow.array(values, mask=~valid)
 
 
-def _to_arrow(values, text_type=None):
+def _to_arrow(values: Any, text_type: Any = None) -> Any:
     import pyarrow
 
     if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
@@ -104,55 +123,57 @@ def _to_arrow(values, text_type=None):
 
 
 NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-NUMBERS |= {"halffloat", "float", "double"}  # as Arrow calls them
+NUMBERS |= {"halffloat", "float", "double"}  # names of Arrow types
 
 
-def nullable_column(frame, name, what):
-    """One column of an opened frame, told apart into where it has values and what they are.
+def get_nullable_column(frame: Frame, name: Any, parameter: str) -> tuple[Column, device.Array]:
+    """Return the values of a column of a normalized frame that are not null, and their rows.
 
-    In arrays NaN and None are null, as pandas' ``to_numpy`` gives them; integers have no null, and
-    what -1 means is the caller's to know. In Arrow and Polars frames NaN is a value.
+    In arrays NaN and None are null, as from pandas' ``to_numpy``; integer arrays have no null. In
+    Arrow and Polars frames NaN is a value.
 
     Returns
     -------
-    values : array or Series
-        As from `column`, of the rows that have a value alone.
+    values : Column
+        As from `get_column`, of the valid rows.
     valid : array of bool, shape (rows,)
-        Which these are; on the device of the frame.
+        Whether the row has a value; on the device of the frame.
 
     Raises
     ------
     GraphError
-        As from `column`.
+        As from `get_column`.
     """
     if column_names(frame).count(name) != 1:
-        column(frame, name, what)  # says what is wrong with that
+        get_column(frame, name, parameter)  # raises the error
     values = frame[name]
-    library = library_of(values)
+    library = library_name(values)
     if library == "polars":
         values, library = values.to_arrow(), "pyarrow"
-    if library == "pyarrow" and str(values.type) not in NUMBERS:  # not all text can be filtered
+    if (
+        library == "pyarrow" and str(values.type) not in NUMBERS
+    ):  # Arrow cannot filter every text type
         values, library = values.to_pandas(), "pandas"
     if library == "pyarrow":
         valid = values.is_valid().to_numpy(zero_copy_only=False).astype(bool)
         values = values.drop_null()
     elif library in ("pandas", "cudf"):
-        known = values.notna()
-        values, valid = values[known], known.values
+        is_valid = values.notna()
+        values, valid = values[is_valid], is_valid.values
     elif device.is_on_gpu(values):
         values, valid = _split_array(values)
     else:
         values = np.asarray(values, None if hasattr(values, "dtype") else object)
         values, valid = _split_array(values)
-    return column({name: values}, name, what), valid
+    return get_column({name: values}, name, parameter), valid
 
 
-def _split_array(values):
-    """Return (the values of an array that are neither NaN nor None, which these are)."""
+def _split_array(values: device.Array) -> tuple[device.Array, device.Array]:
+    """Return the values of an array that are neither NaN nor None, and their flags."""
     if values.dtype.kind == "O":
-        valid = np.array([value is not None and value == value for value in values], bool)
+        valid = np.array([value is not None and value == value for value in values], bool)  # noqa: PLR0124
     elif values.dtype.kind == "f" and values.ndim == 1:
-        valid = values == values
+        valid = values == values  # noqa: PLR0124  NaN differs from itself
     else:
         return values, device.array_module(values).ones(len(values), bool)
     return values[valid], valid

@@ -291,4 +291,4 @@ def _to_frame(device: str, generate_arrays: Callable[..., EdgeArrays], *argument
     """Return the arrays generated on a device as a pandas or cuDF frame."""
     kind, xp = ("cudf", import_cupy()) if choose(device) == "gpu" else ("pandas", np)
     columns = zip(("source", "destination", "weight"), generate_arrays(xp, *arguments), strict=True)
-    return frames.make(kind, {name: array for name, array in columns if array is not None})
+    return frames.make_frame(kind, {name: array for name, array in columns if array is not None})

@@ -97,7 +97,7 @@ def _name_column_stats(columns: list[Any], is_range: bool) -> NameColumnStats:
         return NameColumnStats("hash", rows, span, copy_bytes)
     if any(device.is_array(values) for values in columns):  # name_vertices rejects these
         return NameColumnStats("hash", rows)
-    if frames.text_library(columns[0]).__name__ == "cudf":
+    if frames.series_library(columns[0]).__name__ == "cudf":
         nbytes = sum(int(values.memory_usage(index=False, deep=True)) for values in columns)
         return NameColumnStats("cudf", rows, text_bytes=nbytes)
     sizes = [frames.text_sizes(values) for values in columns]
@@ -158,23 +158,23 @@ def _column_naming_bytes(column: NameColumnStats, count: int) -> tuple[int, int]
         peak = ids + column.span + max(4 * column.span, 8 * count)
         return column.copy_bytes + peak, ids + 8 * count
     if column.kind == "arrow":
-        chunk = min(frames.TEXT_PIECE, rows)
+        chunk = min(frames.TEXT_CHUNK_ROWS, rows)
         num_distinct = min(chunk, count)
         chunks = arrow_hash_table_bytes(num_distinct) + 5 * column.max_text_bytes(num_distinct)
         num_merged = min(_max_merged_names(count, chunk), rows)
         merge = 8 * num_merged + column.max_text_bytes(num_merged) + arrow_hash_table_bytes(count)
         merge += 24 * count + 3 * text
-        block = 5 * min(rows, max(frames.PIECE, 2 * count))
+        block = 5 * min(rows, max(frames.CHUNK_ROWS, 2 * count))
         lookup = 20 * count + 3 * text + arrow_hash_table_bytes(count) + ids + block
         peak = max(chunks, merge, lookup)
         return ARROW_POOL_BYTES + peak, ARROW_POOL_BYTES + ids + 8 * count + text
-    chunk = min(frames.TEXT_PIECE if column.kind == "object" else frames.PIECE, rows)
+    chunk = min(frames.TEXT_CHUNK_ROWS if column.kind == "object" else frames.CHUNK_ROWS, rows)
     merge = merge_bytes(column.kind, min(count + chunk, rows))
     if column.kind == "object":
         num_merged = min(_max_merged_names(count, chunk), rows)
         merge = 16 * num_merged + 8 * count + pandas_hash_table_bytes(count)
         merge = max(merge, pandas_hash_table_bytes(chunk) + 16 * chunk, 32 * count)
-    lookup = 16 * count + pandas_hash_table_bytes(count) + ids + 24 * min(frames.PIECE, rows)
+    lookup = 16 * count + pandas_hash_table_bytes(count) + ids + 24 * min(frames.CHUNK_ROWS, rows)
     return column.copy_bytes + max(merge, lookup), ids + 8 * count
 
 
@@ -327,7 +327,7 @@ def build_bytes(
     if xp is np:
         retained = int(max(margin, _build_margin(rows, directed)) * retained)
         if not directed and kinds != {"ids"}:  # naming leaves holes in the heap
-            chunks = 24 * min(frames.PIECE, 2 * rows) if kinds & {"hash", "object"} else 0
+            chunks = 24 * min(frames.CHUNK_ROWS, 2 * rows) if kinds & {"hash", "object"} else 0
             retained += min(8 * rows + chunks, HEAP_ARRAY_BYTES)
     return max(add_margin(peak, xp, margin), retained + csr)
 

@@ -25,7 +25,7 @@ class EdgeColumns:
     Attributes
     ----------
     library : str
-        Library of the frame, as `frames.opened` returns it.
+        Library of the frame, as `frames.normalize_frame` returns it.
     sources, destinations : list of arrays or Series
         The name columns of each endpoint, one value per row.
     weights : array or None
@@ -70,7 +70,7 @@ def read_columns(
     multi_edges: str,
 ) -> EdgeColumns:
     """Return the columns of an edge frame; parameters as for `Graph`."""
-    library, edges = frames.opened(edges)
+    library, edges = frames.normalize_frame(edges)
     endpoints = [as_list(source), as_list(destination)]
     if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
         raise GraphError(
@@ -84,16 +84,16 @@ def read_columns(
         for default, names in zip(("source", "destination"), endpoints, strict=True)
     ):
         more = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
-        frames.check_ends(edges, more)
+        frames.check_edge_columns(edges, more)
     sources, destinations = (
-        [frames.column(edges, name, parameter) for name in names]
+        [frames.get_column(edges, name, parameter) for name in names]
         for parameter, names in zip(("source", "destination"), endpoints, strict=True)
     )
     lengths = {len(values) for values in sources + destinations}
     if len(lengths) > 1:
         raise GraphError(f"columns have different lengths: {sorted(lengths)}", parameter="edges")
-    num_rows, xp = lengths.pop(), frames.module_of(sources + destinations)
-    weights = None if weight is None else frames.column(edges, weight, "weight")
+    num_rows, xp = lengths.pop(), frames.common_array_module(sources + destinations)
+    weights = None if weight is None else frames.get_column(edges, weight, "weight")
     weights = None if weights is None else check_weights(weights, weight, xp)
     if weights is not None and len(weights) != num_rows:
         raise GraphError(
@@ -105,7 +105,7 @@ def read_columns(
             check_names(values, label, name)
     for label, name in zip(labels, endpoints[0], strict=True):
         for column in (label, "predecessor" + label.removeprefix("vertex")):
-            text_types[column] = frames.text_type(edges, name)
+            text_types[column] = frames.arrow_text_type(edges, name)
     is_endpoint_specific = [a != b for a, b in zip(*endpoints, strict=True)]
     return EdgeColumns(
         library, sources, destinations, weights, xp, labels, is_endpoint_specific, endpoints[0],

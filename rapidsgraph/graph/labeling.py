@@ -29,7 +29,7 @@ class Labeling:
     xp : module
         NumPy or CuPy, whichever holds the arrays.
     library : str
-        Library of the frames, as `frames.opened` returns it.
+        Library of the frames, as `frames.normalize_frame` returns it.
     is_endpoint_specific : sequence of bool
         For each name column, whether source and destination of an edge have one each. An edge has
         the other columns once.
@@ -64,7 +64,7 @@ class Labeling:
         ids : integer array, optional
             The vertices of the rows; by default all, in ascending order.
         """
-        return frames.make(
+        return frames.make_frame(
             self.library, {**self.names.columns(self.xp, ids), **columns}, self.text_types
         )
 
@@ -79,11 +79,11 @@ class Labeling:
             endpoints |= {specific.get(label, label): values[label] for label in values}
             types |= {name: self.text_types.get(label) for label, name in specific.items()}
         shared = {label: endpoints[label] for label in self.names.labels if label in endpoints}
-        return frames.make(self.library, {**shared, **endpoints, **columns}, types)
+        return frames.make_frame(self.library, {**shared, **endpoints, **columns}, types)
 
     def text_column(self, codes: Array, categories: Sequence[str]) -> Any:
         """Return a text column of categories by their codes; for arrays on a GPU the codes."""
-        return frames.text_column(self.library, codes, categories)
+        return frames.decode_text(self.library, codes, categories)
 
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
         """Return the names of an endpoint's columns; see `endpoint_columns`."""
@@ -105,7 +105,7 @@ class Labeling:
     def ids(self, table: Any, parameter: str, labels: Sequence[str] | None = None) -> Array:
         """Return the int32 ids of the vertices that the name columns of an opened frame list."""
         labels = labels or self.names.labels
-        columns = [frames.column(table, label, "vertex", parameter) for label in labels]
+        columns = [frames.get_column(table, label, "vertex", parameter) for label in labels]
         return self.names.ids(columns, self.xp, parameter)
 
     def name_of(self, vertex: int) -> Any:

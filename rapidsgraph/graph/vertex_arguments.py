@@ -33,9 +33,9 @@ def resolve_vertices(graph: Labeling, vertices: Any, parameter: str = "source") 
     GraphError
         No vertex is named, one is not in the graph, or the argument cannot name any.
     """
-    vertices = frames.in_one_piece(vertices)
+    vertices = frames.compute_if_dask(vertices)
     try:
-        _, table = frames.opened(vertices)
+        _, table = frames.normalize_frame(vertices)
     except GraphError:
         table = _tabulate(graph, vertices, parameter)
     ids = graph.ids(table, parameter, _name_columns(graph, table))
@@ -90,7 +90,7 @@ def _tabulate(graph: Labeling, vertices: Any, parameter: str) -> dict[str, Any]:
         graph.ids({label: [names[row]] for label, names in table.items()}, parameter)
     for label in labels:
         try:
-            table[label] = frames.column(table, label, "vertex")
+            table[label] = frames.get_column(table, label, "vertex")
         except GraphError as error:  # about a column that the caller has not named
             raise error.with_fields(parameter=parameter, column=None) from None
     return table
@@ -136,11 +136,11 @@ def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array
         A vertex is absent or given twice, a value is negative, NaN or infinite, or none is above
         0; names the row.
     """
-    xp, values = graph.xp, frames.in_one_piece(values)
+    xp, values = graph.xp, frames.compute_if_dask(values)
     if isinstance(values, Mapping) and not any(_is_column(each) for each in values.values()):
         values = _tabulate_values(values, graph.names.labels, parameter)
     try:
-        _, table = frames.opened(values)
+        _, table = frames.normalize_frame(values)
     except GraphError as error:
         kind = f"{type(values).__module__}.{type(values).__name__}"
         raise GraphError(
@@ -157,7 +157,7 @@ def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array
             parameter=parameter,
         )
     ids = graph.ids(table, parameter, names)
-    array = frames.moved(frames.column(table, others[0], "values", parameter), xp)
+    array = frames.to_device(frames.get_column(table, others[0], "values", parameter), xp)
     if not isinstance(array, (np.ndarray, xp.ndarray)) or array.dtype.kind not in "iuf":
         raise GraphError(
             "{parameter}: {column} holds text; it must hold numbers",

@@ -1,7 +1,7 @@
 """Vertex names <-> ids 0..n-1, in the order of the names.
 
 Means: ids are places in the sorted, distinct names, so rows by id are rows by name.
-Requires: columns from frames.column: integer arrays, or text Series, one device for all.
+Requires: columns from frames.get_column: integer arrays, or text Series, one device for all.
 Integers that already are 0..n-1 are their own ids. Integers in a range not much wider than the
 number of rows are looked up in a table over that range; other integers and text go through
 distinct, sort and join. Names of several columns are named column by column, and the tuples of
@@ -55,7 +55,7 @@ class VertexNames:
         return dict(zip(self.labels, columns[::-1]))
 
     def ids(self, columns, xp, what):
-        """Ids of named vertices; columns as from frames.column, one array or Series a label,
+        """Ids of named vertices; columns as from frames.get_column, one array or Series a label,
         wherever they are.
 
         Raises
@@ -65,7 +65,7 @@ class VertexNames:
         """
         on_host = self.parts[0] is None and isinstance(columns[0], np.ndarray)
         at = np if on_host else xp  # a few names are looked up sooner than they are moved
-        columns = [frames.moved(values, at) for values in columns]
+        columns = [frames.to_device(values, at) for values in columns]
         ids = self._look_up(columns, at, what)
         absent = ids < 0
         if bool(absent.any()):
@@ -98,7 +98,7 @@ class VertexNames:
                 continue
             known = (ids >= 0) & (place >= 0)
             packed = xp.where(known, ids.astype(xp.int64) * len(part) + place, -1)
-            ids = frames.number_positions(packed, self.pairs[column - 1], xp)
+            ids = frames.find_numbers(packed, self.pairs[column - 1], xp)
         return ids
 
 
@@ -159,7 +159,7 @@ def _name_tuples(sources, destinations, vertices, labels, xp, check):
             packed[-1] += places.pop(0)
         pairs.append(frames.distinct_numbers(packed, xp, check))
         while packed:
-            ids.append(frames.number_places(packed.pop(0), pairs[-1], xp))
+            ids.append(frames.encode_numbers(packed.pop(0), pairs[-1], xp))
     return VertexNames(labels, parts, check_vertex_count(pairs[-1].size), pairs), ids[0], ids[1]
 
 
@@ -176,7 +176,7 @@ def _name_column(columns, label, xp, check):
             )
         names = frames.distinct_text(filled, check)
         ids = [
-            frames.text_places(values, names) if len(values) else xp.empty(0, xp.int32)
+            frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
             for values in arrays
         ]
         return names, None, check_vertex_count(len(names)), ids
@@ -213,7 +213,7 @@ def _name_numbers(arrays, ranges, dtype, xp, check):
     span = high - low + 1
     if span > rows + 1024 or high >= 2**63:  # rows of two columns; the table takes 5 bytes a place
         names = frames.distinct_numbers(arrays, xp, check)
-        ids = [frames.number_places(values, names, xp) for values in arrays]
+        ids = [frames.encode_numbers(values, names, xp) for values in arrays]
         return names, dtype, check_vertex_count(names.size), ids
     present = xp.zeros(span, bool)
     for values in arrays:
@@ -289,7 +289,7 @@ def _positions(values, part, xp, what, label=None):
     """Return the positions of `values` in a name column; `label` names one of several columns."""
     where = f"{{parameter}}: {label}" if label else "{parameter}"
     if isinstance(part, xp.ndarray):
-        return frames.number_positions(as_integers(values, where, parameter=what), part, xp)
+        return frames.find_numbers(as_integers(values, where, parameter=what), part, xp)
     if isinstance(values, xp.ndarray):
         raise VertexTypeError(
             f"{where}: vertices are named by text, and a number was given",
@@ -297,7 +297,7 @@ def _positions(values, part, xp, what, label=None):
             parameter=what,
             column=label,
         )
-    return frames.text_positions(values, part)
+    return frames.find_text(values, part)
 
 
 def _taken(part, place, xp):
@@ -312,7 +312,7 @@ def _item(values, row):
 def name_of(names, vertex, xp):
     """What a vertex is called: an int, a text, or a tuple where several columns name it."""
     columns = names.columns(xp, xp.asarray([vertex])).values()
-    columns = [frames.moved(values, np) for values in columns]
+    columns = [frames.to_device(values, np) for values in columns]
     parts = [values[0] if isinstance(values, np.ndarray) else values.iloc[0] for values in columns]
     parts = [part.item() if hasattr(part, "item") else part for part in parts]
     return parts[0] if len(parts) == 1 else tuple(parts)

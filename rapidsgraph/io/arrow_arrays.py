@@ -147,7 +147,7 @@ def to_arrow(values: Any) -> Any:
 def from_arrow(values: Any, xp: ArrayModule) -> Array | Any:
     """Return an Arrow array as an array on the device of `xp`, copied, or as a text Series."""
     is_text = str(values.type) == "large_string"
-    return frames.moved(values.to_pandas() if is_text else values.to_numpy().copy(), xp)
+    return frames.to_device(values.to_pandas() if is_text else values.to_numpy().copy(), xp)
 
 
 class Crc32Writer(io.RawIOBase):

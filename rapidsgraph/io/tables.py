@@ -124,7 +124,7 @@ def _check_column(table: Table, path: Path, name: Any, parameter: str) -> str:
             parameter=parameter,
             column=name,
         )
-    error = frames.missing_column(name, table.names, parameter)
+    error = frames.missing_column_error(name, table.names, parameter)
     hint = "" if error.hint else f"; name the one to take with {parameter}="
     raise MissingColumnError(
         f"{path}: {error}{hint}",

@@ -380,7 +380,7 @@ class LayeredEdgeList(HeldEdges):
 
     def _table(self, **columns):
         moved = {name: self.xp.asarray(values) for name, values in columns.items()}
-        return frames.make(self.labeling.library, moved)
+        return frames.make_frame(self.labeling.library, moved)
 
     def edges(self, layer=None):
         """A frame of the edges that leave a layer, or of all, in the order of the list.

@@ -50,11 +50,11 @@ def order_by_cluster(graph: LocalGraph, clusters: Frame) -> VertexOrder:
         other than those of a border vertex, or a role does not fit the cluster.
     """
     xp, num_vertices = graph.xp, graph.num_vertices
-    _, table = frames.opened(clusters)
+    _, table = frames.normalize_frame(clusters)
     column_names = frames.column_names(table)
     kind = next((column for column in COLUMNS if column in column_names), None)
     if kind is None:
-        raise frames.missing_column("cluster", column_names, "cluster", "clusters")
+        raise frames.missing_column_error("cluster", column_names, "cluster", "clusters")
     rows = read_clusters(graph, table, kind, "clusters")
     numbers = rows.numbers
     groups = rows.places[rows.first]  # clusters, then one group of hubs and one of outliers

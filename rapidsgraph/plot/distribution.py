@@ -10,7 +10,7 @@ import numpy as np
 from .. import frames
 from ..device import is_on_gpu
 from ..errors import GraphError
-from ..frames import Frame, nullable_column
+from ..frames import Frame, get_nullable_column
 from .savefig import check, save_figure
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def distribution(result: Frame, path: str | Path | None = None) -> Figure:
     check(path)
     from matplotlib.figure import Figure
 
-    _, frame = frames.opened(result)
+    _, frame = frames.normalize_frame(result)
     column_names = frames.column_names(frame)
     column = next((column for column in PLOTS if column in column_names), None)
     if column is None:
@@ -68,7 +68,7 @@ def distribution(result: Frame, path: str | Path | None = None) -> Figure:
             f"{', '.join(map(str, column_names))}",
             parameter="result",
         )
-    values, is_valid = nullable_column(frame, column, "values")
+    values, is_valid = get_nullable_column(frame, column, "values")
     values = values.get() if is_on_gpu(values) else values
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.add_subplot()

@@ -129,7 +129,7 @@ def _read_columns(frame: Frame) -> Columns:
             "ScanIndex.sweep()",
             parameter="frame",
         )
-    _, table = frames.opened(frame)
+    _, table = frames.normalize_frame(frame)
     column_names = frames.column_names(table)
     names = [
         name for name in (*PARAMETERS, *METRICS) if name in column_names or name not in OPTIONAL
@@ -142,10 +142,10 @@ def _read_columns(frame: Frame) -> Columns:
         )
     columns = {}
     for name in names:
-        values = frames.column(table, name, "values")
+        values = frames.get_column(table, name, "values")
         if not is_array(values):
             raise GraphError(f"column {name!r} has text; it must have numbers", column=name)
-        columns[name] = values = frames.moved(values, np).astype(np.float64)
+        columns[name] = values = frames.to_device(values, np).astype(np.float64)
         if not np.isfinite(values).all():
             raise GraphError(f"column {name!r} must have a finite number in every row", column=name)
     lengths = {len(values) for values in columns.values()}

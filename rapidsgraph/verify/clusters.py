@@ -90,11 +90,11 @@ def check_roles_fit(graph, rows, column, what):
 def _cluster_numbers(graph, table, column, what, ids):
     """One a row: int64, -1 where there is none."""
     xp, count = graph.xp, len(ids)
-    values, known = frames.nullable_column(table, column, column)
+    values, known = frames.get_nullable_column(table, column, column)
     _check_length(len(known), count, column, what)
     if not is_array(values) or values.dtype.kind not in "iuf":
         raise GraphError(f"{what}: column {column!r} must hold integers")
-    values, known = frames.moved(values, xp), frames.moved(known, xp)
+    values, known = frames.to_device(values, xp), frames.to_device(known, xp)
     with np.errstate(invalid="ignore"):
         whole = values.astype(xp.int64)
     bad = (whole < -1) | (whole != values)
@@ -113,9 +113,9 @@ def _cluster_numbers(graph, table, column, what, ids):
 def _role_codes(graph, table, what, ids):
     """One a row: int8, the place in ROLES."""
     xp, count = graph.xp, len(ids)
-    roles, known = frames.nullable_column(table, "role", "role")
+    roles, known = frames.get_nullable_column(table, "role", "role")
     _check_length(len(known), count, "role", what)
-    roles, known = frames.moved(roles, xp), frames.moved(known, xp)
+    roles, known = frames.to_device(roles, xp), frames.to_device(known, xp)
     if not bool(known.all()):
         row = int((~known).argmax())
         raise GraphError(

@@ -5,7 +5,6 @@ import numpy as np
 from .. import frames
 from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError
-from ..frames import nullable_column
 
 
 class Result:
@@ -20,7 +19,7 @@ class Result:
 
     def __init__(self, graph, result):
         self.graph, self.xp = graph, graph.xp
-        self.kind, self.table = frames.opened(in_memory(result))
+        self.kind, self.table = frames.normalize_frame(in_memory(result))
         try:
             self.ids = graph.labeling.ids(self.table, "the result")
         except GraphError as error:
@@ -119,7 +118,7 @@ class Result:
                 )
             parts[label], given = values, valid
         for label in set(labels) - set(names):
-            values = frames.moved(frames.column(self.table, label, "vertex"), xp)
+            values = frames.to_device(frames.get_column(self.table, label, "vertex"), xp)
             is_array = isinstance(values, xp.ndarray)
             parts[label] = values[given] if is_array else values.take(xp.flatnonzero(given))
         by_row = xp.full(count, count, xp.int32)
@@ -131,7 +130,7 @@ class Result:
         return self._by_id(by_row, xp.empty(count, xp.int32))
 
     def _read(self, column, what):
-        """Return (values, valid) of a column as `nullable_column` does, on the graph's device.
+        """Return (values, valid) of a column as `get_nullable_column` does, on the graph's device.
 
         Raises
         ------
@@ -142,16 +141,16 @@ class Result:
         """
         there = frames.column_names(self.table)
         if column not in there:
-            raise frames.missing_column(column, there, column)
+            raise frames.missing_column_error(column, there, column)
         try:
-            values, valid = nullable_column(self.table, column, what)
+            values, valid = get_nullable_column(self.table, column, what)
         except GraphError as error:
             raise VerificationError(str(error)) from None
         if len(valid) != len(self.ids):
             raise VerificationError(
                 f"the result has {len(self.ids)} vertices and {len(valid)} values"
             )
-        return frames.moved(values, self.xp), frames.moved(valid, self.xp)
+        return frames.to_device(values, self.xp), frames.to_device(valid, self.xp)
 
     def _read_numbers(self, column, must):
         """Return (values, valid) of a column of numbers by row: float64, NaN for null, and bool.

@@ -132,10 +132,10 @@ class Touching:
 
 
 def _read(graph, result):
-    _, table = frames.opened(in_memory(result))
+    _, table = frames.normalize_frame(in_memory(result))
     rows = read_clusters(graph, table, "cluster", "the result")
     if rows.roles is None:
-        raise frames.missing_column("role", frames.column_names(table), "role", "the result")
+        raise frames.missing_column_error("role", frames.column_names(table), "role", "the result")
     return rows
 
 

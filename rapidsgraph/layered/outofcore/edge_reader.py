@@ -33,7 +33,7 @@ SAMPLE_ROWS = 1024  # by which the width of a row is estimated
 
 
 class Batch(NamedTuple):
-    """The columns of some rows, as returned by `frames.column`; weights as in `Graph`."""
+    """The columns of some rows, as returned by `frames.get_column`; weights as in `Graph`."""
 
     sources: list[Any]
     destinations: list[Any]
@@ -174,12 +174,12 @@ class EdgeFile:
                 table = check_table(unchecked.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
-                    [frames.column(frame, name, end) for name in names]
+                    [frames.get_column(frame, name, end) for name in names]
                     for end, names in zip(("source", "destination"), self.ends, strict=True)
                 )
                 weights = None
                 if self.weights:
-                    weights = frames.column(frame, self.names[-1], "weight")
+                    weights = frames.get_column(frame, self.names[-1], "weight")
                     weights = check_weights(weights, self.names[-1], np)
             yield Batch(sources, destinations, weights, len(table))
             first_row += len(table)

@@ -260,7 +260,7 @@ class FileNames(VertexNames):
                 parameter=what,
                 column=column,
             )
-        return [value.encode() for value in frames.moved(values, np).tolist()]
+        return [value.encode() for value in frames.to_device(values, np).tolist()]
 
 
 def _sample(values: Any) -> Any:
