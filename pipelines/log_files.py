@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import rapidsgraph as rg
-from rapidsgraph.frames.from_frame import missing_column_error
+from rapidsgraph.frames import missing_column_error
 from rapidsgraph.io.columnar_files import Parquet
 from rapidsgraph.io.formats import format_of, read_errors
 from rapidsgraph.io.tables import open_table
@@ -85,7 +85,7 @@ def _types(path, columns):
         schema = pyarrow.parquet.read_schema(path)
     for option, column in columns.items():
         if column not in schema.names:
-            raise rg.GraphError(f"{path}: {missing_column(column, schema.names, option)}")
+            raise rg.GraphError(f"{path}: {missing_column_error(column, schema.names, option)}")
     return {column: schema.field(column).type for column in columns.values()}
 
 

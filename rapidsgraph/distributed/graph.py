@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from ..errors import GraphError
-from ..frames import is_dask
+from ..frames import is_dask, library_name
 from ..graph import weight_sums
 from ..graph.edge_frame import check_policies, read_columns
 from ..graph.labeling import check_name_collisions, endpoint_columns

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_distribution
 from ..errors import ConvergenceError, GraphError
+from ..frames import compute_if_dask
 from ..progress import reporter
 from ..validation import check_memory_limit
 from . import pagerank_partition

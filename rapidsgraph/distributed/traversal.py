@@ -29,6 +29,7 @@ from ..algorithms.traversal import (
     run_bfs,
     run_sssp,
 )
+from ..frames import compute_if_dask
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
 from ..graph.vertex_arguments import resolve_vertices

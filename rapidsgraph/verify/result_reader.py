@@ -5,6 +5,7 @@ import numpy as np
 from .. import frames
 from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError
+from ..frames import get_nullable_column
 
 
 class Result:
