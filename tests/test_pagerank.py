@@ -9,7 +9,7 @@ import pytest
 from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of, to_pandas
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms import pagerank as module
+from rapidsgraph.algorithms.pagerank_problem import PageRankProblem
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
@@ -242,7 +242,7 @@ def test_start_at_a_vertex_from_which_sinks_are_far(make_arrays, method):
 @by_method
 @pytest.mark.parametrize("batch", [1, 2, 3])
 def test_looking_at_the_state_more_often_changes_nothing(make_arrays, monkeypatch, method, batch):
-    monkeypatch.setattr(module._Run, "batch", property(lambda run: batch))
+    monkeypatch.setattr(PageRankProblem, "batch", property(lambda run: batch))
     edges, seen = random_edges(7), []
     graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", multi_edges="keep")
 

@@ -1,88 +1,119 @@
-"""BFS and SSSP: how far every vertex is from the sources, and by way of which vertex.
+"""Breadth-first search and single-source shortest paths.
 
-Means: distance[v] = the fewest edges (BFS) or the least sum of weights (SSSP) of a way from a
-  source to v; predecessor[v] = the smallest vertex u with an edge (u, v) that ends such a way.
-Requires: weights that are finite and not negative (checked by Graph).
-Reference: Zhu et al. 2017 (WolfPath: no host round trip per level); Beamer, Asanovic, Patterson
-  2012 (push, then pull); Davidson, Baxter, Garland, Owens 2014 (near and far queue).
-
-The kernels run all levels in one launch. Distances of SSSP are sums in double precision from the
-source on; every order of work ends at the same ones, because adding a weight keeps order, so they
-are Dijkstra's, bit for bit.
+The kernels run all levels of a traversal in one launch. SSSP sums weights in double precision from
+the source on. Since adding a weight is monotonic, every order of relaxations ends at the same
+distances, and they equal those of Dijkstra's algorithm bit for bit.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from .. import device, frames
+from ..device import Array
 from ..errors import GraphError, format_value
 from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import as_local_graph, local_storage_of
+from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
 from ..memory import estimate_graph_memory
 from ..validation import check_flag, check_free_memory, check_memory_limit
-from .traversal_result import TraversalResult
 
-PORTION = 2**22  # arcs looked at together, where edges that add nothing are sought
-SAMPLE = 2**16  # weights that are looked at for the first step
+CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
+SAMPLE_SIZE = 2**16  # weights that determine the initial delta
+
+
+@dataclass
+class TraversalResult:
+    """The result of a traversal by vertex id.
+
+    Attributes
+    ----------
+    distances : int32 or float64 array, shape (vertices,)
+        Numbers of edges, -1 for an unreached vertex; or sums of weights, infinity for one.
+    predecessors : int32 array, shape (vertices,)
+        NO_VERTEX for a vertex without one; empty if predecessors were not computed.
+    rounds : int
+        Number of levels of a BFS, or of steps of shortest paths.
+    """
+
+    distances: Array
+    predecessors: Array
+    rounds: int
 
 
 def bfs(
-    graph,
-    source=None,
+    graph: Any,
+    source: Any = None,
     *,
-    depth_limit=None,
-    predecessors=True,
-    memory_limit=None,
-    progress=None,
-):
-    """Breadth-first search: distances in edges.
+    depth_limit: int | None = None,
+    predecessors: bool = True,
+    memory_limit: int | str | None = None,
+    progress: bool | Callable[[int, str], None] | None = None,
+) -> Any:
+    """Compute the number of edges from the sources to every vertex by breadth-first search.
 
     Parameters
     ----------
     graph : Graph, LayeredEdgeList or edge frame
-        A frame is taken as directed, with columns `source` and `destination`. A directed `Graph`
-        also gets lists by destination, once, which make this and later searches faster.
-        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
-    source : vertex, or several
-        Name of the vertex to start from; of a `LayeredEdgeList` its root, which may be left out.
-        Several (list, array, Series, ...) are searched from together: a distance is that to the
-        nearest. A frame has them in its column `vertex`. With names
-        of several columns: a tuple, a list of tuples, or a frame of these columns, called as in
-        results or like the sources of edges.
+        The edges of a frame are directed, from column `source` to column `destination`. A Dask
+        frame, or the `Graph` of one, gives a Dask frame. A directed `Graph` caches its adjacency
+        by destination, which makes later searches faster.
+    source : vertex name, or several
+        The vertex to start from, or a list, array, Series or frame of several; distances are to the
+        nearest source. A vertex with names in several columns is a tuple. For a `LayeredEdgeList`
+        this is its root, and may be omitted.
     depth_limit : int, optional
         Vertices farther away count as unreached.
-    predecessors : bool
-        Whether to give them. A `LayeredEdgeList` knows the distances already, and is not read then.
+    predecessors : bool, default True
+        Whether to return predecessors. A `LayeredEdgeList` knows the distances, so that its edges
+        are not read without them.
     memory_limit : int or str, optional
-        Bytes, or a text like "2GB": for a `LayeredEdgeList`, whose edges then stream through as
-        much, once. By default what is free.
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed once. By default the free memory.
     progress : bool or callable, optional
-        As in `pagerank`, of partitions.
+        As for `pagerank`, in partitions of a `LayeredEdgeList`.
 
     Returns
     -------
     frame
-        `vertex`, `distance` (int32), `predecessor`: one row a vertex, sorted by vertex, in the
-        caller's library. The predecessor is the smallest vertex among those from which an edge
-        leads here on a shortest way. Unreached vertices have neither, sources no predecessor:
-        null (in pandas the types are nullable: Int32, Int64, ...). A mapping of arrays has no
-        null: there it is -1, of unsigned names the greatest value of their type, of text None;
-        no predecessor is where `distance` is 0 or -1.
+        Columns `vertex`, `distance` (int32) and `predecessor`: one row per vertex, sorted by
+        vertex, in the library of the edge frame. The predecessor is the smallest of the vertices
+        that precede the vertex on a shortest path. Distance and predecessor of an unreached vertex
+        and the predecessor of a source are null (pandas has nullable types such as Int32). In a
+        dict of arrays, null is -1, the largest value of an unsigned type, or None in text; there,
+        vertices without a predecessor are those with `distance` 0 or -1.
 
     Raises
     ------
     GraphError
-        A source that is not in the graph, or not the root of a `LayeredEdgeList`; a limit that is
-        no number of edges; a damaged file of edges.
+        A source is not in the graph, or not the root of a `LayeredEdgeList`; the depth limit is not
+        a number of edges; a file of edges is damaged.
     InsufficientMemoryError
-        The run would not fit, or not into `memory_limit`; raised before it starts.
+        The run would not fit into memory, or into `memory_limit`; raised before it starts.
+
+    See Also
+    --------
+    sssp : Shortest paths by weight.
+    verify.bfs : Check a result.
+
+    References
+    ----------
+    .. [1] S. Beamer, K. Asanovic and D. Patterson, "Direction-optimizing breadth-first search",
+       SC 2012. https://doi.org/10.1109/SC.2012.50
+    .. [2] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
+       algorithms on GPU", Int. J. Parallel Program. 47, 2019.
+       https://doi.org/10.1007/s10766-017-0533-y
 
     Examples
     --------
@@ -97,55 +128,74 @@ def bfs(
     """
     limit = check_depth_limit(depth_limit)
     check_memory_limit(memory_limit)
-    shared = isinstance(graph, LocalGraph)
+    is_graph = isinstance(graph, LocalGraph)
     graph = as_local_graph(graph)
-    ids = _prepared(graph, source, predecessors, "bfs", "BFS")
-    found = run_bfs(graph, ids, limit, predecessors, bottom_up=shared or not graph.directed)
+    ids = _check_and_resolve(graph, source, predecessors, "bfs", "BFS")
+    result = run_bfs(graph, ids, limit, predecessors, bottom_up=is_graph or not graph.directed)
     return traversal_frame(
-        graph.labeling, found, (found.distances, found.distances >= 0), predecessors
+        graph.labeling, result, (result.distances, result.distances >= 0), predecessors
     )
 
 
-def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
-    """Single-source shortest paths: distances in weight.
+def sssp(
+    graph: Any,
+    source: Any = None,
+    *,
+    cutoff: float | None = None,
+    predecessors: bool = True,
+    memory_limit: int | str | None = None,
+    progress: bool | Callable[[int, str], None] | None = None,
+) -> Any:
+    """Compute the length of a shortest path from the sources to every vertex.
 
     Parameters
     ----------
     graph : Graph, LayeredEdgeList or edge frame
-        Built without ``weight=``, a `Graph` has no weights, even if its frame had: an edge costs
-        1. A frame is taken as directed, with columns `source`, `destination` and, if it has one,
-        `weight`; of parallel edges the cheapest counts. The Graph equal to such a frame is
-        ``rg.Graph(edges, weight="weight", multi_edges="min")``. From a file, weights are read only
-        where they are asked for: ``rg.read_edges(path, weight="weight")``.
-        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
-    source : vertex, or several
-        As in `bfs`.
+        A `Graph` that was built without ``weight=`` has no weights, and each of its edges costs 1.
+        The edges of a frame are directed, from column `source` to column `destination`, with the
+        weights of column `weight` if it exists; of parallel edges, the cheapest counts, as in
+        ``rg.Graph(edges, weight="weight", multi_edges="min")``. A Dask frame, or the `Graph` of
+        one, gives a Dask frame. `read_edges` reads weights only if they are named.
+    source : vertex name, or several
+        As for `bfs`.
     cutoff : float, optional
         Vertices farther away count as unreached.
-    predecessors : bool
-        Whether to give them.
-    memory_limit, progress
-        As in `bfs`; edges stream in several passes, until nothing changes.
+    predecessors : bool, default True
+        Whether to return predecessors.
+    memory_limit : int or str, optional
+        As for `bfs`. Edges are streamed in several passes, until no distance changes.
+    progress : bool or callable, optional
+        As for `bfs`.
 
     Returns
     -------
     frame
-        `vertex`, `distance` (float64, infinite where unreached), `predecessor`: one row a vertex,
-        sorted by vertex, in the caller's library. Distances are sums in double precision, from the
-        source on. The predecessor is the smallest vertex among those that are nearer to a source
-        and from which an edge leads here on a shortest way; where only edges of weight 0 do, from
-        vertices as near, among those that are the fewest such edges away from any other. Sources
-        and what is unreached have none: null, or as in `bfs` in a mapping of arrays, where no
-        predecessor is at the sources and where `distance` is infinite.
+        Columns `vertex`, `distance` (float64, infinity for an unreached vertex) and `predecessor`:
+        one row per vertex, sorted by vertex, in the library of the edge frame. Distances are sums
+        in double precision, from the source on. The predecessor is the smallest of the vertices
+        that precede the vertex on a shortest path and are nearer to a source. For vertices
+        reachable only through zero-weight edges, it is the smallest vertex at the same distance
+        that is the fewest such edges away from a vertex with another predecessor. Sources and
+        unreached vertices have none: null, or as for `bfs` in a dict of arrays.
 
     Raises
     ------
     GraphError
-        A source that is not in the graph; a cutoff that is no number; in a frame a weight that
-        is negative, NaN or infinite (names the row); without a cutoff a distance beyond double
-        precision, 1.8e308 (names the vertex).
+        A source is not in the graph; the cutoff is not a number; a weight of a frame is negative,
+        NaN or infinite (the error has the row); without a cutoff, a distance exceeds 1.8e308 (the
+        error has the vertex).
     InsufficientMemoryError
-        The run would not fit; raised before it starts.
+        The run would not fit into memory; raised before it starts.
+
+    See Also
+    --------
+    bfs : Distances in edges.
+    verify.sssp : Check a result.
+
+    References
+    ----------
+    .. [1] A. Davidson, S. Baxter, M. Garland and J. D. Owens, "Work-efficient parallel GPU methods
+       for single-source shortest paths", IPDPS 2014. https://doi.org/10.1109/IPDPS.2014.45
 
     Examples
     --------
@@ -159,32 +209,32 @@ def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=Non
     1       1       0.5            0
     2       2       1.5            1
     """
-    most = check_cutoff(cutoff)
+    limit = check_cutoff(cutoff)
     check_memory_limit(memory_limit)
-    shared = isinstance(graph, LocalGraph)
+    is_graph = isinstance(graph, LocalGraph)
     graph = weighted_graph(graph)
-    ids = _prepared(graph, source, predecessors, "sssp", "SSSP")
-    bottom_up = shared or not graph.directed
+    ids = _check_and_resolve(graph, source, predecessors, "sssp", "SSSP")
+    bottom_up = is_graph or not graph.directed
     if graph.weighted:
-        found = run_sssp(graph, ids, most, predecessors, bottom_up)
-        distances = found.distances
-        if most == math.inf and can_overflow(graph.total_weight):
+        result = run_sssp(graph, ids, limit, predecessors, bottom_up)
+        distances = result.distances
+        if limit == math.inf and can_overflow(graph.total_weight):
             check_distances(graph.csr, distances, graph.labeling)
     else:
-        found = run_bfs(graph, ids, int(min(most, NO_VERTEX)), predecessors, bottom_up)
-        distances = float_distances(found.distances)
-    return traversal_frame(graph.labeling, found, distances, predecessors)
+        result = run_bfs(graph, ids, int(min(limit, NO_VERTEX)), predecessors, bottom_up)
+        distances = float_distances(result.distances)
+    return traversal_frame(graph.labeling, result, distances, predecessors)
 
 
-def float_distances(distances):
-    """Distances in edges as `sssp` gives them."""
+def float_distances(distances: Array) -> Array:
+    """Return the distances of a BFS as `sssp` returns them."""
     weights = distances.astype(np.float64)
     weights[distances < 0] = math.inf
     return weights
 
 
-def weighted_graph(edges):
-    """Return a graph as it is; build one from a frame, with the cheapest of parallel edges."""
+def weighted_graph(edges: Any) -> LocalGraph:
+    """Return the storage of a graph; build one with minimum weights from a frame."""
     storage = local_storage_of(edges)
     if isinstance(storage, LocalGraph):
         return storage
@@ -194,47 +244,59 @@ def weighted_graph(edges):
     return build_graph(storage, weight="weight", multi_edges="min")
 
 
-def run_bfs(graph, ids, depth_limit=NO_VERTEX, predecessors=True, bottom_up=True):
-    """BFS from int32 `ids`; with `bottom_up` also by lists of in-neighbors, which it may have made."""
+def run_bfs(
+    graph: Any,
+    ids: Array,
+    depth_limit: int = NO_VERTEX,
+    predecessors: bool = True,
+    bottom_up: bool = True,
+) -> TraversalResult:
+    """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing."""
     xp, vertices = graph.xp, graph.num_vertices
     lists = graph.csr
-    towards = graph.csc if bottom_up else lists
+    in_neighbors = graph.csc if bottom_up else lists
     distances = xp.full(vertices, -1, xp.int32)
-    before = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    predecessor_ids = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
     counts, arrived, state = _meeting(xp)
     words = (vertices + 31) // 32
-    room = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
+    num_queue_words = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
     device.launch(
         "bfs", "search", size=vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True, shared_bytes=SHARED_FRONTIER * 24,
         num_vertices=vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
-        offsets=lists.offsets, neighbors=lists.neighbors, in_offsets=towards.offsets,
-        in_neighbors=towards.neighbors, distances=distances, predecessors=before,
-        queues=xp.empty(room, xp.int32), chunks=_pieces(graph),
+        offsets=lists.offsets, neighbors=lists.neighbors, in_offsets=in_neighbors.offsets,
+        in_neighbors=in_neighbors.neighbors, distances=distances, predecessors=predecessor_ids,
+        queues=xp.empty(num_queue_words, xp.int32), chunks=_pieces(graph),
         frontier_bits=xp.empty(2 * words, xp.uint32), counters=counts, arrived_blocks=arrived,
         state=state,
     )  # fmt: skip
-    return TraversalResult(distances, before, _rounds(state))
+    return TraversalResult(distances, predecessor_ids, _rounds(state))
 
 
-def run_sssp(graph, ids, cutoff=math.inf, predecessors=True, bottom_up=True):
-    """Weighted shortest paths from int32 `ids`; with `bottom_up` predecessors by in-neighbors."""
+def run_sssp(
+    graph: Any,
+    ids: Array,
+    cutoff: float = math.inf,
+    predecessors: bool = True,
+    bottom_up: bool = True,
+) -> TraversalResult:
+    """Run SSSP from int32 `ids`; with `bottom_up`, predecessors are computed from the CSC."""
     distances = graph.xp.full(graph.num_vertices, math.inf)
     distances[ids] = 0.0
-    found = TraversalResult(
+    result = TraversalResult(
         distances, graph.xp.empty(0, np.int32), relax_from(graph, ids, distances, cutoff)
     )
     if predecessors:
-        found.predecessors = _predecessors(graph, ids, distances, bottom_up)
-    return found
+        result.predecessors = _compute_predecessors(graph, ids, distances, bottom_up)
+    return result
 
 
-def relax_from(graph, ids, distances, cutoff=math.inf):
-    """Lower `distances` along all ways from int32 `ids`, whose own are known; how many rounds."""
+def relax_from(graph: Any, ids: Array, distances: Array, cutoff: float = math.inf) -> int:
+    """Lower `distances` in place along all paths from int32 `ids`; return the number of steps."""
     xp, vertices, lists = graph.xp, graph.num_vertices, graph.csr
     counts, arrived, state = _meeting(xp)
-    step = graph.cached("step", lambda: _first_step(lists, xp))
+    step = graph.cached("step", lambda: _sample_delta(lists, xp))
     device.launch(
         "sssp", "shortest_paths", size=vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True,
@@ -247,50 +309,52 @@ def relax_from(graph, ids, distances, cutoff=math.inf):
     return _rounds(state)
 
 
-def _predecessors(graph, ids, distances, bottom_up):
-    """The smallest valid predecessor of every vertex that is reached and no source."""
+def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: bool) -> Array:
+    """Return the smallest valid predecessor of every reached vertex that is no source."""
     xp, vertices = graph.xp, graph.num_vertices
-    found = xp.full(vertices, NO_VERTEX, xp.int32)
+    result = xp.full(vertices, NO_VERTEX, xp.int32)
     lists = graph.csc if bottom_up else graph.csr
     device.launch(
         "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=32 * vertices,
         num_vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
-        weights=lists.weights, distances=distances, predecessors=found,
+        weights=lists.weights, distances=distances, predecessors=result,
     )  # fmt: skip
-    rooted = found < NO_VERTEX
+    rooted = result < NO_VERTEX
     rooted[ids] = True
-    open_ends = ~rooted & (distances < math.inf)
-    if bool(open_ends.any()):
-        # Only edges that add nothing lead there: the fewest of them, from what has a predecessor.
-        level = zero_weight_edges(graph.csr, distances, open_ends, xp)
+    unresolved = ~rooted & (distances < math.inf)
+    if bool(unresolved.any()):
+        # Only zero-weight edges lead there: a BFS along them starts at the resolved vertices.
+        level = zero_weight_edges(graph.csr, distances, unresolved, xp)
         near = run_bfs(level, xp.flatnonzero(rooted).astype(xp.int32), bottom_up=False)
-        found = xp.where(open_ends, near.predecessors, found)
-    return found
+        result = xp.where(unresolved, near.predecessors, result)
+    return result
 
 
 @dataclass
 class ArcSubgraph:
-    """As much of a Graph as `search` needs."""
+    """A subset of the arcs of a graph, as `run_bfs` takes it."""
 
-    xp: object
+    xp: ModuleType
     csr: Adjacency
 
     @property
-    def num_vertices(self):
+    def num_vertices(self) -> int:
         return self.csr.offsets.size - 1
 
     @property
-    def num_arcs(self):
+    def num_arcs(self) -> int:
         return self.csr.neighbors.size
 
 
-def zero_weight_edges(lists, distances, open_ends, xp):
-    """The arcs between vertices of one distance that lead to `open_ends` and add nothing."""
+def zero_weight_edges(
+    lists: Adjacency, distances: Array, unresolved: Array, xp: ModuleType
+) -> ArcSubgraph:
+    """Return the arcs to `unresolved` vertices, from the same distance, that add nothing to it."""
     rows, kept = row_indices(lists), [xp.empty(0, np.int64)]
-    for start in range(0, rows.size, PORTION):
-        portion = slice(start, start + PORTION)
+    for start in range(0, rows.size, CHUNK_ARCS):
+        portion = slice(start, start + CHUNK_ARCS)
         before, after = distances[rows[portion]], lists.neighbors[portion]
-        keep = open_ends[after] & (before == distances[after])
+        keep = unresolved[after] & (before == distances[after])
         with np.errstate(over="ignore"):  # beyond every number, so not equal
             keep &= before + lists.weights[portion] == before
         kept.append(start + xp.flatnonzero(keep))
@@ -299,24 +363,32 @@ def zero_weight_edges(lists, distances, open_ends, xp):
     return ArcSubgraph(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
 
 
-def _first_step(lists, xp):
-    weights = lists.weights[:: max(lists.weights.size // SAMPLE, 1)]
-    leaving = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
+def _sample_delta(lists: Adjacency, xp: ModuleType) -> float:
+    weights = lists.weights[:: max(lists.weights.size // SAMPLE_SIZE, 1)]
+    num_sources = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
     weights = weights if xp is np else weights.get()
-    return initial_delta(weights, lists.neighbors.size / max(leaving, 1), xp)
+    return initial_delta(weights, lists.neighbors.size / max(num_sources, 1), xp)
 
 
-def initial_delta(weights, degree, xp):
-    """By how much searches go on at first, by the median of a sample of the weights above 0.
+def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:
+    """Return the initial width of the near queue of SSSP, from the median positive weight.
 
-    A GPU wants many vertices at a time, a CPU none twice: the more arcs a vertex has, the more of
-    them are shorter than others' sums. `weights` are on the host, `degree` is that of a vertex
-    that has any.
+    A GPU needs many vertices per step, a CPU as few repeated relaxations as possible: the higher
+    the degree, the more arcs are longer than a path around them.
+
+    Parameters
+    ----------
+    weights : array on the host
+        A sample of the weights.
+    degree : float
+        Mean out-degree of vertices with out-edges.
+    xp : module
+        NumPy or CuPy.
     """
     weights = weights[weights > 0]
     middle = weights.size // 2
-    usual = float(np.partition(weights, middle)[middle]) if weights.size else 1.0
-    return usual / 2 if xp is not np else 4 * usual / max(degree, 2) ** 2
+    median = float(np.partition(weights, middle)[middle]) if weights.size else 1.0
+    return median / 2 if xp is not np else 4 * median / max(degree, 2) ** 2
 
 
 def _meeting(xp):
@@ -334,8 +406,10 @@ def _rounds(state):
     return int(state[0])
 
 
-def _prepared(graph, source, predecessors, algorithm, title):
-    """Ids of the sources, after all checks."""
+def _check_and_resolve(
+    graph: LocalGraph, source: Any, predecessors: Any, algorithm: str, title: str
+) -> Array:
+    """Check the arguments and free memory; return the ids of the sources."""
     check_result_columns(graph.labeling, predecessors)
     ids = resolve_vertices(graph.labeling, source)
     needed = estimate_graph_memory(graph, algorithm).needed
@@ -344,21 +418,25 @@ def _prepared(graph, source, predecessors, algorithm, title):
     return ids
 
 
-def check_result_columns(labeling, predecessors):
+def check_result_columns(labeling: Any, predecessors: Any) -> None:
+    """Raise GraphError if result columns of a traversal collide with name columns."""
     check_flag("predecessors", predecessors)
     labeling.check_name_collisions("distance", *labeling.endpoint_columns("predecessor").values())
 
 
-def traversal_frame(labeling, found, distances, predecessors):
+def traversal_frame(
+    labeling: Labeling, result: TraversalResult, distances: Any, predecessors: bool
+) -> Any:
+    """Return the result frame of `bfs` and `sssp`."""
     columns = {"distance": distances}
     if predecessors:
-        known = found.predecessors < NO_VERTEX
-        columns |= labeling.name_columns(found.predecessors, known, "predecessor")
+        known = result.predecessors < NO_VERTEX
+        columns |= labeling.name_columns(result.predecessors, known, "predecessor")
     return labeling.vertex_frame(columns)
 
 
-def check_cutoff(cutoff):
-    """As float, infinite for None; GraphError where it is no number from 0."""
+def check_cutoff(cutoff: Any) -> float:
+    """Return the cutoff as float, infinity for None; GraphError if it is no number from 0."""
     if cutoff is None:
         return math.inf
     is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
@@ -370,8 +448,8 @@ def check_cutoff(cutoff):
         return math.inf
 
 
-def check_depth_limit(limit):
-    """As int, more than any depth for None; GraphError where it is no number of edges."""
+def check_depth_limit(limit: Any) -> int:
+    """Return the limit as int, NO_VERTEX for None; GraphError if it is no number of edges."""
     if limit is None:
         return NO_VERTEX
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:

@@ -15,8 +15,9 @@ from contextlib import ExitStack, suppress
 
 import numpy as np
 
-from ..algorithms.pagerank import PRECISIONS, check_parameters, vertex_distribution
-from ..errors import ConvergenceError, GraphError
+from ..algorithms.pagerank import PRECISIONS, check_convergence, check_parameters
+from ..algorithms.pagerank_problem import vertex_distribution
+from ..errors import GraphError
 from ..frames import compute_if_dask
 from ..progress import reporter
 from ..validation import check_memory_limit
@@ -88,8 +89,7 @@ def pagerank(
             pieces, iterations, residual = _iterate(
                 engine, runs, graph.bounds, tolerance, max_iterations, report, members
             )
-        if tolerance and not residual < tolerance:
-            raise ConvergenceError(iterations, residual, tolerance)
+        check_convergence(iterations, residual, tolerance)
         labelled = [
             engine.submit(
                 pagerank_partition.ranks_of, graph.named, run, piece, *bounds, name="label", at=at

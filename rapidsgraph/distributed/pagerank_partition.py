@@ -13,7 +13,11 @@ import numpy as np
 
 from .. import device
 from ..algorithms import pagerank_layout
-from ..algorithms.pagerank import PARTS, dangling_weights, vertex_distribution
+from ..algorithms.pagerank_problem import (
+    NUM_CPU_BLOCKS,
+    dangling_weights,
+    vertex_distribution,
+)
 from ..graph.weight_sums import check_out_weights
 from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from . import communicator
@@ -73,7 +77,9 @@ class Sweep:
         self._ranks = xp.empty(rows.order.size, rows.inverse_weights.dtype)
         self._chunk_sums = xp.zeros(max(rows.chunks, 1))
         self._arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
-        self._partials = xp.zeros(2 * PARTS if xp is np else 4 * device.max_cooperative_blocks())
+        self._partials = xp.zeros(
+            2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
+        )
         self.iterations = 0
 
     @property

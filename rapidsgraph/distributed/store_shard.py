@@ -21,7 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import device, frames
-from ..algorithms.pagerank import PARTS, dangling_weights, vertex_distribution
+from ..algorithms.pagerank_problem import (
+    NUM_CPU_BLOCKS,
+    dangling_weights,
+    vertex_distribution,
+)
 from ..errors import GpuUnavailableError, GraphError
 from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
@@ -396,7 +400,7 @@ def settled(terms, ranks, added, tolerance):
         sums=values,
     )  # fmt: skip
     values += added.values
-    blocks = PARTS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
+    blocks = NUM_CPU_BLOCKS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
     partials = xp.zeros(2 * blocks)
     device.launch(
         "pagerank", "measure_change", size=vertices, geometry=(blocks, 256),

@@ -16,24 +16,17 @@ import math
 import numpy as np
 
 from .. import device
-from ..algorithms.pagerank import (
-    PRECISIONS,
-    check_convergence,
-    check_parameters,
-    power_iterate,
-    start_sums,
-)
-from ..algorithms.pagerank import (
-    Run as PageRankRun,
-)
+from ..algorithms.pagerank import PRECISIONS, check_convergence, check_parameters
+from ..algorithms.pagerank_methods import initialize_sums, power_iterate
+from ..algorithms.pagerank_problem import PageRankProblem
 from ..algorithms.traversal import (
+    TraversalResult,
     check_cutoff,
     check_depth_limit,
     check_result_columns,
     float_distances,
     traversal_frame,
 )
-from ..algorithms.traversal_result import TraversalResult
 from ..errors import GraphError, InsufficientMemoryError, format_value
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
@@ -78,7 +71,7 @@ def pagerank(
         return layered.labeling.vertex_frame({"pagerank": xp.empty(0, value_type)})
     if layered.weighted:
         check_out_weights(layered.out_weights, layered.labeling, layered.order)
-    run = PageRankRun.create(
+    run = PageRankProblem.create(
         layered, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
     )
     run.reorder(layered.order)
@@ -100,7 +93,7 @@ def _scatter_sweep(run, method, out_weights, ranks, state):
     scatter = scattering(run.graph, run.partitions, run.damping, out_weights, ranks[0], state)
 
     def sweep(parity):
-        start_sums(run, state, sums)
+        initialize_sums(run, state, sums)
         scatter(sums)
         return sums
 
