@@ -346,7 +346,7 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     ids = [xp.arange(100_000)]
     needed = build_bytes(100_000, 0, columns=name_column_stats(ids, ids), xp=xp)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
-    monkeypatch.setattr("rapidsgraph.graph.local_graph.name_vertices", None)  # is not reached
+    monkeypatch.setattr("rapidsgraph.graph.build.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
     message = (
         f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
