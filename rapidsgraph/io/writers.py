@@ -29,7 +29,7 @@ from .formats import DELIMITERS, format_of
 
 BATCH_ROWS = 2**16  # converted to text at once
 STORE_FORMAT = "rapidsgraph.LayeredEdgeList"  # in the first bytes of each of these files
-STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arrow", "edges.arrow"
+STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arrow", "edges.npy"
 
 
 def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:

@@ -1,63 +1,118 @@
-"""From a Graph to layers and partitions, in memory.
+"""Build the layers and packed partitions of a graph in memory.
 
-Means: what a LayeredEdgeList holds, of the breadth-first levels of one root.
-Requires: room beside the graph, checked before.
-Reference: Zhu et al. 2017 (WolfPath), algorithm 4: the edges that leave a layer's vertices, once
-  each. What the algorithm puts into the queue again are vertices of the same layer, so that a wrong
-  value may be mended in the next; sweeps that go on until nothing changes need no such copies.
+The out-edges of each layer are split into forward and backward edges and packed once each. In
+WolfPath (algorithm 4), vertices of the same layer enter the queue again, so that the next layer can
+correct a wrong value; sweeps that repeat until nothing changes need no such copies.
+
+References
+----------
+.. [1] Zhu, H., He, L., Fu, S., Li, R., Han, X., Fu, Z., Hu, Y., Li, C.-T. (2018). WolfPath:
+   Accelerating iterative traversing-based graph processing algorithms on GPU.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import device
+from ..algorithms.traversal import run_bfs
+from ..device import Array
+from ..graph.csr import Adjacency
+from ..graph.local_graph import LocalGraph
 from ..kernels.constants import UNREACHED
-from .packing import COLUMN, cut, pack_partition
+from .packing import COLUMN, pack_partition, split_rows
+from .storage import LayeredStorage
+
+# Offsets by position, positions of neighbors, and weights, of forward or of backward edges.
+Section = tuple[Array, Array, Array]
 
 
 @dataclass
-class Layers:
-    """Vertices in layer order.
+class LayerOrder:
+    """The vertices of a graph in layer order.
 
     Attributes
     ----------
-    order, place_of : int32 arrays, shape (vertices,)
-        The vertex at each place, and the place of each vertex.
-    depths : int32, shape (vertices,)
-        By vertex; UNREACHED where there is none.
-    starts : int64 on the host, shape (depth + 2,)
-        The place at which each layer begins, and where the unreached do.
+    order : int32 array, shape (num_vertices,)
+        Vertex id at each position.
+    positions : int32 array, shape (num_vertices,)
+        Position of each vertex.
+    depths : int32 array, shape (num_vertices,), or None
+        Layer of each vertex, or `UNREACHED`; None where it is no longer needed.
+    starts : int64 array on the host, shape (depth + 2,)
+        First position of each layer, and of the unreached vertices.
     """
 
-    order: object
-    place_of: object
-    depths: object
+    order: Array
+    positions: Array
+    depths: Array | None
     starts: np.ndarray
 
     @property
-    def depth(self):
+    def depth(self) -> int:
+        """The number of the last layer."""
         return self.starts.size - 2
 
 
-def layers_of(distances):
-    """Layers of the distances that a search found (-1: unreached)."""
+def build_storage(
+    graph: LocalGraph, root_id: int, minimum_edges: int | None, partition_bytes: int
+) -> LayeredStorage:
+    """Build the layered edge list of a graph in the memory where the graph is."""
+    csr = graph.csr
+    weight_dtype = storage_dtype(csr.weights) if graph.weighted else None
+    storage = LayeredStorage(
+        directed=graph.directed,
+        weighted=graph.weighted,
+        num_edges=graph.num_arcs,
+        weight_dtype=weight_dtype,
+        root_id=root_id,
+        minimum_edges=minimum_edges,
+    )
+    storage._take_names(graph)
+    root = graph.xp.asarray([root_id], graph.xp.int32)
+    distances = run_bfs(graph, root, predecessors=False, bottom_up=not graph.directed).distances
+    layers = order_by_layer(distances)
+    del distances
+    split = split_by_direction(csr, layers, weight_dtype)
+    storage.layer_edges = np.array(
+        [count_layer_edges(offsets, layers.starts) for offsets, _, _ in split]
+    )
+    storage.order, storage.layer_starts = layers.order, layers.starts
+    storage.out_weights = graph.out_weights[layers.order]
+    del layers
+    storage.words, storage.table = pack_partitions(split, weight_dtype, partition_bytes)
+    first = COLUMN["forward_checksum"]
+    storage.checksums = storage.table[:, first : first + 2].astype(np.uint64).ravel()
+    storage.is_verified = np.ones((len(storage.table), 2), bool)
+    return storage
+
+
+def storage_build_bytes(graph: LocalGraph) -> int:
+    """Return an upper bound of the bytes that `build_storage` takes beside the graph."""
+    arc_bytes = 12 if graph.weighted else 4
+    return graph.num_arcs * 2 * arc_bytes + graph.num_vertices * 96
+
+
+def order_by_layer(distances: Array) -> LayerOrder:
+    """Order vertices by their distance from the root; -1 marks an unreached vertex."""
     xp = device.array_module(distances)
     depths = xp.where(distances < 0, np.int32(UNREACHED), distances)
     order = xp.argsort(depths, kind="stable").astype(xp.int32)
-    place_of = xp.empty_like(order)
-    place_of[order] = xp.arange(order.size, dtype=xp.int32)
+    positions = xp.empty_like(order)
+    positions[order] = xp.arange(order.size, dtype=xp.int32)
     depth = int(distances.max())
     starts = xp.searchsorted(depths[order], xp.arange(depth + 2, dtype=xp.int32))
     starts = starts.get() if device.is_on_gpu(starts) else starts
-    return Layers(order, place_of, depths, starts.astype(np.int64))
+    return LayerOrder(order, positions, depths, starts.astype(np.int64))
 
 
-def stored_dtype(weights):
-    """The floating-point type that holds weights exactly: single, if that does.
+def storage_dtype(weights: Array) -> type:
+    """Return the smallest floating-point type that holds weights exactly.
 
-    Not if one of them is below the normal numbers: on GPUs CuPy takes those of single precision
-    for 0.
+    Single precision is ruled out by subnormal weights, which CuPy flushes to 0 on GPUs.
     """
     with np.errstate(over="ignore", under="ignore"):
         single = weights.astype(np.float32)
@@ -65,60 +120,65 @@ def stored_dtype(weights):
     return np.float32 if bool(((single == weights) & is_normal).all()) else np.float64
 
 
-def split(lists, layers, weight_dtype):
-    """Adjacency lists as [(offsets by place, neighbors' places, weights)] forward and backward.
-
-    `weight_dtype` is None where there are no weights.
-    """
-    xp, vertices = device.array_module(lists.neighbors), layers.order.size
-    ahead = xp.empty(vertices, xp.int32)
+def split_by_direction(
+    csr: Adjacency, layers: LayerOrder, weight_dtype: type | None
+) -> list[Section]:
+    """Split adjacency lists into forward and backward edges, with positions for vertices."""
+    xp, num_vertices = device.array_module(csr.neighbors), layers.order.size
+    num_forward = xp.empty(num_vertices, xp.int32)
     device.launch(
-        "pack", "count_forward", size=32 * vertices,
-        num_vertices=vertices, order=layers.order, depths=layers.depths, offsets=lists.offsets,
-        neighbors=lists.neighbors, counts=ahead,
+        "pack", "count_forward", size=32 * num_vertices,
+        num_vertices=num_vertices, order=layers.order, depths=layers.depths, offsets=csr.offsets,
+        neighbors=csr.neighbors, counts=num_forward,
     )  # fmt: skip
-    back = (xp.diff(lists.offsets) - ahead).astype(xp.int32)
-    counts, offsets = (ahead, back), [xp.zeros(vertices + 1, xp.int64) for _ in range(2)]
-    for part in range(2):
-        xp.cumsum(counts[part][layers.order], out=offsets[part][1:])
-    by_vertex = [offsets[part][:-1][layers.place_of] for part in range(2)]
-    neighbors = [xp.empty(int(offsets[part][-1]), xp.int32) for part in range(2)]
-    stored = weight_dtype or np.float64
-    weights = [xp.empty(n.size if weight_dtype is not None else 0, stored) for n in neighbors]
-    given = lists.weights if weight_dtype is not None else xp.empty(0)
+    num_backward = (xp.diff(csr.offsets) - num_forward).astype(xp.int32)
+    offsets = [xp.zeros(num_vertices + 1, xp.int64) for _ in range(2)]
+    for counts, target in zip((num_forward, num_backward), offsets, strict=True):
+        xp.cumsum(counts[layers.order], out=target[1:])
+    starts = [each[:-1][layers.positions] for each in offsets]  # by vertex id
+    neighbors = [xp.empty(int(each[-1]), xp.int32) for each in offsets]
+    dtype = weight_dtype or np.float64
+    weights = [xp.empty(n.size if weight_dtype is not None else 0, dtype) for n in neighbors]
     device.launch(
-        "pack", "move_arcs", size=32 * vertices,
-        num_vertices=vertices, order=layers.order, position_of=layers.place_of,
-        depths=layers.depths, offsets=lists.offsets, neighbors=lists.neighbors, weights=given,
-        weighted=weight_dtype is not None, forward_offsets=by_vertex[0],
-        backward_offsets=by_vertex[1], forward_neighbors=neighbors[0],
-        backward_neighbors=neighbors[1], forward_weights=weights[0], backward_weights=weights[1],
+        "pack", "move_arcs", size=32 * num_vertices,
+        num_vertices=num_vertices, order=layers.order, position_of=layers.positions,
+        depths=layers.depths, offsets=csr.offsets, neighbors=csr.neighbors,
+        weights=csr.weights if weight_dtype is not None else xp.empty(0),
+        weighted=weight_dtype is not None,
+        forward_offsets=starts[0], backward_offsets=starts[1],
+        forward_neighbors=neighbors[0], backward_neighbors=neighbors[1],
+        forward_weights=weights[0], backward_weights=weights[1],
     )  # fmt: skip
     return list(zip(offsets, neighbors, weights, strict=True))
 
 
-def edges_by_layer(offsets, starts):
-    """How many edges of a section leave each layer: int64 on the host."""
+def count_layer_edges(offsets: Array, starts: np.ndarray) -> np.ndarray:
+    """Return the number of edges of each layer from the offsets of its sources."""
     xp = device.array_module(offsets)
-    found = xp.diff(offsets[xp.asarray(starts)])
-    return found.get() if device.is_on_gpu(found) else found
+    counts = xp.diff(offsets[xp.asarray(starts)])
+    return counts.get() if device.is_on_gpu(counts) else counts
 
 
-def partitions_of(parts, weight_dtype, partition_bytes, report=None):
-    """(words, table) of all partitions that two sections of all places make."""
-    xp = device.array_module(parts[0][0])
+def pack_partitions(
+    split: list[Section],
+    weight_dtype: type | None,
+    partition_bytes: int,
+    report: Callable[[int, str], object] | None = None,
+) -> tuple[Array, np.ndarray]:
+    """Pack forward and backward edges into partitions; return their words and table."""
+    xp = device.array_module(split[0][0])
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
-    ranges = cut(parts[0][0] + parts[1][0], weight_bytes, partition_bytes)
-    pieces, rows, position = [], [], 0
-    for place, (first, last) in enumerate(ranges):
-        own = [(offsets[first : last + 1], *rest) for offsets, *rest in parts]
-        for words, row in pack_partition(first, own, weight_bytes, partition_bytes):
+    ranges = split_rows(split[0][0] + split[1][0], weight_bytes, partition_bytes)
+    packed, rows, position = [], [], 0
+    for index, (start, stop) in enumerate(ranges):
+        sections = [(offsets[start : stop + 1], *rest) for offsets, *rest in split]
+        for words, row in pack_partition(start, sections, weight_bytes, partition_bytes):
             row[COLUMN["position"]] = position
             position += words.size
-            pieces.append(words)
+            packed.append(words)
             rows.append(row)
         if report:
-            report(place + 1, f"{len(rows)} partitions")
-    words = xp.concatenate(pieces) if pieces else xp.zeros(0, xp.uint32)
+            report(index + 1, f"{len(rows)} partitions")
+    words = xp.concatenate(packed) if packed else xp.zeros(0, xp.uint32)
     table = np.array(rows, np.int64).reshape(len(rows), len(COLUMN))
     return words, table

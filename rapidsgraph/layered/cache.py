@@ -1,23 +1,30 @@
-"""The store beside a file of edges, so that a layered edge list is made of it once.
+"""Build stores from edge files, and find the store that was built from a version of a file.
 
-Means: a store that was made of this version of the file, read in this way, from this root.
-Requires: for each file its size, time of change, first and last bytes; a file that was changed in
-  between, to the same size, with its time set back, is taken for the same.
+A version is identified by the size, modification time, first and last bytes of each file. A file
+that was changed elsewhere, keeps its size and has its time set back is taken for the same version.
 """
 
+from __future__ import annotations
+
 import json
+import secrets
 import warnings
 import zlib
 from pathlib import Path
+from typing import Any
 
+from ..device import choose
 from ..errors import GraphError
 from ..io.columnar_files import Parquet
 from ..io.formats import read_errors
-from ..validation import check_path
-from .store import opened
-from .store_writer import MANIFEST
+from ..progress import reporter
+from ..validation import check_path, parse_bytes
+from .outofcore import build as outofcore
+from .storage import LayeredStorage
+from .store import Store, open_store
+from .store_writer import MANIFEST, check_destination, check_separate
 
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "source": None,
     "destination": None,
     "weight": None,
@@ -27,79 +34,141 @@ DEFAULTS = {
     "minimum_edges": None,
     "vertices": None,
 }
-SAMPLE = 2**16  # bytes at the begin and the end of a file
+SAMPLE_BYTES = 2**16  # at the start and at the end of a file
 
 
-def beside(path):
-    """Where the store of an edge file belongs: `edges.parquet` has `edges.parquet.layers`."""
+def build_from_file(
+    path: str | Path,
+    root: Any,
+    store: str | Path | None,
+    options: dict[str, Any],
+    partition_bytes: int,
+    device: str,
+    memory_limit: int | str | None,
+    progress: Any,
+) -> LayeredStorage:
+    """Build a store from an edge file and open it; see `LayeredEdgeList.build`.
+
+    `options` has a value for each name in `DEFAULTS`.
+    """
+    if store is None:
+        raise GraphError(
+            f"{path}: store is missing, the folder for the layered edge list of a file",
+            parameter="store",
+            path=path,
+            hint="pass store=folder",
+        )
+    choose(device)
+    check_destination(store)
+    check_separate(store, path)
+    limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
+    # The id distinguishes this build from all others. The version of the file is taken before it
+    # is read, so that a later change is noticed.
+    origin = {**_known_origin(path, options), "build": secrets.token_hex(8)}
+    with reporter(progress, "Layers", outofcore.STEPS) as report:
+        outofcore.build_from_file(
+            path,
+            root,
+            store,
+            partition_bytes=partition_bytes,
+            memory_limit=limit,
+            report=report,
+            origin=origin,
+            **options,
+        )
+    opened = open_store(store)
+    if opened.manifest["origin"] != origin:
+        raise GraphError(
+            f"{store}: another process has written another layered edge list there meanwhile; use "
+            "a separate folder for each list",
+            parameter="store",
+            path=store,
+            hint="use a separate folder for each list",
+        )
+    return LayeredStorage.from_store(opened, device)
+
+
+def _known_origin(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the origin of a store, or {} if the vertices come from memory or a file is missing."""
+    vertices = options["vertices"]
+    paths = [path] if vertices is None else [path, vertices]
+    are_files = all(isinstance(each, (str, Path)) and Path(each).exists() for each in paths)
+    return origin_of(path, options) if are_files else {}
+
+
+def cache_path(path: str | Path) -> Path:
+    """Return the folder of the store of an edge file: its path with the suffix ``.layers``."""
     path = check_path(path)
     if path.name in ("", ".."):
         path = path.resolve()
     return path.with_name(path.name + ".layers")
 
 
-def made_from(path, options):
-    """What identifies a version of the edges in a file, or folder, and how they were read.
-
-    Ask before reading: a change while it is read is noticed afterwards then.
+def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Identify a version of an edge file or folder and the options it is read with.
 
     Parameters
     ----------
-    path : str or path
+    path : str or Path
     options : dict
-        Whatever changes what is read, by the names of `DEFAULTS`, which hold for what is left out.
-        JSON must be able to hold it. `vertices` must be a path, whose version counts, too.
+        Options that change what is read, by the names of `DEFAULTS`, which apply to omitted ones.
+        The values must be serializable as JSON; `vertices` must be a path, whose version counts.
 
     Returns
     -------
     dict
-        As JSON gives it back.
+        Files and options, as they are after a round trip through JSON.
 
     Raises
     ------
     GraphError
-        No such file.
+        A file is missing.
     """
-    found = {"files": _versions(path), "options": {**DEFAULTS, **options}}
-    vertices = found["options"]["vertices"]
+    options = {**DEFAULTS, **options}
+    vertices = options["vertices"]
     if vertices is not None:
         if not isinstance(vertices, (str, Path)):
-            raise GraphError("vertices must be the path of a file where a store is to be found")
-        found["options"]["vertices"] = {"path": str(vertices), "files": _versions(vertices)}
-    return json.loads(json.dumps(found, default=lambda number: number.item()))  # NumPy's
+            raise GraphError(
+                "vertices must be the path of a file if the store is cached",
+                parameter="vertices",
+                value=vertices,
+            )
+        options["vertices"] = {"path": str(vertices), "files": _file_versions(vertices)}
+    origin = {"files": _file_versions(path), "options": options}
+    return json.loads(json.dumps(origin, default=lambda number: number.item()))  # NumPy's
 
 
-def _versions(path):
-    """The version of each file of edges or vertices in a file or folder."""
+def _file_versions(path: str | Path) -> list[dict[str, Any]]:
+    """Return the version of each edge or vertex file in a file or folder."""
     path = check_path(path)
     with read_errors(path):
         paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
-        return [_version(each, path) for each in paths]
+        return [_file_version(each, path) for each in paths]
 
 
-def _version(path, whole):
+def _file_version(path: Path, parent: Path) -> dict[str, Any]:
     with open(path, "rb") as file:
-        checksum = zlib.crc32(file.read(SAMPLE))
+        checksum = zlib.crc32(file.read(SAMPLE_BYTES))
         size = file.seek(0, 2)
-        file.seek(max(size - SAMPLE, 0))
-        checksum = zlib.crc32(file.read(SAMPLE), checksum)
-    name = path.name if path == whole else path.relative_to(whole).as_posix()
-    changed = path.stat().st_mtime_ns
-    return {"name": name, "bytes": size, "changed": changed, "checksum": f"{checksum:08x}"}
+        file.seek(max(size - SAMPLE_BYTES, 0))
+        checksum = zlib.crc32(file.read(SAMPLE_BYTES), checksum)
+    name = path.name if path == parent else path.relative_to(parent).as_posix()
+    modified = path.stat().st_mtime_ns
+    return {"name": name, "bytes": size, "changed": modified, "checksum": f"{checksum:08x}"}
 
 
-def is_root(store, root):
-    """Whether a store is of this root, as callers write it.
+def has_root(store: Store, root: Any) -> bool:
+    """Return whether a store has this root, as a caller writes it.
 
-    Text is no number. What is no name, such as a frame, is no root.
+    Text does not match a number, and a value that is no vertex name matches nothing.
     """
-    return _as_written(root) == _as_written(store.root)
+    return _typed_name(root) == _typed_name(store.root)
 
 
-def _as_written(root):
-    """[type, name] of each part of a vertex's name, or None."""
-    root = root.tolist() if hasattr(root, "tolist") else root  # NumPy, CuPy, pandas
-    parts = list(root) if isinstance(root, (list, tuple)) else [root]
+def _typed_name(name: Any) -> list[tuple[type, int | str]] | None:
+    """Return the type and value of each part of a vertex name, or None if it is not one."""
+    name = name.tolist() if hasattr(name, "tolist") else name  # NumPy, CuPy, pandas
+    parts = list(name) if isinstance(name, (list, tuple)) else [name]
     if len(parts) == 1 and isinstance(parts[0], (list, tuple)):  # one vertex of several columns
         parts = list(parts[0])
     parts = [part.item() if hasattr(part, "item") else part for part in parts]
@@ -108,60 +177,55 @@ def _as_written(root):
     return [(type(part), part) for part in parts]
 
 
-def fitting(path, root, options):
-    """The Store beside an edge file, if it is valid, and of this root and version of the file.
+def find_store(path: str | Path, root: Any, options: dict[str, Any]) -> Store | None:
+    """Return the store beside an edge file if it is valid and of this version and root.
 
     Parameters
     ----------
-    path : str or path
-    root : name of a vertex, or a tuple of names
+    path : str or Path
+    root : vertex name or tuple
     options : dict
-        As `made_from` takes them.
+        Options for `origin_of`.
 
     Returns
     -------
     Store or None
-        None also for one that is damaged or invalid, after a warning. Its partitions are not
-        looked at.
+        The store; its partitions are not verified.
 
     Warns
     -----
     RuntimeWarning
-        A store that is damaged or invalid; the message names the file.
+        If the store is damaged or invalid.
 
     Raises
     ------
     GraphError
-        No such edge file.
+        The edge file is missing.
     """
-    expected = made_from(path, options)
-    store, problem = load(beside(path))
+    expected = origin_of(path, options)
+    store, problem = load_store(cache_path(path))
     if problem is not None:
         warnings.warn(f"the cache is not used: {problem}", RuntimeWarning, stacklevel=3)
     if store is None:
         return None
-    found = {**(store.facts["made_from"] or {})}
-    found.pop("build", None)
-    return store if found == expected and is_root(store, root) else None
+    origin = {**(store.manifest["origin"] or {})}
+    origin.pop("build", None)
+    return store if origin == expected and has_root(store, root) else None
 
 
-def load(folder):
-    """Open a store that may be missing, damaged or invalid.
-
-    Parameters
-    ----------
-    folder : str or path
+def load_store(folder: str | Path) -> tuple[Store | None, GraphError | None]:
+    """Open and validate a store that may be missing, damaged or invalid.
 
     Returns
     -------
     store : Store or None
-        Validated but for the insides of its partitions.
+        The store, validated except for the inside of its partitions.
     problem : GraphError or None
-        Why there is none, unless there is no manifest.
+        Why there is no store, if there is a manifest.
     """
     folder = check_path(folder)
     try:
-        store = opened(folder)
+        store = open_store(folder)
         store.validate()
     except GraphError as error:
         return None, error if (folder / MANIFEST).exists() else None

@@ -1,85 +1,39 @@
-"""LayeredEdgeList: a graph as WolfPath sees it from one root.
+"""LayeredEdgeList: a graph in WolfPath's layered order, in memory or in a folder."""
 
-Means: vertices in the order of their distance from the root in edges, and the out-edges of each
-  layer: those that go on (to the same or the next layer) before those that go back.
-Requires: vertex arrays fit in memory; edges may be in a file.
-Reference: Zhu et al. 2017 (WolfPath: layered edge list, combined edge list, streaming).
-"""
+from __future__ import annotations
 
-import secrets
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-
-from .. import frames
-from ..algorithms.traversal import run_bfs
-from ..device import choose, import_cupy
-from ..errors import GraphError, format_value
+from ..device import choose
+from ..errors import GraphError
+from ..frames import Frame
 from ..graph.graph import as_local_graph
-from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertices
 from ..progress import reporter
-from ..validation import check_count, check_free_memory, parse_bytes
-from . import build as building
-from . import cache
-from .held import HeldEdges
-from .outofcore import build as external
-from .packing import COLUMN, PARTITION_BYTES, unpacked
-from .store import opened
-from .store_writer import EDGES, check_place, check_separate, save
+from ..validation import check_count, check_free_memory
+from .build import build_storage, storage_build_bytes
+from .cache import DEFAULTS, build_from_file, cache_path, find_store
+from .layer_frames import make_combined_frame, make_edge_frame, make_layer_frame
+from .packing import PARTITION_BYTES
+from .storage import LayeredStorage, StreamStats
+from .store import open_store
+from .store_writer import save_store
 
-OF_FILE = (
-    "source", "destination", "weight", "directed", "multi_edges", "self_loops", "vertices",
-)  # fmt: skip
-CPU_EDGES = 2**15  # that one thread of a CPU takes alone
+_openers: dict[str, Callable[..., Any]] = {}  # of lists that several workers partition
 
 
-class Run(NamedTuple):
-    """What the last search, ranking or shortest paths of a list took.
-
-    Attributes
-    ----------
-    passes : int
-        Over the edges, or as many of them as were wanted.
-    partitions : int
-        Looked at, in all passes.
-    nbytes : int
-        Of these, whether they were copied or in place.
-    """
-
-    passes: int
-    partitions: int
-    nbytes: int
-
-
-_openers = {}  # of layered edge lists whose partitions several workers share
-
-
-def register_distributed_layered(open_distributed):
+def register_distributed_layered(open_distributed: Callable[..., Any]) -> None:
     """Register the function that opens a layered edge list on the workers of a Dask client."""
     _openers["dask"] = open_distributed
 
 
-class LayeredEdgeList(HeldEdges):
-    """The edges of a graph by their distance from a root.
+class LayeredEdgeList:
+    """The edges of a graph, grouped by the distance of their sources from a root.
 
-    Made by `build`, `open` or `cached`. `bfs`, `sssp` and `pagerank` take it in place of a Graph,
-    with a `memory_limit` that its edges need not fit into.
-
-    Attributes
-    ----------
-    root : name of a vertex, or a tuple of names
-    depth : int
-        The greatest distance from the root, in edges.
-    num_vertices, num_edges : int
-        Without direction an edge between two vertices counts in both.
-    directed, weighted : bool
-    device : {"cpu", "gpu"}
-    nbytes : int
-        Of all partitions.
-    last_run : Run or None
-        What the last call with this list took.
+    A list is created by `build`, `open` or `cached`. `bfs`, `sssp` and `pagerank` accept it in
+    place of a `Graph`; with a `memory_limit`, they stream edges that do not fit in memory.
 
     Examples
     --------
@@ -95,374 +49,384 @@ class LayeredEdgeList(HeldEdges):
     [0, 1, 1, 2]
     """
 
-    last_run = None
+    _storage: LayeredStorage
 
-    def __init__(self):
+    def __init__(self) -> None:
         raise TypeError(
-            "make one by LayeredEdgeList.build(graph, root), .open(path) or .cached(path, root)"
+            "LayeredEdgeList has no public constructor; use LayeredEdgeList.build(graph, root), "
+            ".open(path) or .cached(path, root)"
         )
 
     @classmethod
-    def build(cls, graph, root, *, minimum_edges=None, partition_bytes=PARTITION_BYTES, **of_file):
-        """Layers of a graph, from one of its vertices.
+    def build(
+        cls,
+        graph: Any,
+        root: Any,
+        *,
+        minimum_edges: int | None = None,
+        partition_bytes: int = PARTITION_BYTES,
+        store: str | Path | None = None,
+        source: str | list[str] | None = None,
+        destination: str | list[str] | None = None,
+        weight: str | None = None,
+        directed: bool = True,
+        multi_edges: str = "first",
+        self_loops: str = "keep",
+        vertices: Any = None,
+        device: str = "auto",
+        memory_limit: int | str | None = None,
+        progress: Any = None,
+    ) -> LayeredEdgeList:
+        """Build the layered edge list of a graph from a root vertex.
 
         Parameters
         ----------
-        graph : Graph, edge frame or path
-            A frame is taken as directed and without weights. A path, of a file of edges that may be
-            larger than memory, is made into a store; see `of_file`. None is kept.
-        root : name of a vertex, or a tuple of names
+        graph : Graph, frame, str or Path
+            Graph, directed unweighted edge frame, or path of an edge file. The file may be larger
+            than memory; its list is built on disk, in the folder `store`. Neither a graph nor a
+            frame is retained.
+        root : vertex name or tuple
+            Name of the root; a tuple if several columns name a vertex.
         minimum_edges : int, optional
-            See `combined`.
-        partition_bytes : int
-            About how large a partition is before it is packed: what a run with a `memory_limit`
-            has in memory at a time are a few of them.
-        **of_file
-            With a path: `store`, the folder for the result, which is needed; `source`,
-            `destination`, `weight` and `device` as `read_edges` takes them, `directed`,
-            `multi_edges`, `self_loops` and `vertices` as `Graph`, the last also as the path of a
-            file that `read_vertices` takes; `memory_limit`, bytes or a text like "2GB" that the
-            process may grow by while it builds, 45 MB of it for libraries, by default half of what
-            is free; and `progress`, as `pagerank`.
+            Minimum number of edges of a combined edge list; see `combined`.
+        partition_bytes : int, default 2**24
+            Approximate size of a partition before it is packed. A run with a `memory_limit` has a
+            few partitions in memory at a time.
+        store : str or Path, optional
+            Folder of the result; required with a path. The parameters below are for a path only.
+        source, destination : str or list of str, optional
+            Columns of vertex names in the file; see `read_edges`.
+        weight : str, optional
+            Column of weights in the file; by default, there are none.
+        directed : bool, default True
+            Whether edges have a direction.
+        multi_edges : {"first", "sum", "min", "max", "keep"}, default "first"
+            Policy for parallel edges; see `Graph`.
+        self_loops : {"keep", "drop"}, default "keep"
+            Policy for self-loops.
+        vertices : int, range, frame, array, Series, str or Path, optional
+            Names to include even without edges, or the path of a file of names.
+        device : {"auto", "cpu", "gpu"}, default "auto"
+            Device of later computations; the build itself uses the CPU.
+        memory_limit : int or str, optional
+            Memory by which the process may grow, in bytes or as text such as ``"2GB"``; 45 MB of it
+            are reserved for libraries. The default is half of the free memory.
+        progress : bool or callable, optional
+            Progress display; see `pagerank`.
+
+        Returns
+        -------
+        LayeredEdgeList
+            List in the memory of the graph, or of the folder `store`.
 
         Raises
         ------
         GraphError
-            A root that is not in the graph, or several; what `read_edges` and `Graph` raise.
+            If the root is not in the graph or names several vertices, `store` is missing, or the
+            file or frame is invalid.
         InsufficientMemoryError
-            The list would not fit beside the graph, which is known before it is built, or the
-            vertices of a file within the limit, which is known once they are counted; `needed` then
-            is a limit that suffices.
+            If the list does not fit beside the graph, or the vertices of a file do not fit into
+            the limit; `needed` is a sufficient limit.
+
+        Examples
+        --------
+        >>> import rapidsgraph as rg
+        >>> edges = {"source": ["a", "a", "b"], "destination": ["b", "c", "c"]}
+        >>> rg.LayeredEdgeList.build(rg.Graph(edges), "a").depth
+        1
         """
         if minimum_edges is not None:
             check_count("minimum_edges", minimum_edges)
             minimum_edges = int(minimum_edges)
         check_count("partition_bytes", partition_bytes)
+        read_options = {
+            "source": source,
+            "destination": destination,
+            "weight": weight,
+            "directed": directed,
+            "multi_edges": multi_edges,
+            "self_loops": self_loops,
+            "vertices": vertices,
+        }
         if isinstance(graph, (str, Path)):
-            return cls._build_from_file(graph, root, minimum_edges, partition_bytes, **of_file)
-        if of_file:
-            name = next(iter(of_file))
-            raise GraphError(f"{name} is for a path; a Graph or frame is taken as it is")
-        graph = as_local_graph(graph)
-        ids = resolve_vertices(graph.labeling, root, "root")
+            return _wrap(
+                build_from_file(
+                    graph, root, store, {**read_options, "minimum_edges": minimum_edges},
+                    partition_bytes, device, memory_limit, progress,
+                )
+            )  # fmt: skip
+        file_options = {
+            **read_options,
+            "store": store,
+            "device": device,
+            "memory_limit": memory_limit,
+            "progress": progress,
+        }
+        for name, value in file_options.items():
+            if not _is_default(name, value):
+                raise GraphError(
+                    f"{name} is an option for the path of a file; a Graph or frame is used as it "
+                    "is",
+                    parameter=name,
+                    value=value,
+                    hint=f"leave {name} out, or pass the path of a file",
+                )
+        local_graph = as_local_graph(graph)
+        ids = resolve_vertices(local_graph, root, "root")
         if ids.size > 1:
-            raise GraphError(f"root names {ids.size} vertices; a layered edge list has one")
-        needed = build_bytes(graph)
-        check_free_memory(f"a layered edge list of {graph.num_arcs:,} edges", needed, graph.xp)
-        layered = object.__new__(cls)
-        layered.labeling = graph.labeling
-        layered._fill(graph, ids, partition_bytes)
-        layered.root_id, layered.minimum_edges = int(ids[0]), minimum_edges
-        return layered
+            raise GraphError(
+                f"root names {ids.size} vertices; a layered edge list has one root",
+                parameter="root",
+                value=root,
+            )
+        purpose = f"a layered edge list of {local_graph.num_arcs:,} edges"
+        check_free_memory(purpose, storage_build_bytes(local_graph), local_graph.xp)
+        return _wrap(build_storage(local_graph, int(ids[0]), minimum_edges, partition_bytes))
 
     @classmethod
-    def _build_from_file(
-        cls,
-        path,
-        root,
-        minimum_edges,
-        partition_bytes,
-        *,
-        store=None,
-        device="auto",
-        memory_limit=None,
-        progress=None,
-        **options,
-    ):
-        _check_options(options, (*OF_FILE, "made_from"))
-        if store is None:
-            raise GraphError(
-                f"{path}: store is missing, the folder to put the layered edge list of a file into"
-            )
-        choose(device)
-        check_place(store)
-        check_separate(store, path)
-        limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
-        build = {"build": secrets.token_hex(8)}  # tells this one from all others
-        options["made_from"] = {**options.get("made_from", {}), **build}
-        with reporter(progress, "Layers", external.STEPS) as report:
-            external.build_from_file(
-                path,
-                root,
-                store,
-                minimum_edges=minimum_edges,
-                partition_bytes=partition_bytes,
-                memory_limit=limit,
-                report=report,
-                **options,
-            )
-        found = opened(store)
-        if found.facts["made_from"] != options["made_from"]:
-            raise GraphError(
-                f"{store}: another process has put another layered edge list there meanwhile; give "
-                "each of them a folder of its own"
-            )
-        return cls._of(found, device)
-
-    @classmethod
-    def open(cls, path, *, device="auto", client=None):
-        """A list that was saved; only its manifest is read, the rest when it is needed.
+    def open(cls, path: str | Path, *, device: str = "auto", client: Any = None) -> Any:
+        """Open a stored layered edge list.
 
         Parameters
         ----------
-        path : str or path
-            The folder.
-        device : {"auto", "cpu", "gpu"}
-            Where it is to be computed on; "auto" takes the GPU where one works. Results are pandas
-            frames, or cuDF on a GPU.
+        path : str or Path
+            Folder of the store.
+        device : {"auto", "cpu", "gpu"}, default "auto"
+            Device of computations; ``"auto"`` uses a GPU if there is one. Results are pandas
+            frames, or cuDF frames on a GPU.
         client : distributed.Client, optional
-            Of Dask, whose workers then share the partitions among them: each reads its own, from
-            the same path, and results are Dask frames. "auto" takes GPUs where all workers have
-            one, and a `memory_limit` is for each worker.
+            Client of a Dask cluster whose workers partition the list: each worker reads its
+            partitions from the same path, and results are Dask frames. ``"auto"`` uses GPUs if all
+            workers have one. A `memory_limit` then applies to each worker.
 
         Returns
         -------
-        LayeredEdgeList, or DistributedLayeredEdgeList with a client
+        LayeredEdgeList or DistributedLayeredEdgeList
+            Opened list; a distributed one with a `client`.
 
         Raises
         ------
         GraphError
-            No such folder, no layered edge list, or a damaged or invalid one; the message names the
-            file, and a worker that cannot open it. What is read later is validated later,
-            partitions when a run first uses them. Files must not change while the list is in use.
+            If the folder is missing, is not a layered edge list, or is damaged or invalid, or a
+            worker cannot open it.
         GpuUnavailableError
-            ``device="gpu"`` where none works.
+            If the device is ``"gpu"`` and there is no usable GPU.
+
+        Notes
+        -----
+        Only the manifest is read at once. Other files are read and validated on first use, each
+        partition when a run first uses it. The files must not change while the list is in use.
         """
         if client is not None:
             return _openers["dask"](path, client, device)
-        return cls._of(opened(path), device)
+        return _wrap(LayeredStorage.from_store(open_store(path), device))
 
     @classmethod
-    def cached(cls, path, root, *, device="auto", memory_limit=None, progress=None, **options):
-        """The list of a file of edges from the store beside it, which is made where it is missing.
-
-        The store is the folder of the same name with `.layers` behind it. It is used when it was
-        made from this root and this version of the file (its size, time of change, begin and end),
-        read in the same way, and is valid; else it is replaced, with a RuntimeWarning if it is
-        damaged. Partitions are verified when they are first used: a damaged one is an error, and
-        the store is discarded, so that the next call builds it again.
+    def cached(
+        cls,
+        path: str | Path,
+        root: Any,
+        *,
+        source: str | list[str] | None = None,
+        destination: str | list[str] | None = None,
+        weight: str | None = None,
+        directed: bool = True,
+        multi_edges: str = "first",
+        self_loops: str = "keep",
+        vertices: str | Path | None = None,
+        minimum_edges: int | None = None,
+        device: str = "auto",
+        memory_limit: int | str | None = None,
+        progress: Any = None,
+    ) -> LayeredEdgeList:
+        """Open the store beside an edge file, building it if it is missing or outdated.
 
         Parameters
         ----------
-        path : str or path
-        root : name of a vertex, or a tuple of names
+        path : str or Path
+            Edge file. The store is the folder of the same name with the suffix ``.layers``.
+        root : vertex name or tuple
+            Name of the root; a tuple if several columns name a vertex.
+        source, destination, weight, directed, multi_edges, self_loops, minimum_edges
+            Options of `build`.
+        vertices : str or Path, optional
+            File of names to include even without edges.
         device, memory_limit, progress
-            As `build` takes them.
-        **options
-            `source`, `destination`, `weight`, `directed`, `multi_edges`, `self_loops`,
-            `vertices`, which must be a path, and `minimum_edges`, as in `build`.
+            Options of `build`.
+
+        Returns
+        -------
+        LayeredEdgeList
+            List of the store.
 
         Raises
         ------
         GraphError
-            What `build` raises; a folder of this name that is no layered edge list.
+            If `build` raises it, or the folder exists and is not a layered edge list.
+
+        Warns
+        -----
+        RuntimeWarning
+            If the store is damaged and is replaced.
+
+        Notes
+        -----
+        The store is used if it was built from this root and this version of the file (size,
+        modification time, first and last bytes) with the same options, and is valid. Partitions
+        are verified on first use: a damaged one is an error, the store is discarded, and the next
+        call builds it again.
         """
         choose(device)
-        _check_options(options, (*OF_FILE, "minimum_edges"))
-        store = cache.fitting(path, root, options)
+        options = {
+            "source": source,
+            "destination": destination,
+            "weight": weight,
+            "directed": directed,
+            "multi_edges": multi_edges,
+            "self_loops": self_loops,
+            "vertices": vertices,
+            "minimum_edges": minimum_edges,
+        }
+        store = find_store(path, root, options)
         if store is not None:
-            layered = cls._of(store, device)
+            storage = LayeredStorage.from_store(store, device)
         else:
-            version = cache.made_from(path, options)
-            layered = cls.build(
-                path,
-                root,
-                store=cache.beside(path),
-                device=device,
-                memory_limit=memory_limit,
-                progress=progress,
-                made_from=version,
-                **options,
-            )
-        layered.is_cache = True
-        return layered
+            storage = build_from_file(
+                path, root, cache_path(path), options, PARTITION_BYTES, device, memory_limit,
+                progress,
+            )  # fmt: skip
+        storage.is_cache = True
+        return _wrap(storage)
 
-    @classmethod
-    def _of(cls, store, device):
-        on_cpu = choose(device) == "cpu"
-        layered, facts = object.__new__(cls), store.facts
-        layered._store, layered.is_mapped = store, True
-        xp = np if on_cpu else import_cupy()
-        layered.labeling = Labeling(
-            store.names_on(xp), xp, "pandas" if on_cpu else "cudf", facts["own"],
-            facts["source_columns"],
-        )  # fmt: skip
-        for name in ("directed", "weighted", "minimum_edges", "root_id"):
-            setattr(layered, name, facts[name])
-        layered.num_edges, layered.weight_dtype = facts["edges"], store.weight_dtype
-        layered.where = str(store.folder / EDGES)
-        return layered
-
-    def save(self, path, *, progress=None):
-        """Write the list into a folder, to be opened by `open`.
-
-        The folder appears whole or not at all; a layered edge list that is there is replaced.
+    def save(self, path: str | Path, *, progress: Any = None) -> None:
+        """Write the list into a folder.
 
         Parameters
         ----------
-        path : str or path
+        path : str or Path
+            Folder, which appears complete or not at all. It replaces a layered edge list or an
+            empty folder of that name.
         progress : bool or callable, optional
-            As in `pagerank`.
+            Progress display; see `pagerank`.
 
         Raises
         ------
         GraphError
-            A file, or a folder with something else; a full disk; no permission.
+            If the path is a file or a folder with other contents, the disk is full, or permission
+            is missing.
         """
-        with reporter(progress, "Saving", len(self.table)) as report:
-            save(self, path, report)
+        with reporter(progress, "Saving", len(self._storage.table)) as report:
+            save_store(self._storage, path, report)
 
-    def _fill(self, graph, ids, partition_bytes):
-        self.directed, self.weighted = graph.directed, graph.weighted
-        self.num_edges, lists = graph.num_arcs, graph.csr
-        found = run_bfs(graph, ids, predecessors=False, bottom_up=not graph.directed)
-        layers = building.layers_of(found.distances)
-        del found
-        self.weight_dtype = building.stored_dtype(lists.weights) if graph.weighted else None
-        parts = building.split(lists, layers, self.weight_dtype)
-        self.layer_edges = np.array(
-            [building.edges_by_layer(offsets, layers.starts) for offsets, _, _ in parts]
-        )
-        self.order, self.layer_starts = layers.order, layers.starts
-        self.out_weights = graph.out_weights[layers.order]
-        del layers
-        self.words, self.table = building.partitions_of(parts, self.weight_dtype, partition_bytes)
-        first = COLUMN["forward_checksum"]
-        self.sums = self.table[:, first : first + 2].astype(np.uint64).ravel()
-        self.checked = np.ones((len(self.table), 2), bool)
-
-    @property
-    def num_arcs(self):
-        return self.num_edges
-
-    @property
-    def depth(self):
-        return self.layer_starts.size - 2
-
-    @property
-    def root(self):
-        return self.labeling.name_of(self.root_id)
-
-    @property
-    def layers(self):
-        """A frame with a row a layer: `layer`, `vertices`, `forward_edges`, `backward_edges`.
-
-        Forward edges go to the same or the next layer, backward ones to a layer before. Vertices
-        that the root does not reach, and the edges that leave them, are in none.
-        """
-        vertices = np.diff(self.layer_starts)
-        return self._table(
-            layer=np.arange(vertices.size),
-            vertices=vertices,
-            forward_edges=self.layer_edges[0],
-            backward_edges=self.layer_edges[1],
-        )
-
-    @property
-    def combined(self):
-        """A frame with a row a combined edge list: `first_layer`, `last_layer`, `edges`.
-
-        Consecutive layers that together have at least `minimum_edges` edges (the last has what is
-        left); by default what a GPU has threads for at a time (WolfPath's equation 1:
-        multiprocessors x resident warps x 32), or 2^15 edges a thread of a CPU. So many times a
-        host would have to start work that takes such a list at a time.
-        """
-        least = self.minimum_edges or _threads(self.xp)
-        edges, found, first = self.layer_edges.sum(axis=0), [], 0
-        total = np.concatenate([[0], np.cumsum(edges)])
-        while first < edges.size:
-            last = int(np.searchsorted(total, total[first] + least, side="left"))
-            last = min(max(last, first + 1), edges.size)
-            found.append((first, last - 1, int(total[last] - total[first])))
-            first = last
-        columns = np.array(found, np.int64).reshape(len(found), 3).T
-        return self._table(first_layer=columns[0], last_layer=columns[1], edges=columns[2])
-
-    def _table(self, **columns):
-        moved = {name: self.xp.asarray(values) for name, values in columns.items()}
-        return frames.make_frame(self.labeling.library, moved)
-
-    def edges(self, layer=None):
-        """A frame of the edges that leave a layer, or of all, in the order of the list.
+    def edges(self, layer: int | None = None) -> Frame:
+        """Return the edges in the order of the list.
 
         Parameters
         ----------
         layer : int, optional
-            From 0 to `depth`.
+            Layer of the sources, from 0 to `depth`; by default, all edges are returned.
 
         Returns
         -------
         frame
-            `source`, `destination`, `weight` where the graph has weights, and `forward` (bool). In
-            each partition forward edges come before backward ones.
+            Columns ``source``, ``destination``, ``weight`` if the graph is weighted, and
+            ``forward`` (bool). In each partition, forward edges precede backward edges.
+
+        Raises
+        ------
+        GraphError
+            If there is no such layer, or a partition is damaged.
         """
-        low, high = 0, self.num_vertices
-        if layer is not None:
-            is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
-            if not is_number or not 0 <= layer <= self.depth:
-                raise GraphError(f"layer is {format_value(layer)}; it can be 0 to {self.depth}")
-            low, high = map(int, self.layer_starts[layer : layer + 2])
-        xp, found = self.xp, [[], [], [], []]
-        first, rows = (self.table[:, COLUMN[name]] for name in ("first", "rows"))
-        for part in range(2):
-            for partition in np.flatnonzero((first < high) & (first + rows > low)):
-                row = self.table[partition]
-                begin = int(row[COLUMN["position"]])
-                words = xp.asarray(self.words[begin : begin + int(row[COLUMN["words"]])])
-                self.check_partition(partition, words)
-                columns = unpacked(words, row, self.weight_dtype)[part]
-                inside = (columns[0] >= low) & (columns[0] < high)
-                for place, values in enumerate(columns):
-                    found[place].append(values[inside] if values.size else values)
-                found[3].append(xp.full(int(inside.sum()), part == 0))
-        empty = [xp.empty(0, xp.int32), xp.empty(0, xp.int32), xp.empty(0), xp.empty(0, bool)]
-        columns = [xp.concatenate([e, *f]) for e, f in zip(empty, found, strict=True)]
-        order = xp.argsort(columns[0] * 0 if layer is not None else columns[0], kind="stable")
-        sources, destinations, weights, forward = (c[order] if c.size else c for c in columns)
-        more = {"weight": weights} if self.weighted else {}
-        return self.labeling.edge_frame(
-            self.order[sources], self.order[destinations], {**more, "forward": forward}
-        )
+        return make_edge_frame(self._storage, layer)
 
-    def __getstate__(self):
-        """For pickle and copy; of one that was opened, where it is."""
-        store = self.__dict__.get("_store")
-        if store is not None:
-            return {"folder": str(store.place), "device": self.device}
-        return {**self.__dict__, "_on_device": None, "_pinned": None}
+    @property
+    def layers(self) -> Frame:
+        """Frame of the layers: ``layer``, ``vertices``, ``forward_edges``, ``backward_edges``.
 
-    def __setstate__(self, state):
-        if "folder" in state:
-            self.__dict__.update(type(self).open(state["folder"], device=state["device"]).__dict__)
-        else:
-            self.__dict__.update(state)
+        Forward edges lead to the same or the next layer, backward edges to an earlier one.
+        Vertices that the root does not reach, and their out-edges, are in no layer.
+        """
+        return make_layer_frame(self._storage)
 
-    def __repr__(self):
-        return (
-            f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
-            f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
-        )
+    @property
+    def combined(self) -> Frame:
+        """Frame of the combined edge lists: ``first_layer``, ``last_layer``, ``edges``.
+
+        Each consists of consecutive layers with at least `minimum_edges` edges; the last one has
+        the remaining edges. The default of `minimum_edges` is the number of threads of a GPU
+        (WolfPath's equation 1: multiprocessors x resident warps x 32), or 2^15 edges per thread
+        of a CPU. A host that starts work per combined list would start it this many times.
+        """
+        return make_combined_frame(self._storage)
+
+    @property
+    def root(self) -> Any:
+        """Name of the root; a tuple if several columns name a vertex."""
+        return self._storage.root
+
+    @property
+    def depth(self) -> int:
+        """Greatest distance from the root, in edges."""
+        return self._storage.depth
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+        return self._storage.num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges; an undirected edge between two vertices counts twice."""
+        return self._storage.num_edges
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._storage.directed
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self._storage.weighted
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all partitions, in bytes."""
+        return self._storage.nbytes
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"gpu"``, where computations run."""
+        return self._storage.device
+
+    @property
+    def path(self) -> Path | None:
+        """Folder of the store, or None for a list that was built in memory."""
+        return self._storage.path
+
+    @property
+    def last_run(self) -> StreamStats | None:
+        """Passes, partitions and bytes of the last call with this list, or None."""
+        return self._storage.last_run
+
+    def __repr__(self) -> str:
+        return repr(self._storage)
 
 
-def _check_options(given, known):
-    unknown = next((name for name in given if name not in known), None)
-    if unknown is not None:
-        raise GraphError(
-            f"{unknown} is no option for a file of edges; there are {', '.join(OF_FILE)}"
-        )
+_FILE_DEFAULTS = {**DEFAULTS, "device": "auto"}
 
 
-def build_bytes(graph):
-    """Upper bound of what building a list takes beside the graph, in bytes."""
-    weight = 8 if graph.weighted else 0
-    return graph.num_arcs * 2 * (4 + weight) + graph.num_vertices * 96
+def _is_default(name: str, value: Any) -> bool:
+    default = _FILE_DEFAULTS.get(name)
+    return value is default or (isinstance(value, str) and value == default)
 
 
-def _threads(xp):
-    """Edges that keep a device busy."""
-    if xp is np:
-        import numba
+def _wrap(storage: LayeredStorage) -> LayeredEdgeList:
+    layered = LayeredEdgeList.__new__(LayeredEdgeList)
+    layered._storage = storage
+    return layered
 
-        return CPU_EDGES * numba.get_num_threads()
-    attributes = xp.cuda.Device().attributes
-    return attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"]
+
+def layered_storage(layered: LayeredEdgeList) -> LayeredStorage:
+    """Return the storage of a layered edge list."""
+    return layered._storage

@@ -1,35 +1,44 @@
-"""Partitions: runs of sources in layer order, their edges packed into words of 32 bits.
+"""Partitions: sources in layer order with their out-edges, bit-packed into words of 32 bits.
 
-Means: what streams. A vertex has a place: vertices by BFS depth, those of one depth by name, the
-  unreached last. A partition holds the out-edges of consecutive places in two sections: first all
-  that go forward (to the same or a later layer), then all that go back; what leaves unreached
-  vertices counts as going back. A source that has more edges than a partition is in several.
-Requires: nothing beside the words and the row of the table that describes them.
+Partitions are the unit of streaming. A vertex has a position in layer order: vertices are ordered
+by BFS depth, those of one depth by name, the unreached last. A partition holds the out-edges of
+consecutive positions in two sections: first the forward edges (to the same or a later layer), then
+the backward edges, which include all edges of unreached vertices. A source with more edges than
+fit in a partition is in several.
 
-A section of r rows and m edges, in words; all positions follow from the table:
+The words and the row of the table describe a partition completely. The layout of a section of r
+rows and m edges, in words, follows from the table:
 
-  starts     ceil(r / 32) + 1   where the edges of every 32nd row begin, and the end
-  degrees    r values of degree_bits bits, and a word behind them, so that two can be read at once
-  neighbors  m places of bits bits, less the smallest (base); likewise, two words at least
-  weights    m floating-point numbers, where there are any; they begin at an even word
+  starts     ceil(r / 32) + 1   first edge of every 32nd row, and m
+  degrees    r values of degree_bits bits, and a word of padding, so that two can be read at once
+  neighbors  m positions of `bits` bits, less the smallest (base); padded alike, two words at least
+  weights    m floating-point numbers if there are weights; they start at an even word
 
-A section without edges has no words. Sections begin at multiples of four words.
+A section without edges has no words. Sections start at multiples of four words.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import device
+from ..device import Array
 from ..kernels.constants import GROUP_ROWS, Column
 
 TABLE = (*(column.name.lower() for column in Column), "unused")
-COLUMN = {name: place for place, name in enumerate(TABLE)}
-PARTITION_BYTES = 2**24  # about, before packing
+COLUMN = {name: index for index, name in enumerate(TABLE)}
+DIRECTIONS = ("forward", "backward")
+PARTITION_BYTES = 2**24  # default size, before packing
+
+# Offsets by row, neighbors (positions), and weights, which may be empty.
+Edges = tuple[Array, Array, Array]
 
 
 class Section(NamedTuple):
-    """Where a section's parts begin, in words from the partition's start, and what it holds."""
+    """Layout of a section: its size, and where its arrays start, in words from its own start."""
 
     rows: int
     edges: int
@@ -42,8 +51,10 @@ class Section(NamedTuple):
     words: int
 
 
-def section(rows, edges, base, bits, degree_bits, weight_bytes):
-    """The layout of a section; positions are from its own start."""
+def section(
+    rows: int, edges: int, base: int, bits: int, degree_bits: int, weight_bytes: int
+) -> Section:
+    """Return the layout of a section."""
     if not edges:
         return Section(rows, 0, base, bits, degree_bits, 0, 0, 0, 0)
     degrees = -(-rows // GROUP_ROWS) + 1
@@ -56,130 +67,156 @@ def section(rows, edges, base, bits, degree_bits, weight_bytes):
     )
 
 
-def sections(row, weight_bytes):
-    """Both sections of a row of the table."""
-    row = dict(zip(TABLE, map(int, row), strict=True))
+def sections(row: Sequence[int] | np.ndarray, weight_bytes: int) -> list[Section]:
+    """Return the layouts of both sections of a row of the table."""
+    fields = dict(zip(TABLE, map(int, row), strict=True))
     return [
         section(
-            row["rows"],
-            *(row[f"{part}_{what}"] for what in ("edges", "base", "bits", "degree_bits")),
+            fields["rows"],
+            fields[f"{direction}_edges"],
+            fields[f"{direction}_base"],
+            fields[f"{direction}_bits"],
+            fields[f"{direction}_degree_bits"],
             weight_bytes,
         )
-        for part in ("forward", "backward")
+        for direction in DIRECTIONS
     ]
 
 
-def cut(offsets, weight_bytes, partition_bytes):
-    """[(first row, last row + 1)] of partitions of about so many bytes, by rows alone.
+def split_rows(offsets: Array, weight_bytes: int, partition_bytes: int) -> list[tuple[int, int]]:
+    """Split rows into consecutive ranges of about `partition_bytes`.
 
-    `offsets` has where the edges of a row begin, of both sections together: shape (rows + 1,). A
-    range of one row may hold more than a partition does.
+    Parameters
+    ----------
+    offsets : int64 array, shape (rows + 1,)
+        First edge of each row, counting the edges of both sections.
+    weight_bytes : int
+        Size of a weight: 0, 4 or 8.
+    partition_bytes : int
+        Approximate size of a partition before packing.
+
+    Returns
+    -------
+    list of (start, stop)
+        Ranges of rows. A range of a single row may exceed `partition_bytes`.
     """
     xp = device.array_module(offsets)
-    rows, each = offsets.size - 1, 4 + weight_bytes
-    cost = offsets * each + xp.arange(rows + 1)
-    found, first = [], 0
-    while first < rows:
-        most = int(cost[first]) + partition_bytes
-        last = max(int(xp.searchsorted(cost, most, side="right")) - 1, first + 1)
-        found.append((first, min(last, rows)))
-        first = found[-1][1]
-    return found
+    rows, edge_bytes = offsets.size - 1, 4 + weight_bytes
+    cost = offsets * edge_bytes + xp.arange(rows + 1)
+    ranges: list[tuple[int, int]] = []
+    start = 0
+    while start < rows:
+        max_cost = int(cost[start]) + partition_bytes
+        stop = max(int(xp.searchsorted(cost, max_cost, side="right")) - 1, start + 1)
+        ranges.append((start, min(stop, rows)))
+        start = ranges[-1][1]
+    return ranges
 
 
-def pack_partition(first, lists, weight_bytes, partition_bytes=PARTITION_BYTES):
-    """Words and a row of the table for each partition that rows of two sections make.
+def pack_partition(
+    first: int,
+    sections: Sequence[Edges],
+    weight_bytes: int,
+    partition_bytes: int = PARTITION_BYTES,
+) -> Iterator[tuple[Array, np.ndarray]]:
+    """Pack a range of rows into one partition, or a single large row into several.
 
     Parameters
     ----------
     first : int
-        Place of the first row.
-    lists : two of (offsets, neighbors, weights)
-        Of the edges that go forward and of those that go back: offsets int64 of shape (rows + 1,),
-        into neighbors (places, int32) and weights, whose dtype is that of the store (or empty).
+        Position of the first row.
+    sections : two of (offsets, neighbors, weights)
+        Forward and backward edges: offsets (int64, shape (rows + 1,)) into neighbors (positions,
+        int32) and weights, whose type is that of the store (or which are empty).
     weight_bytes : int
-        Of a weight: 0, 4 or 8.
+        Size of a weight: 0, 4 or 8.
+    partition_bytes : int
+        Approximate size of a partition before packing.
 
     Yields
     ------
     words : uint32 array
-    row : int64 array of shape (len(TABLE),), its position 0
+    row : int64 array of shape (len(TABLE),)
+        Row of the table; its position is 0.
     """
-    rows = lists[0][0].size - 1
-    room = max(partition_bytes // (4 + weight_bytes), 1)
-    edges = [int(offsets[-1]) - int(offsets[0]) for offsets, _, _ in lists]
-    if rows > 1 or sum(edges) <= room:
-        yield _packed(first, lists, weight_bytes)
+    rows = sections[0][0].size - 1
+    max_edges = max(partition_bytes // (4 + weight_bytes), 1)
+    num_edges = [int(offsets[-1]) - int(offsets[0]) for offsets, _, _ in sections]
+    if rows > 1 or sum(num_edges) <= max_edges:
+        yield _pack(first, sections, weight_bytes)
         return
-    for part in range(2):  # a row that is too long for one
-        for start in range(0, edges[part], room):
-            pieces = []
-            for other, (offsets, neighbors, weights) in enumerate(lists):
-                begin = int(offsets[0]) + start
-                end = min(begin + room, int(offsets[-1])) if other == part else begin
-                limits = np.array([begin, end]) if other == part else np.zeros(2, np.int64)
-                pieces.append((device.array_module(offsets).asarray(limits), neighbors, weights))
-            yield _packed(first, pieces, weight_bytes)
+    for index in range(2):
+        for skip in range(0, num_edges[index], max_edges):
+            slices = []
+            for other, (offsets, neighbors, weights) in enumerate(sections):
+                bounds = np.zeros(2, np.int64)
+                if other == index:
+                    start = int(offsets[0]) + skip
+                    bounds[:] = start, min(start + max_edges, int(offsets[-1]))
+                slices.append((device.array_module(offsets).asarray(bounds), neighbors, weights))
+            yield _pack(first, slices, weight_bytes)
 
 
-def _packed(first, lists, weight_bytes):
-    xp = device.array_module(lists[0][0])
-    rows = lists[0][0].size - 1
-    table, layouts, parts = np.zeros(len(TABLE), np.int64), [], []
-    for part, (offsets, neighbors, weights) in zip(("forward", "backward"), lists, strict=True):
-        begin, end = int(offsets[0]), int(offsets[-1])
+def _pack(first: int, sections: Sequence[Edges], weight_bytes: int) -> tuple[Array, np.ndarray]:
+    xp = device.array_module(sections[0][0])
+    rows = sections[0][0].size - 1
+    row = np.zeros(len(TABLE), np.int64)
+    row[COLUMN["first"]], row[COLUMN["rows"]] = first, rows
+    layouts, arrays = [], []
+    for direction, (offsets, neighbors, weights) in zip(DIRECTIONS, sections, strict=True):
+        start, stop = int(offsets[0]), int(offsets[-1])
         base = bits = degree_bits = 0
-        if end > begin:
-            neighbors = neighbors[begin:end]
-            base, top = int(neighbors.min()), int(neighbors.max())
+        if stop > start:
+            neighbors = neighbors[start:stop]
+            base, largest = int(neighbors.min()), int(neighbors.max())
             degrees = xp.diff(offsets).astype(xp.int32)
-            bits, degree_bits = (top - base).bit_length(), int(degrees.max()).bit_length()
-            parts.append((offsets, degrees, neighbors, weights[begin:end]))
-        layouts.append(section(rows, end - begin, base, bits, degree_bits, weight_bytes))
-        for what, value in (
-            ("edges", end - begin),
-            ("base", base),
-            ("bits", bits),
-            ("degree_bits", degree_bits),
-        ):
-            table[COLUMN[f"{part}_{what}"]] = value
+            bits, degree_bits = (largest - base).bit_length(), int(degrees.max()).bit_length()
+            arrays.append((offsets, degrees, neighbors, weights[start:stop]))
+        layouts.append(section(rows, stop - start, base, bits, degree_bits, weight_bytes))
+        row[COLUMN[f"{direction}_edges"]] = stop - start
+        row[COLUMN[f"{direction}_base"]] = base
+        row[COLUMN[f"{direction}_bits"]] = bits
+        row[COLUMN[f"{direction}_degree_bits"]] = degree_bits
     words = xp.zeros(sum(layout.words for layout in layouts), xp.uint32)
-    start, filled = 0, iter(parts)
-    for part, layout in zip(("forward", "backward"), layouts, strict=True):
-        own = words[start : start + layout.words]
+    row[COLUMN["words"]], row[COLUMN["forward_words"]] = words.size, layouts[0].words
+    start, nonempty = 0, iter(arrays)
+    for direction, layout in zip(DIRECTIONS, layouts, strict=True):
+        section_words = words[start : start + layout.words]
         if layout.edges:
-            _fill(own, layout, *next(filled), weight_bytes)
-            table[COLUMN[f"{part}_checksum"]] = checksum(own)
+            _fill(section_words, layout, *next(nonempty), weight_bytes)
+            row[COLUMN[f"{direction}_checksum"]] = checksum(section_words)
         start += layout.words
-    for what, value in (
-        ("words", words.size),
-        ("forward_words", layouts[0].words),
-        ("first", first),
-        ("rows", rows),
-    ):
-        table[COLUMN[what]] = value
-    return words, table
+    return words, row
 
 
-def _fill(words, layout, offsets, degrees, neighbors, weights, weight_bytes):
+def _fill(
+    words: Array,
+    layout: Section,
+    offsets: Array,
+    degrees: Array,
+    neighbors: Array,
+    weights: Array,
+    weight_bytes: int,
+) -> None:
+    """Write the arrays of a section into its words."""
     groups = layout.degrees - 1
     words[:groups] = (offsets[:-1:GROUP_ROWS] - offsets[0]).astype(words.dtype)
     words[groups] = layout.edges
-    for values, base, bits, begin, end in (
+    for values, base, bits, start, stop in (
         (degrees, 0, layout.degree_bits, layout.degrees, layout.neighbors),
         (neighbors, layout.base, layout.bits, layout.neighbors, layout.weights),
     ):
         device.launch(
-            "pack", "pack", size=end - begin,
-            num_values=values.size, base=base, bits=bits, values=values, words=words[begin:end],
+            "pack", "pack", size=stop - start,
+            num_values=values.size, base=base, bits=bits, values=values, words=words[start:stop],
         )  # fmt: skip
     if weight_bytes:
         size = layout.edges * weight_bytes // 4
         words[layout.weights : layout.weights + size].view(weights.dtype)[:] = weights
 
 
-def checksum(words):
-    """Of the words of a section: an int64 in which each word counts by its place."""
+def checksum(words: Array) -> int:
+    """Return the checksum of a section, an int64 in which each word is weighted by its index."""
     xp = device.array_module(words)
     total = xp.zeros(1, xp.uint64)
     device.launch(
@@ -188,123 +225,133 @@ def checksum(words):
     return int(total[0].astype(xp.int64))
 
 
-def verify_partitions(start, stop, origin, parts, vertices, table, words, weight_dtype, sums, size):
-    """Add up the checksums of sections, as they are found, and check the values inside them.
+def verify_partitions(
+    start: int,
+    stop: int,
+    origin: int,
+    num_sections: int,
+    num_vertices: int,
+    table: Array,
+    words: Array,
+    weight_dtype: type | None,
+    checksums: Array,
+    num_words: int,
+) -> None:
+    """Compute the checksums of sections and check the values inside them, without waiting.
 
-    Nothing waits for the result: a section that was damaged, or whose values are out of bounds,
-    has a checksum in `sums` that differs from the one in the table, and kernels skip it.
-    `explain` says on the host what is wrong with it.
+    The computed checksum of a section that is damaged, or has values out of bounds, differs from
+    the one in the table, and kernels skip the section. `describe_invalid` finds the reason.
 
     Parameters
     ----------
     start, stop : int
-        Rows of the table, which `validation.check_table` has accepted.
+        Rows of the table, which `store_validation.check_table` has accepted.
     origin : int
-        Position of the first of `words` among those of all partitions.
-    parts : {1, 2}
-        1 for forward sections alone.
-    vertices : int
-    table, words, sums : int64, uint32 and uint64 arrays, on the device
-        `sums`, of shape (2 * partitions,), is 0 for these sections before.
+        Position of `words[0]` among the words of all partitions.
+    num_sections : {1, 2}
+        1 verifies forward sections only.
+    num_vertices : int
+    table, words : int64 and uint32 arrays on the device
     weight_dtype : dtype or None
-    size : int
-        Words of these partitions.
+    checksums : uint64 array on the device, shape (2 * partitions,)
+        Must be 0 for these sections.
+    num_words : int
+        Number of words of these partitions.
     """
     xp = device.array_module(words)
     device.launch(
-        "layered_sweep", "add_checksums", size=size,
-        start=start, stop=stop, origin=origin, num_sections=parts, table=table, words=words,
-        checksums=sums,
+        "layered_sweep", "add_checksums", size=num_words,
+        start=start, stop=stop, origin=origin, num_sections=num_sections, table=table,
+        words=words, checksums=checksums,
     )  # fmt: skip
     device.launch(
-        "layered_sweep", "check_sections", size=size,
-        start=start, stop=stop, origin=origin, num_sections=parts, num_vertices=vertices,
-        table=table, words=words, weight_type=xp.empty(0, weight_dtype or np.float64),
-        weighted=weight_dtype is not None, checksums=sums,
+        "layered_sweep", "check_sections", size=num_words,
+        start=start, stop=stop, origin=origin, num_sections=num_sections,
+        num_vertices=num_vertices, table=table, words=words, weight_type=xp.empty(0, weight_dtype or np.float64),
+        weighted=weight_dtype is not None, checksums=checksums,
     )  # fmt: skip
 
 
-def explain(words, row, vertices, weight_dtype):
-    """Say what is out of bounds in a partition on the host, or return None if nothing is.
-
-    Parameters
-    ----------
-    words : uint32 array, shape (words,)
-        Of this partition.
-    row : int64 array, shape (len(TABLE),)
-    vertices : int
-    weight_dtype : dtype or None
+def describe_invalid(
+    words: np.ndarray, row: np.ndarray, num_vertices: int, weight_dtype: type | None
+) -> str | None:
+    """Describe the first value that is out of bounds in a partition on the host.
 
     Returns
     -------
     str or None
-        The first value that is out of bounds: its field, place and limits.
+        Field, index, value and limits; None if the partition is valid.
     """
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
     start = 0
-    for part, layout in zip(("forward", "backward"), sections(row, weight_bytes), strict=True):
-        own, start = words[start : start + layout.words], start + layout.words
+    for direction, layout in zip(DIRECTIONS, sections(row, weight_bytes), strict=True):
+        section_words, start = words[start : start + layout.words], start + layout.words
         if not layout.edges:
             continue
-        degrees = np.zeros(layout.rows, np.int32)
-        neighbors = np.zeros(layout.edges, np.int32)
-        for values, bits, begin, end in (
-            (degrees, layout.degree_bits, layout.degrees, layout.neighbors),
-            (neighbors, layout.bits, layout.neighbors, layout.weights),
-        ):
-            device.launch(
-                "pack", "unpack", size=values.size,
-                num_values=values.size, base=0, bits=bits, words=own[begin:end], values=values,
-            )  # fmt: skip
+        degrees, neighbors = _unpack(section_words, layout._replace(base=0))
         ends = np.cumsum(degrees, dtype=np.int64)
         expected = np.concatenate([[0], ends[GROUP_ROWS - 1 : -1 : GROUP_ROWS], ends[-1:]])
-        starts = own[: layout.degrees].astype(np.int64)
-        wrong = starts != expected
-        if wrong.any():
-            group = int(wrong.argmax())
-            return f"{part} start of group {group} is {starts[group]}, not {expected[group]}"
+        starts = section_words[: layout.degrees].astype(np.int64)
+        is_invalid = starts != expected
+        if is_invalid.any():
+            group = int(is_invalid.argmax())
+            return f"{direction} start of group {group} is {starts[group]}, not {expected[group]}"
         if ends[-1] != layout.edges:
-            return f"{part} degrees sum to {ends[-1]}, not {layout.edges}"
-        wrong = neighbors > vertices - 1 - layout.base
-        if wrong.any():
-            place = int(wrong.argmax())
-            neighbor = int(neighbors[place]) + layout.base
-            return f"{part} neighbor {place} is {neighbor}, not 0 to {vertices - 1}"
+            return f"{direction} degrees sum to {ends[-1]}, not {layout.edges}"
+        is_invalid = neighbors > num_vertices - 1 - layout.base
+        if is_invalid.any():
+            index = int(is_invalid.argmax())
+            neighbor = int(neighbors[index]) + layout.base
+            return f"{direction} neighbor {index} is {neighbor}, not 0 to {num_vertices - 1}"
         if weight_bytes:
-            size = layout.edges * weight_bytes // 4
-            weights = own[layout.weights : layout.weights + size].view(weight_dtype)
-            wrong = ~((weights >= 0) & (weights < np.inf))
-            if wrong.any():
-                place = int(wrong.argmax())
+            weights = _weights(section_words, layout, weight_bytes).view(weight_dtype)
+            is_invalid = ~((weights >= 0) & (weights < np.inf))
+            if is_invalid.any():
+                index = int(is_invalid.argmax())
                 return (
-                    f"{part} weight {place} is {weights[place]}; weights are finite and not "
-                    "negative"
+                    f"{direction} weight {index} is {weights[index]}; weights must be finite and "
+                    ">= 0"
                 )
     return None
 
 
-def unpacked(words, row, weight_dtype):
-    """(places of sources, places of neighbors, weights) of both sections of one partition.
+def _unpack(words: Array, layout: Section) -> tuple[Array, Array]:
+    """Return the degrees and neighbors of a section as int32 arrays."""
+    xp = device.array_module(words)
+    degrees, neighbors = xp.zeros(layout.rows, xp.int32), xp.zeros(layout.edges, xp.int32)
+    if layout.edges:
+        for values, base, bits, start, stop in (
+            (degrees, 0, layout.degree_bits, layout.degrees, layout.neighbors),
+            (neighbors, layout.base, layout.bits, layout.neighbors, layout.weights),
+        ):
+            device.launch(
+                "pack", "unpack", size=values.size,
+                num_values=values.size, base=base, bits=bits, words=words[start:stop], values=values,
+            )  # fmt: skip
+    return degrees, neighbors
 
-    `words` are the partition's own.
+
+def _weights(words: Array, layout: Section, weight_bytes: int) -> Array:
+    """Return the words of the weights of a section."""
+    return words[layout.weights : layout.weights + layout.edges * weight_bytes // 4]
+
+
+def unpack_partition(words: Array, row: np.ndarray, weight_dtype: type | None) -> list[Edges]:
+    """Unpack the words of one partition.
+
+    Returns
+    -------
+    list of two of (sources, destinations, weights)
+        Positions of the ends of the forward and of the backward edges, and their weights, which
+        are empty if there are none.
     """
     xp = device.array_module(words)
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
-    start, found = 0, []
+    start, edges = 0, []
     for layout in sections(row, weight_bytes):
-        part = words[start : start + layout.words]
+        section_words = words[start : start + layout.words]
         start += layout.words
-        degrees, neighbors = xp.zeros(layout.rows, xp.int32), xp.zeros(layout.edges, xp.int32)
-        if layout.edges:
-            for values, base, bits, begin, end in (
-                (degrees, 0, layout.degree_bits, layout.degrees, layout.neighbors),
-                (neighbors, layout.base, layout.bits, layout.neighbors, layout.weights),
-            ):
-                device.launch(
-                    "pack", "unpack", size=values.size,
-                    num_values=values.size, base=base, bits=bits, words=part[begin:end],
-                    values=values,
-                )  # fmt: skip
+        degrees, destinations = _unpack(section_words, layout)
         offsets = xp.zeros(layout.rows + 1, xp.int64)
         xp.cumsum(degrees, out=offsets[1:])
         sources = xp.empty(layout.edges, xp.int32)
@@ -315,7 +362,6 @@ def unpacked(words, row, weight_dtype):
         sources += int(row[COLUMN["first"]])
         weights = xp.empty(0)
         if weight_bytes:
-            size = layout.edges * weight_bytes // 4
-            weights = part[layout.weights : layout.weights + size].view(weight_dtype)
-        found.append((sources, neighbors, weights))
-    return found
+            weights = _weights(section_words, layout, weight_bytes).view(weight_dtype)
+        edges.append((sources, destinations, weights))
+    return edges

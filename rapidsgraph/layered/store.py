@@ -1,10 +1,12 @@
-"""A layered edge list in a folder, opened: what is in it is read when it is asked for.
+"""Open the folder of a layered edge list; its contents are read and validated on first use.
 
-Means: what `writing` or `save` wrote; writer.py says how the files look.
-Requires: that nobody writes into these files. Each is compared with the manifest before it is used:
-  its size when the store is opened, its checksum when it is first read. Then its values are
-  validated, as validation.py says. Partitions are verified by whoever sweeps over them.
+`store_writer` describes the files. Each is compared with the manifest before it is used: its size
+when the store is opened, its checksum when it is first read. Then `store_validation` checks its
+values. Partitions are verified when kernels first use them. The files must not change while a
+store is open.
 """
+
+from __future__ import annotations
 
 import contextlib
 import json
@@ -12,11 +14,16 @@ import mmap
 import os
 import stat
 import zlib
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..device import ArrayModule
 from ..errors import GraphError
+from ..graph.vertex_names import VertexNames
 from ..graph.name_storage import names_from
 from ..io.arrow_arrays import from_arrow, read_lists
 from ..io.formats import read_errors
@@ -24,191 +31,205 @@ from ..io.writers import STORE_FILES, STORE_FORMAT
 from ..validation import check_path
 from . import store_validation
 from .packing import TABLE
-from .store_validation import AGAIN
+from .store_validation import REBUILD
 from .store_writer import (
-    CHECKSUM,
     EDGES,
     LAYERS,
     MANIFEST,
+    MANIFEST_CHECKSUM,
     PARTITIONS,
     VERSION,
     VERTICES,
-    Writer,
-    check_place,
-    check_separate,
-    save,
-    writing,
 )
 
-__all__ = ["Store", "Writer", "check_place", "check_separate", "opened", "save", "writing"]
+if TYPE_CHECKING:
+    import pyarrow
 
-CHUNK = 2**26  # bytes between two looks for Ctrl-C
+READ_BYTES = 2**26  # per checksum call, which delays KeyboardInterrupt
 
 
-def opened(folder):
-    """The Store in a folder, of which only the manifest is read.
+def open_store(folder: str | Path) -> Store:
+    """Open the store in a folder; only the manifest is read.
 
     Raises
     ------
     GraphError
-        No store, one of another version, or a damaged one; the message names the file.
+        The folder is not a store of this version, or is damaged.
     """
     folder = check_path(folder)
     while True:
         with read_errors(folder):
             if not folder.exists():
                 raise GraphError(
-                    f"{folder}: there is no such folder; LayeredEdgeList.save makes it"
+                    f"{folder}: there is no such folder; LayeredEdgeList.save creates it",
+                    path=folder,
                 )
             if not folder.is_dir():
-                raise GraphError(f"{folder}: it is a file; a layered edge list is a folder")
+                raise GraphError(
+                    f"{folder}: it is a file; a layered edge list is a folder", path=folder
+                )
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             return Store(folder, handle)
         except GraphError:
             with contextlib.suppress(FileNotFoundError):
                 if not os.path.samestat(os.fstat(handle), os.stat(folder)):
-                    continue  # replaced meanwhile
+                    continue  # another process replaced the folder
             raise
         finally:
             os.close(handle)
 
 
 class Store:
-    """An opened store, as it was at that time even if another takes its place.
+    """An open store; it stays as it is even if another one replaces its folder.
 
     Attributes
     ----------
     folder : Path
-    facts : dict
-        The manifest.
+    absolute_folder : Path
+    manifest : dict
     mapped : mmap.mmap
         The file of edges.
     """
 
-    def __init__(self, folder, handle):
-        self.folder, self._maps, self._sound = folder, {}, set()
-        self.place = folder.absolute()
-        self.facts = self._manifest(handle)
+    def __init__(self, folder: Path, handle: int) -> None:
+        self.folder, self.absolute_folder = folder, folder.absolute()
+        self.manifest = self._read_manifest(handle)
+        self._maps: dict[str, mmap.mmap] = {}
+        self._intact: set[str] = set()  # files whose checksums were compared
         for name in STORE_FILES[1:]:
             with read_errors(folder / name):
                 self._maps[name] = self._map(name, handle)
         self.mapped = self._maps[EDGES]
 
-    def _manifest(self, handle):
+    def _read_manifest(self, handle: int) -> dict[str, Any]:
         path = self.folder / MANIFEST
         try:
-            with open(self._descriptor(MANIFEST, handle), "rb") as file:
+            with open(self._open_file(MANIFEST, handle), "rb") as file:
                 data = file.read()
         except FileNotFoundError as error:
             raise GraphError(
-                f"{path}: there is no such file, so the folder is no layered edge list"
+                f"{path}: there is no such file, so the folder is not a layered edge list",
+                path=path,
             ) from error
         except OSError as error:
-            raise GraphError(f"{path}: it cannot be read ({error.strerror})") from error
-        facts = {}
+            raise GraphError(f"{path}: it cannot be read ({error.strerror})", path=path) from error
+        manifest = {}
         with contextlib.suppress(ValueError, RecursionError):
-            facts = json.loads(data)
-        if not isinstance(facts, dict) or facts.get("format") != STORE_FORMAT:
-            raise GraphError(f"{path}: it is no manifest of a layered edge list, or a damaged one")
-        if facts.get("version") != VERSION:
+            manifest = json.loads(data)
+        if not isinstance(manifest, dict) or manifest.get("format") != STORE_FORMAT:
             raise GraphError(
-                f"{path}: a layered edge list of version {facts.get('version')}; {VERSION} can be "
-                f"read; {AGAIN}"
+                f"{path}: it is not the manifest of a layered edge list, or a damaged one",
+                path=path,
             )
-        found = CHECKSUM.search(data)
-        start, stop = found.span(1) if found else (0, 0)
-        if not found or int(found[1], 16) != zlib.crc32(data[:start] + b"0" * 8 + data[stop:]):
-            raise GraphError(f"{path}: the manifest is damaged; {AGAIN}")
-        store_validation.check_manifest(facts, path, STORE_FILES[1:])
-        return facts
+        version = manifest.get("version")
+        if version != VERSION:
+            raise GraphError(
+                f"{path}: the layered edge list has version {version}; only version {VERSION} is "
+                f"supported; {REBUILD}",
+                path=path,
+                value=version,
+                hint=REBUILD,
+            )
+        match = MANIFEST_CHECKSUM.search(data)
+        start, stop = match.span(1) if match else (0, 0)
+        if not match or int(match[1], 16) != zlib.crc32(data[:start] + b"0" * 8 + data[stop:]):
+            raise GraphError(f"{path}: the manifest is damaged; {REBUILD}", path=path, hint=REBUILD)
+        store_validation.check_manifest(manifest, path, STORE_FILES[1:])
+        return manifest
 
-    def _descriptor(self, name, handle):
-        """Open a regular file; a pipe would wait for its writer."""
+    def _open_file(self, name: str, handle: int) -> int:
+        """Open a regular file; opening a pipe would wait for its writer."""
         file = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=handle)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise GraphError(f"{self.folder / name}: it is no file; {AGAIN}")
+            path = self.folder / name
+            raise GraphError(f"{path}: it is not a file; {REBUILD}", path=path, hint=REBUILD)
         return file
 
-    def _map(self, name, handle):
+    def _map(self, name: str, handle: int) -> mmap.mmap:
         try:
-            file = self._descriptor(name, handle)
+            file = self._open_file(name, handle)
         except FileNotFoundError as error:
-            raise GraphError(f"{self.folder / name}: there is no such file; {AGAIN}") from error
+            path = self.folder / name
+            raise GraphError(
+                f"{path}: there is no such file; {REBUILD}", path=path, hint=REBUILD
+            ) from error
         try:
             self._check_size(name, os.fstat(file).st_size)
             return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
         finally:
             os.close(file)
 
-    def _check_size(self, name, size):
-        expected = self.facts["files"][name]["bytes"]
+    def _check_size(self, name: str, size: int) -> None:
+        expected = self.manifest["files"][name]["bytes"]
         if size != expected:
+            path = self.folder / name
             raise GraphError(
-                f"{self.folder / name}: truncated or altered, it has {size:,} bytes and not "
-                f"{expected:,}; {AGAIN}"
+                f"{path}: truncated or altered, it has {size:,} bytes instead of {expected:,}; "
+                f"{REBUILD}",
+                path=path,
+                value=size,
+                hint=REBUILD,
             )
 
-    def check(self, names=STORE_FILES[1:-1]):
-        """Compare files with their checksums in the manifest, those that were not compared yet.
+    def verify_checksums(self, names: Sequence[str] = STORE_FILES[1:-1]) -> None:
+        """Compare files that were not compared yet with their checksums in the manifest.
 
         Raises
         ------
         GraphError
-            One that differs; the message names it.
+            A file is damaged.
         """
         for name in names:
-            if name in self._sound:
+            if name in self._intact:
                 continue
             mapped, checksum = self._maps[name], 0
-            self._check_size(name, mapped.size())  # to read behind its end would be fatal
+            self._check_size(name, mapped.size())  # reading beyond the end kills the process
             with memoryview(mapped) as data:
-                for start in range(0, len(data), CHUNK):
-                    checksum = zlib.crc32(data[start : start + CHUNK], checksum)
-            if f"{checksum:08x}" != self.facts["files"][name]["checksum"]:
-                raise GraphError(f"{self.folder / name}: the file is damaged; {AGAIN}")
-            self._sound.add(name)
+                for start in range(0, len(data), READ_BYTES):
+                    checksum = zlib.crc32(data[start : start + READ_BYTES], checksum)
+            if f"{checksum:08x}" != self.manifest["files"][name]["checksum"]:
+                path = self.folder / name
+                raise GraphError(f"{path}: the file is damaged; {REBUILD}", path=path, hint=REBUILD)
+            self._intact.add(name)
 
-    def validate(self):
-        """Check everything but the insides of partitions.
+    def validate(self) -> None:
+        """Check everything but the inside of the partitions.
 
         Raises
         ------
         GraphError
-            A file that is damaged, or a value that is out of bounds; the message names it.
+            A file is damaged, or a value is out of bounds.
         """
-        self.check()
+        self.verify_checksums()
         self.order, self.out_weights, self.names, self.table  # noqa: B018 - checked when read
 
-    def discard(self):
-        """Remove the manifest of a store that can be built again, unless it was replaced.
+    def discard(self) -> bool:
+        """Remove the manifest of a store that can be rebuilt; return whether it was removed.
 
-        Returns
-        -------
-        bool
-            Whether the manifest was removed.
+        The manifest stays if another store has replaced this one.
         """
         with contextlib.suppress(GraphError, OSError):
-            if opened(self.place).facts == self.facts:
-                (self.place / MANIFEST).unlink()
+            if open_store(self.absolute_folder).manifest == self.manifest:
+                (self.absolute_folder / MANIFEST).unlink()
                 return True
         return False
 
     @cached_property
-    def _vertices(self):
-        """{column: Arrow array in the mapped file} of the columns of vertices."""
-        self.check([VERTICES])
+    def _vertex_columns(self) -> dict[str, pyarrow.Array]:
+        """Arrow arrays of the vertex columns, in the mapped file."""
+        self.verify_checksums([VERTICES])
         path = self.folder / VERTICES
         with read_errors(path):
             columns, _ = read_lists(self._maps[VERTICES])
-        store_validation.check_vertices(columns, self.facts, path)
+        store_validation.check_vertices(columns, self.manifest, path)
         return columns
 
-    def _numbers(self, name):
+    def _read_columns(self, name: str) -> dict[str, np.ndarray]:
         import pyarrow
 
-        self.check([name])
+        self.verify_checksums([name])
         with read_errors(self.folder / name):
             table = pyarrow.ipc.open_file(pyarrow.py_buffer(self._maps[name])).read_all()
             table.validate(full=True)
@@ -217,95 +238,100 @@ class Store:
             return {column: table[column].to_numpy() for column in table.column_names}
 
     @cached_property
-    def order(self):
-        """The id of the vertex at each place: int32, shape (vertices,)."""
-        order = from_arrow(self._vertices["order"], np)
-        store_validation.check_order(order, self.facts, self.folder / VERTICES)
+    def order(self) -> np.ndarray:
+        """Vertex id at each position: int32, shape (num_vertices,)."""
+        order = from_arrow(self._vertex_columns["order"], np)
+        store_validation.check_order(order, self.manifest, self.folder / VERTICES)
         return order
 
     @cached_property
-    def out_weights(self):
-        """What leaves the vertex at each place: float64, shape (vertices,)."""
-        weights = from_arrow(self._vertices["out_weights"], np)
-        store_validation.check_out_weights(weights, self.facts, self.folder / VERTICES)
+    def out_weights(self) -> np.ndarray:
+        """Out-degree or sum of out-weights at each position: float64, shape (num_vertices,)."""
+        weights = from_arrow(self._vertex_columns["out_weights"], np)
+        store_validation.check_out_weights(weights, self.manifest, self.folder / VERTICES)
         return weights
 
     @cached_property
-    def names(self):
-        """VertexNames on the host."""
-        return self.names_on(np)
+    def names(self) -> VertexNames:
+        """Vertex names in host memory."""
+        return self.vertex_names(np)
 
-    def names_on(self, xp):
-        """VertexNames on the device of `xp`."""
+    def vertex_names(self, xp: ArrayModule) -> VertexNames:
+        """Return the vertex names in the memory of an array module."""
         columns = {
-            name: from_arrow(_in_memory(each), xp)
-            for name, each in self._vertices.items()
+            name: from_arrow(_copy_text(values), xp)
+            for name, values in self._vertex_columns.items()
             if name.startswith(("names_", "pairs_"))
         }
-        return names_from(columns, self.facts)
+        return names_from(columns, self.manifest)
 
     @cached_property
-    def layer_starts(self):
-        """The first place of each layer, and of the unreached: int64, shape (depth + 2,)."""
-        return np.append(self._layers["first_vertex"], self.facts["reached"]).astype(np.int64)
+    def layer_starts(self) -> np.ndarray:
+        """First position of each layer and of the unreached: int64, shape (depth + 2,)."""
+        starts = self._layer_columns["first_vertex"]
+        return np.append(starts, self.manifest["reached"]).astype(np.int64)
 
     @cached_property
-    def layer_edges(self):
-        """Edges that leave each layer, forward and backward: int64, shape (2, depth + 1)."""
-        return np.array([self._layers["forward_edges"], self._layers["backward_edges"]])
+    def layer_edges(self) -> np.ndarray:
+        """Number of forward and backward edges of each layer: int64, shape (2, depth + 1)."""
+        columns = self._layer_columns
+        return np.array([columns["forward_edges"], columns["backward_edges"]])
 
     @cached_property
-    def _layers(self):
-        columns = self._numbers(LAYERS)
-        store_validation.check_layers(columns, self.facts, self.folder / LAYERS)
+    def _layer_columns(self) -> dict[str, np.ndarray]:
+        columns = self._read_columns(LAYERS)
+        store_validation.check_layers(columns, self.manifest, self.folder / LAYERS)
         return columns
 
     @cached_property
-    def table(self):
-        """A row a partition; its position is a place in `words`: int64."""
-        columns, path = self._numbers(PARTITIONS), self.folder / PARTITIONS
+    def table(self) -> np.ndarray:
+        """Rows of `packing.TABLE`, one per partition: int64."""
+        columns, path = self._read_columns(PARTITIONS), self.folder / PARTITIONS
         store_validation.check_table(
-            columns, TABLE, self.layer_edges, self.words.size, self.facts, path
+            columns, TABLE, self.layer_edges, self.words.size, self.manifest, path
         )
         return np.ascontiguousarray(np.array([columns[name] for name in TABLE]).T)
 
     @cached_property
-    def words(self):
-        """The file of edges as uint32, in place: its memory is for reading only."""
-        return np.asarray(_Words(self.mapped))
+    def words(self) -> np.ndarray:
+        """The mapped file of edges as uint32; the memory must not be written to."""
+        return np.asarray(_MappedWords(self.mapped))
 
     @property
-    def root(self):
-        root = self.facts["root"]
+    def root(self) -> Any:
+        """Name of the root; a tuple if several columns name a vertex."""
+        root = self.manifest["root"]
         return tuple(root) if isinstance(root, list) else root
 
     @property
-    def root_id(self):
-        return self.facts["root_id"]
+    def root_id(self) -> int:
+        """Vertex id of the root."""
+        return self.manifest["root_id"]
 
     @property
-    def weight_dtype(self):
-        name = self.facts["weight_dtype"]
+    def weight_dtype(self) -> type | None:
+        """Type of the weights, or None without weights."""
+        name = self.manifest["weight_dtype"]
         return None if name is None else np.dtype(name).type
 
 
-class _Words:
-    """Mapped memory as an array that does not say that it cannot be written to.
+class _MappedWords:
+    """Read-only mapped memory that is declared writable.
 
-    Numba would compile every kernel once more for arrays that do, and CuPy cannot copy from them.
+    Numba would compile every kernel again for read-only arrays, and CuPy cannot copy from them.
     """
 
-    def __init__(self, mapped):
-        self.mapped = mapped
-        data = np.frombuffer(mapped, np.uint32, len(mapped) // 8 * 2)  # weights take two
+    def __init__(self, mapped: mmap.mmap) -> None:
+        self.mapped = mapped  # keeps the memory alive
+        data = np.frombuffer(mapped, np.uint32, len(mapped) // 8 * 2)  # weights are 8 bytes
         self.__array_interface__ = {**data.__array_interface__, "data": (data.ctypes.data, False)}
 
 
-def _in_memory(values):
-    """An Arrow array whose text is not in a mapped file, where pandas would leave it."""
+def _copy_text(values: pyarrow.Array) -> pyarrow.Array:
+    """Copy text out of the mapped file, where pandas would leave it; return numbers unchanged."""
     import pyarrow
 
-    if pyarrow.types.is_integer(values.type):  # will be copied
+    if pyarrow.types.is_integer(values.type):  # copied by the caller
         return values
     buffers = [each and pyarrow.py_buffer(bytearray(each)) for each in values.buffers()]
     return pyarrow.Array.from_buffers(values.type, len(values), buffers, offset=values.offset)

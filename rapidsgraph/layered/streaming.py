@@ -1,341 +1,308 @@
-"""Partitions on their way to where they are computed on, within a limit of memory.
+"""Provide partitions to kernels within a memory limit.
 
-Means: a feed's `sweep(wanted)` gives partitions one after the other, each ready to be launched on.
-  On a GPU the first stay there, as many as fit beside the vertex arrays; the others are copied
-  while the ones before are computed: through a few pinned buffers or, where they are copied again
-  and the host has room, from where they are, which is pinned then. On a CPU they are used where
-  they are: in memory, or in a mapped file whose pages are asked for ahead and given back behind.
-Requires: what is done with a partition is launched before the next one is asked for.
-Reference: Zhu et al. 2017 (WolfPath 4.5.2: copies and kernels in streams of their own).
+A partition stream yields one partition after another in memory that kernels can read. On a GPU, the
+first partitions stay there, as many as fit beside the vertex arrays. The others are copied while
+their predecessors are processed: through a few page-locked buffers or, if they are copied more than
+once and host memory suffices, directly from their own memory, which is then page-locked. On a CPU,
+partitions are used in place: in memory, or in a memory-mapped file whose pages are requested ahead
+and released behind.
+
+Kernels that read a partition must be launched before the next partition is requested.
+
+References
+----------
+H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
+GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y, section
+4.5.2 (copies and kernels in separate CUDA streams).
 """
+
+from __future__ import annotations
 
 import collections
 import concurrent.futures
 import ctypes
 import itertools
-import mmap
 import os
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from .. import device
+from ..device import Array
 from ..errors import InsufficientMemoryError
 from ..kernels.constants import MAX_LAUNCH_PARTITIONS
-from .packing import COLUMN, verify_partitions
+from .packing import COLUMN
+from .partition_stream import (
+    MappedStream,
+    PartitionStream,
+    Run,
+    column_bytes,
+)
+from .storage import LayeredStorage
 
-DEVICE_BUFFERS = 3
-SLICE, SLOTS = 2**21, 24  # bytes of a pinned buffer, and how many there are
-THREADS = 12  # at most, that fill them
-AHEAD = 64  # partitions that are looked at ahead
+NUM_DEVICE_BUFFERS = 3
+PINNED_BUFFER_BYTES, MAX_PINNED_BUFFERS = 2**21, 24
+MAX_COPY_THREADS = 12  # that fill pinned buffers
+MAX_PREFETCH = 64  # partitions
+HOST_TO_DEVICE = 1  # cudaMemcpyHostToDevice
+
+# Buffer number (None: copied directly), address, offset and size in bytes, and the pending copy.
+Chunk = tuple[int | None, int, int, int, concurrent.futures.Future | None]
 
 
-def feed(layered, reserved, limit, what, again=True):
-    """The feed for a list, within a limit of memory.
+def open_stream(
+    storage: LayeredStorage,
+    reserved: int,
+    limit: int | None,
+    purpose: str,
+    is_repeated: bool = True,
+) -> PartitionStream:
+    """Open the partition stream of a storage.
 
     Parameters
     ----------
-    layered : LayeredEdgeList
+    storage : LayeredStorage
     reserved : int
-        Bytes that arrays by vertex take beside.
+        Bytes of the vertex arrays of the algorithm.
     limit : int or None
-        Bytes for all; None: what is free.
-    what : str
+        Memory limit in bytes, for everything; None is the free memory.
+    purpose : str
         What the memory is for, for messages.
-    again : bool
-        Whether there will be more sweeps than one.
+    is_repeated : bool
+        Whether there is more than one sweep.
 
     Raises
     ------
     InsufficientMemoryError
-        Vertices and two partitions do not fit; says what would.
+        The vertex arrays and two partitions do not fit; `needed` is a sufficient limit.
     """
-    on_gpu = layered.xp is not np
-    sizes = _bytes_of(layered.table, "words")
+    on_gpu = storage.xp is not np
+    sizes = column_bytes(storage.table, "words")
     total, largest = int(sizes.sum()), int(sizes.max(initial=0))
-    there = total if on_gpu and device.is_on_gpu(layered.words) else 0
-    given = device.free_memory(layered.xp) + there if limit is None else limit
-    least = reserved + min(2 * largest, total)
-    if not on_gpu and not layered.is_mapped:
-        least = reserved + total
-    if given < least:
+    resident_bytes = total if on_gpu and device.is_on_gpu(storage.words) else 0
+    available = device.free_memory(storage.xp) + resident_bytes if limit is None else limit
+    needed = reserved + min(2 * largest, total)
+    if not on_gpu and not storage.is_mapped:
+        needed = reserved + total
+    if available < needed:
         where = "on the GPU" if on_gpu else "in memory"
         raise InsufficientMemoryError(
-            what, least, given, where if limit is None else "memory_limit"
+            purpose, needed, available, where if limit is None else "memory_limit"
         )
-    fits = reserved + total <= given
+    fits = reserved + total <= available
     if not on_gpu:
-        return _Mapped(layered) if layered.is_mapped and not fits else InPlace(layered)
-    if fits and (there or limit is None):
-        layered.move_to_gpu()
-        return InPlace(layered)
-    buffers = 0 if fits else min(DEVICE_BUFFERS, max(2, (given - reserved) // max(largest, 1)))
-    room = given - reserved - buffers * largest
-    resident = int(np.searchsorted(np.cumsum(sizes), room, side="right"))
-    return _Streamed(layered, resident, buffers, again)
+        return MappedStream(storage) if storage.is_mapped and not fits else PartitionStream(storage)
+    if fits and (resident_bytes or limit is None):
+        if not device.is_on_gpu(storage.words):
+            move_to_gpu(storage)
+        return PartitionStream(storage)
+    num_buffers = 0
+    if not fits:
+        num_buffers = min(NUM_DEVICE_BUFFERS, max(2, (available - reserved) // max(largest, 1)))
+    resident_limit = available - reserved - num_buffers * largest
+    num_resident = int(np.searchsorted(np.cumsum(sizes), resident_limit, side="right"))
+    return GpuStream(storage, num_resident, num_buffers, is_repeated)
 
 
-def held_on_gpu(layered):
-    """(words, table) of a list with all its partitions on the GPU."""
-    streamed = _Streamed(layered, len(layered.table), 0, False)
-    words, table = streamed.held, streamed.host_table
-    streamed.close()
-    return words, table
+def move_to_gpu(storage: LayeredStorage) -> None:
+    """Copy all partitions of a storage to GPU memory, where they stay."""
+    stream = GpuStream(storage, len(storage.table), 0, is_repeated=False)
+    storage.words, storage.table = stream.resident, stream.resident_table
+    storage.is_mapped = False
+    stream.close()
 
 
-def _bytes_of(table, column):
-    return table[:, COLUMN[column]] * 4
+class GpuStream(PartitionStream):
+    """A stream of resident partitions, and of others through a ring of buffers on the GPU."""
 
-
-class InPlace:
-    """All partitions where they are computed on.
-
-    Attributes
-    ----------
-    table, sums : arrays on the device
-        As kernels take them.
-    partitions, nbytes : int
-        Given so far.
-    """
-
-    def __init__(self, layered):
-        self.layered, self.xp, self.words = layered, layered.xp, layered.words
-        self.table, self.sums, self._checked = layered.on_device()
-        self.partitions = self.nbytes = 0
-
-    def sweep(self, wanted, *, forward_only=False, then=()):
-        """Give (start, stop, origin, words) for the partitions `wanted`, ascending numbers.
-
-        Partitions from `start` to before `stop` are in `words`, whose first is word `origin` of
-        all. `wanted` is looked at ahead. With `forward_only` backward sections may be missing.
-        `then` are the first partitions of the next sweep, if they are known.
-        """
-        for start, stop in _runs(wanted):
-            yield self._given(start, stop, 0, self.words, forward_only)
-
-    def _given(self, start, stop, origin, words, forward_only):
-        layered = self.layered
-        self.partitions += stop - start
-        part = "forward_words" if forward_only else "words"
-        self.nbytes += int(_bytes_of(layered.table[start:stop], part).sum())
-        parts = 1 if forward_only else 2
-        for partition in np.flatnonzero(~self._checked[start:stop, :parts].all(axis=1)) + start:
-            self.sums[2 * partition : 2 * partition + 2] = 0
-            verify_partitions(
-                partition, partition + 1, origin, parts, layered.num_vertices, self.table, words,
-                layered.weight_dtype, self.sums, int(layered.table[partition, COLUMN["words"]]),
-            )  # fmt: skip
-            self._checked[partition, :parts] = True
-        return start, stop, origin, words
-
-    def finish(self):
-        """Wait for the last kernels; raise GraphError if a partition was damaged or invalid."""
-        if (self._checked == self.layered.checked).all():
-            return
-        sums = self.sums.get() if device.is_on_gpu(self.sums) else self.sums
-        fresh = self._checked & ~self.layered.checked
-        for partition in np.flatnonzero(fresh.any(axis=1)).tolist():
-            parts = int(self._checked[partition].sum())
-            found = sums[2 * partition : 2 * partition + parts].tolist()
-            self.layered.note_checksums(partition, found)
-
-    def close(self):
-        """Give back what was held."""
-
-
-def _runs(wanted):
-    """(start, stop) of consecutive numbers, as many as a launch takes."""
-    start = stop = None
-    for partition in wanted:
-        if partition != stop or stop - start == MAX_LAUNCH_PARTITIONS:
-            if stop is not None:
-                yield start, stop
-            start = partition
-        stop = partition + 1
-    if stop is not None:
-        yield start, stop
-
-
-class _Mapped(InPlace):
-    """Partitions of a mapped file that memory does not hold: pages come ahead and go behind."""
-
-    def sweep(self, wanted, *, forward_only=False, then=()):
-        wanted = itertools.chain(wanted, (None,))
-        ahead = next(wanted)
-        while ahead is not None:
-            partition, ahead = ahead, next(wanted)
-            if ahead is not None:
-                self._advise(ahead, mmap.MADV_WILLNEED)
-            yield self._given(partition, partition + 1, 0, self.layered.words, forward_only)
-            self._advise(partition, mmap.MADV_DONTNEED)
-
-    def _advise(self, partition, advice):
-        page, row = mmap.PAGESIZE, self.layered.table[partition]
-        begin = int(row[COLUMN["position"]]) * 4
-        end = begin + int(row[COLUMN["words"]]) * 4
-        begin -= begin % page
-        if end > begin:
-            self.layered.mapped.madvise(advice, begin, end - begin)
-
-
-class _Streamed(InPlace):
-    """The first partitions on the GPU, the others through a ring there."""
-
-    def __init__(self, layered, resident, buffers, again):
+    def __init__(
+        self, storage: LayeredStorage, num_resident: int, num_buffers: int, is_repeated: bool
+    ) -> None:
         import cupy
 
-        layered.move_to_host()
-        super().__init__(layered)
+        storage.move_to_host()
+        super().__init__(storage)
         self._cupy = cupy
-        cupy.cuda.get_current_stream().synchronize()  # what was freed may still be in use there
-        self._is_pinned = layered.pin(again)
-        self._pool = concurrent.futures.ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
-        self._source, self._slots = layered.words.ctypes.data, 0
-        largest = int(layered.table[:, COLUMN["words"]].max(initial=1))
-        if not self._is_pinned:
-            every = int((-(-_bytes_of(layered.table, "words") // SLICE)).sum())
-            self._slots = max(min(SLOTS, every), -(-4 * largest // SLICE))
-            self._memory = cupy.cuda.alloc_pinned_memory(self._slots * SLICE)
-        self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(buffers)]
-        self._copies = cupy.cuda.Stream(non_blocking=True)
-        # When a pinned buffer may be filled again; when a buffer on the GPU is full, and free.
-        self._copied, self._arrived, self._computed = (
-            [cupy.cuda.Event(disable_timing=True) for _ in range(count)]
-            for count in (self._slots, buffers, buffers)
+        cupy.cuda.get_current_stream().synchronize()  # freed memory may still be in use
+        self._is_pinned = storage.pin(is_repeated)
+        self._pool = concurrent.futures.ThreadPoolExecutor(
+            min(MAX_COPY_THREADS, os.cpu_count() or 1)
         )
-        self._turn = self._filled = 0
-        self._ahead = collections.deque()
-        self._resident = 0
-        self.held, self.host_table = cupy.empty(0, cupy.uint32), layered.table
-        if resident:
-            self._hold(resident)
+        self._source, self._num_pinned = storage.words.ctypes.data, 0
+        largest = int(storage.table[:, COLUMN["words"]].max(initial=1))
+        if not self._is_pinned:
+            num_chunks = int((-(-column_bytes(storage.table, "words") // PINNED_BUFFER_BYTES)).sum())
+            self._num_pinned = max(
+                min(MAX_PINNED_BUFFERS, num_chunks), -(-4 * largest // PINNED_BUFFER_BYTES)
+            )
+            self._pinned = cupy.cuda.alloc_pinned_memory(self._num_pinned * PINNED_BUFFER_BYTES)
+        self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(num_buffers)]
+        self._copy_stream = cupy.cuda.Stream(non_blocking=True)
+        # A pinned buffer may be refilled; a buffer on the GPU is full, and may be refilled.
+        self._copied, self._arrived, self._processed = (
+            [cupy.cuda.Event(disable_timing=True) for _ in range(count)]
+            for count in (self._num_pinned, num_buffers, num_buffers)
+        )
+        self._num_ring_uses = self._num_fills = 0
+        # Chunks that were filled for the next sweep: ((partition, forward_only), chunks).
+        self._prefetched: collections.deque[tuple[tuple[int, bool], list[Chunk]]] = (
+            collections.deque()
+        )
+        self._num_resident = 0
+        self.resident, self.resident_table = cupy.empty(0, cupy.uint32), storage.table
+        if num_resident:
+            self._load_resident(num_resident)
 
-    def _hold(self, resident):
-        """Bring the first partitions to the GPU, to stay."""
-        own = self.layered.table.copy()
-        sizes = own[:resident, COLUMN["words"]]
-        own[:resident, COLUMN["position"]] = np.cumsum(sizes) - sizes
-        self.held = self._cupy.empty(int(sizes.sum()), self._cupy.uint32)
-        for partition, filling in self._filling(iter(range(resident)), False, iter(())):
-            start = int(own[partition, COLUMN["position"]])
-            self._copy(filling, self.held[start : start + int(sizes[partition])])
-        self._copies.synchronize()
-        self.host_table = own
-        self.table, self._resident = self._cupy.asarray(own), resident
+    def _load_resident(self, num_resident: int) -> None:
+        """Copy the first partitions to the GPU, where they stay."""
+        table = self.storage.table.copy()
+        sizes = table[:num_resident, COLUMN["words"]]
+        table[:num_resident, COLUMN["position"]] = np.cumsum(sizes) - sizes
+        self.resident = self._cupy.empty(int(sizes.sum()), self._cupy.uint32)
+        for partition, chunks in self._prefetch(iter(range(num_resident)), False, iter(())):
+            assert chunks is not None
+            start = int(table[partition, COLUMN["position"]])
+            self._copy(chunks, self.resident[start : start + int(sizes[partition])])
+        self._copy_stream.synchronize()
+        self.resident_table = table
+        self.table, self._num_resident = self._cupy.asarray(table), num_resident
 
-    def _size(self, partition, forward_only):
-        row = self.layered.table[partition]
+    def _partition_bytes(self, partition: int, forward_only: bool) -> int:
+        row = self.storage.table[partition]
         return 4 * int(row[COLUMN["forward_words" if forward_only else "words"]])
 
-    def _fill(self, partition, forward_only):
-        """Have pinned buffers filled: (slot, address, offset, size, what to wait for) of each."""
-        size = self._size(partition, forward_only)
-        source = self._source + 4 * int(self.layered.table[partition, COLUMN["position"]])
+    def _fill(self, partition: int, forward_only: bool) -> list[Chunk]:
+        """Start to fill pinned buffers with a partition."""
+        size = self._partition_bytes(partition, forward_only)
+        source = self._source + 4 * int(self.storage.table[partition, COLUMN["position"]])
         if self._is_pinned:
             return [(None, source, 0, size, None)]
-        filling = []
-        for start in range(0, size, SLICE):
-            slot = self._filled % self._slots
-            self._filled += 1
-            target, count = self._memory.ptr + slot * SLICE, min(SLICE, size - start)
-            filled = self._pool.submit(_move, self._copied[slot], target, source + start, count)
-            filling.append((slot, target, start, count, filled))
-        return filling
+        chunks: list[Chunk] = []
+        for start in range(0, size, PINNED_BUFFER_BYTES):
+            buffer = self._num_fills % self._num_pinned
+            self._num_fills += 1
+            target = self._pinned.ptr + buffer * PINNED_BUFFER_BYTES
+            count = min(PINNED_BUFFER_BYTES, size - start)
+            pending = self._pool.submit(
+                _copy_when_free, self._copied[buffer], target, source + start, count
+            )
+            chunks.append((buffer, target, start, count, pending))
+        return chunks
 
-    def _copy(self, filling, target):
-        """Copy to the GPU, in a stream of its own."""
-        for slot, source, start, size, filled in filling:
-            if filled is not None:
-                filled.result()
+    def _copy(self, chunks: list[Chunk], target: Array) -> None:
+        """Copy chunks to the GPU in the copy stream."""
+        for buffer, source, start, size, pending in chunks:
+            if pending is not None:
+                pending.result()
             self._cupy.cuda.runtime.memcpyAsync(
-                target.data.ptr + start, source, size, 1, self._copies.ptr
-            )  # 1: from the host to the device
-            if slot is not None:
-                self._copied[slot].record(self._copies)
+                target.data.ptr + start, source, size, HOST_TO_DEVICE, self._copy_stream.ptr
+            )
+            if buffer is not None:
+                self._copied[buffer].record(self._copy_stream)
 
-    def _filling(self, wanted, forward_only, then):
-        """(partition, what `_fill` gives, or None if it stays on the GPU), filled ahead.
+    def _prefetch(
+        self, partitions: Iterator[int], forward_only: bool, next_partitions: Iterator[int] | None
+    ) -> Iterator[tuple[int, list[Chunk] | None]]:
+        """Yield partitions and their chunks, filled ahead; None for resident partitions.
 
-        `then` are filled, too, while there is room, and kept for the next sweep.
+        Pinned buffers that are left at the end of the sweep are filled for the next one.
         """
-        known, self._ahead = self._ahead, collections.deque()
-        queue, used, coming = collections.deque(), 0, next(wanted, None)
-        while queue or coming is not None:
-            while coming is not None and len(queue) < AHEAD:
-                need = self._need(coming, forward_only)
-                if used and used + need > self._slots:
+        prefetched, self._prefetched = self._prefetched, collections.deque()
+        queue: collections.deque[tuple[int, list[Chunk] | None]] = collections.deque()
+        num_used, ahead = 0, next(partitions, None)
+        while queue or ahead is not None:
+            while ahead is not None and len(queue) < MAX_PREFETCH:
+                num_needed = self._num_buffers(ahead, forward_only)
+                if num_used and num_used + num_needed > self._num_pinned:
                     break
-                if coming < self._resident:
-                    filling = None
-                elif known and known[0][0] == (coming, forward_only):
-                    filling = known.popleft()[1]
-                else:
-                    while known:  # not what was expected: let their buffers go
-                        self._drop(known.popleft()[1])
-                    filling = self._fill(coming, forward_only)
-                queue.append((coming, filling))
-                used, coming = used + need, next(wanted, None)
-            while coming is None and known:  # neither were these
-                self._drop(known.popleft()[1])
-            while coming is None and then is not None:
-                following = next(then, None)
+                chunks = None
+                if ahead >= self._num_resident:
+                    if prefetched and prefetched[0][0] == (ahead, forward_only):
+                        chunks = prefetched.popleft()[1]
+                    else:
+                        _discard_all(prefetched)  # other partitions were expected
+                        chunks = self._fill(ahead, forward_only)
+                queue.append((ahead, chunks))
+                num_used, ahead = num_used + num_needed, next(partitions, None)
+            if ahead is None:
+                _discard_all(prefetched)
+            while ahead is None and next_partitions is not None:
+                following = next(next_partitions, None)
                 if following is None:
-                    then = None
-                elif following >= self._resident:
-                    need = self._need(following, forward_only)
-                    if used + need > self._slots or len(self._ahead) == AHEAD:
-                        then = itertools.chain((following,), then)
+                    next_partitions = None
+                elif following >= self._num_resident:
+                    num_needed = self._num_buffers(following, forward_only)
+                    is_full = num_used + num_needed > self._num_pinned
+                    if is_full or len(self._prefetched) == MAX_PREFETCH:
+                        next_partitions = itertools.chain((following,), next_partitions)
                         break
-                    filling = self._fill(following, forward_only)
-                    self._ahead.append(((following, forward_only), filling))
-                    used += need
-            partition, filling = queue.popleft()
-            used -= self._need(partition, forward_only)
-            yield partition, filling
+                    chunks = self._fill(following, forward_only)
+                    self._prefetched.append(((following, forward_only), chunks))
+                    num_used += num_needed
+            partition, chunks = queue.popleft()
+            num_used -= self._num_buffers(partition, forward_only)
+            yield partition, chunks
 
-    def _need(self, partition, forward_only):
-        """Pinned buffers for a partition."""
-        if self._is_pinned or partition < self._resident:
+    def _num_buffers(self, partition: int, forward_only: bool) -> int:
+        """Return the number of pinned buffers that a partition takes."""
+        if self._is_pinned or partition < self._num_resident:
             return 0
-        return -(-self._size(partition, forward_only) // SLICE)
+        return -(-self._partition_bytes(partition, forward_only) // PINNED_BUFFER_BYTES)
 
-    def sweep(self, wanted, *, forward_only=False, then=()):
-        stream, run = self._cupy.cuda.get_current_stream(), None
-        for partition, filling in self._filling(iter(wanted), forward_only, iter(then)):
-            if filling is None:
+    def sweep(
+        self,
+        partitions: Iterable[int],
+        *,
+        forward_only: bool = False,
+        next_partitions: Iterable[int] = (),
+    ) -> Iterator[Run]:
+        stream = self._cupy.cuda.get_current_stream()
+        run: tuple[int, int] | None = None  # of resident partitions
+        for partition, chunks in self._prefetch(
+            iter(partitions), forward_only, iter(next_partitions)
+        ):
+            if chunks is None:
                 if run and run[1] == partition < run[0] + MAX_LAUNCH_PARTITIONS:
                     run = run[0], partition + 1
                     continue
                 if run:
-                    yield self._given(*run, 0, self.held, forward_only)
+                    yield self._verified(*run, 0, self.resident, forward_only)
                 run = partition, partition + 1
                 continue
             if run:
-                yield self._given(*run, 0, self.held, forward_only)
+                yield self._verified(*run, 0, self.resident, forward_only)
                 run = None
-            place = self._turn % len(self._ring)
-            self._turn += 1
-            self._copies.wait_event(self._computed[place])
-            self._copy(filling, self._ring[place][: self._size(partition, forward_only) // 4])
-            self._arrived[place].record(self._copies)
-            stream.wait_event(self._arrived[place])
-            origin = int(self.layered.table[partition, COLUMN["position"]])
-            yield self._given(partition, partition + 1, origin, self._ring[place], forward_only)
-            self._computed[place].record(stream)
+            index = self._num_ring_uses % len(self._ring)
+            self._num_ring_uses += 1
+            buffer, size = self._ring[index], self._partition_bytes(partition, forward_only)
+            self._copy_stream.wait_event(self._processed[index])
+            self._copy(chunks, buffer[: size // 4])
+            self._arrived[index].record(self._copy_stream)
+            stream.wait_event(self._arrived[index])
+            origin = int(self.storage.table[partition, COLUMN["position"]])
+            yield self._verified(partition, partition + 1, origin, buffer, forward_only)
+            self._processed[index].record(stream)
         if run:
-            yield self._given(*run, 0, self.held, forward_only)
+            yield self._verified(*run, 0, self.resident, forward_only)
 
-    def _drop(self, filling):
-        for *_, filled in filling:
-            if filled is not None:
-                filled.result()
-
-    def close(self):
+    def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._copies.synchronize()
+        self._copy_stream.synchronize()
         self._cupy.cuda.get_current_stream().synchronize()
-        self._ring = self.held = self._memory = None
+        self._ring = self.resident = self._pinned = None
 
 
-def _move(free, target, source, size):
+def _discard_all(prefetched: collections.deque[Any]) -> None:
+    """Wait until chunks are filled and forget them, so that their buffers can be used again."""
+    while prefetched:
+        _, chunks = prefetched.popleft()
+        for *_, pending in chunks:
+            if pending is not None:
+                pending.result()
+
+
+def _copy_when_free(free: Any, target: int, source: int, size: int) -> None:
+    """Copy into a pinned buffer as soon as the event `free` says that it was read."""
     free.synchronize()
     ctypes.memmove(target, source, size)

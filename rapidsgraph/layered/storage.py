@@ -1,0 +1,380 @@
+"""Storage of a layered edge list: vertices in layer order, edges in packed partitions.
+
+The partitions are in host memory, in GPU memory or in a memory-mapped file. Of a store on disk, each
+array is read and validated on first use, and a partition is verified when a kernel first uses it.
+
+A vertex has an id, its place in the order of the names, and a position, its place in layer order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import weakref
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import device
+from ..algorithms.traversal import initial_delta as estimate_delta
+from ..device import Array, import_cupy
+from ..errors import GraphError
+from ..graph.labeling import Labeling
+from ..graph.vertex_names import name_of
+from .packing import COLUMN, checksum, describe_invalid, sections, verify_partitions
+from .store import Store, open_store
+from .store_writer import EDGES
+
+CUDA_HOST_REGISTER_READ_ONLY = 8
+MAX_SAMPLED_WEIGHTS, MAX_SAMPLED_PARTITIONS = 2**16, 4  # weights are of one partition
+# What a slice of the partitions does not take over.
+PER_SLICE = {
+    "checksums", "is_verified", "initial_delta", "last_run", "_device_arrays", "_pinned_address",
+    "_was_streamed",
+}  # fmt: skip
+
+
+class StreamStats(NamedTuple):
+    """Amount of data that the last call on a layered edge list processed.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over the partitions; each may skip partitions without active sources.
+    partitions : int
+        Partitions processed in all passes.
+    nbytes : int
+        Bytes of these partitions, whether they were copied or used in place.
+    """
+
+    passes: int
+    partitions: int
+    nbytes: int
+
+
+class LayeredStorage(Labeling):
+    """The state of a `LayeredEdgeList` on one CPU or GPU.
+
+    Attributes
+    ----------
+    order : int32 array, shape (num_vertices,)
+        Vertex id at each position.
+    out_weights : float64 array, shape (num_vertices,)
+        Out-degree, or sum of the weights of the out-edges, at each position.
+    layer_starts : int64 array on the host, shape (depth + 2,)
+        First position of each layer, and of the vertices that the root does not reach.
+    layer_edges : int64 array on the host, shape (2, depth + 1)
+        Number of forward and of backward edges of each layer.
+    table : int64 array on the host, shape (partitions, len(TABLE))
+        Layout of each partition; see `packing.TABLE`.
+    words : uint32 array
+        All packed partitions.
+    checksums : uint64 array on the host, shape (2 * partitions,)
+        Computed checksum of each section, 0 until it is known.
+    is_verified : bool array on the host, shape (partitions, 2)
+        Whether the section was verified.
+    """
+
+    is_mapped = False  # whether `words` is a memory-mapped file
+    is_cache = False  # whether the store is rebuilt by the next call once it was discarded
+    first_partition = 0  # number of the first partition, which is not 0 for a slice
+    location = "the layered edge list"  # for messages
+    origin: dict[str, Any] | None = None
+    last_run: StreamStats | None = None
+    _store: Store | None = None
+    _device_arrays: tuple[np.ndarray, Array, Array] | None = None
+    _pinned_address: int | None = None
+    _was_streamed = False
+
+    def __init__(
+        self,
+        *,
+        directed: bool,
+        weighted: bool,
+        num_edges: int,
+        weight_dtype: type | None,
+        root_id: int,
+        minimum_edges: int | None,
+    ) -> None:
+        self.directed, self.weighted = directed, weighted
+        self.num_edges, self.weight_dtype = num_edges, weight_dtype
+        self.root_id, self.minimum_edges = root_id, minimum_edges
+
+    @classmethod
+    def from_store(cls, store: Store, device_name: str) -> LayeredStorage:
+        """Return the storage of an opened store, of which nothing else is read yet."""
+        on_cpu = device.choose(device_name) == "cpu"
+        manifest = store.manifest
+        storage = cls(
+            directed=manifest["directed"],
+            weighted=manifest["weighted"],
+            num_edges=manifest["edges"],
+            weight_dtype=store.weight_dtype,
+            root_id=manifest["root_id"],
+            minimum_edges=manifest["minimum_edges"],
+        )
+        storage._store, storage.is_mapped = store, True
+        storage.xp = np if on_cpu else import_cupy()
+        storage.names, storage._own = store.vertex_names(storage.xp), manifest["own"]
+        storage._kind, storage._labels = "pandas" if on_cpu else "cudf", storage.names.labels
+        storage._text_types, storage.source_columns = {}, manifest["source_columns"]
+        storage.location = str(store.folder / EDGES)
+        return storage
+
+    # The arrays of a store are read on first use; `build_storage` sets all of them.
+
+    @cached_property
+    def order(self) -> Array:
+        return self.xp.asarray(self.store.order)
+
+    @cached_property
+    def out_weights(self) -> Array:
+        return self.xp.asarray(self.store.out_weights)
+
+    @cached_property
+    def layer_starts(self) -> np.ndarray:
+        return self.store.layer_starts
+
+    @cached_property
+    def device_layer_starts(self) -> Array:
+        """`layer_starts` in the memory where kernels run."""
+        return self.xp.asarray(self.layer_starts)
+
+    @cached_property
+    def layer_edges(self) -> np.ndarray:
+        return self.store.layer_edges
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        return self.store.table
+
+    @cached_property
+    def words(self) -> Array:
+        return self.store.words
+
+    @cached_property
+    def checksums(self) -> np.ndarray:
+        return np.zeros(2 * len(self.table), np.uint64)
+
+    @cached_property
+    def is_verified(self) -> np.ndarray:
+        return np.zeros((len(self.table), 2), bool)
+
+    @property
+    def store(self) -> Store:
+        """The opened store that the storage reads from."""
+        if self._store is None:
+            raise AttributeError("a layered edge list built in memory has no store")
+        return self._store
+
+    @property
+    def path(self) -> Path | None:
+        """Folder of the store, or None for a list that was built in memory."""
+        return None if self._store is None else self._store.folder
+
+    @property
+    def mapped(self) -> mmap.mmap:
+        """The memory-mapped file of edges."""
+        return self.store.mapped
+
+    @property
+    def manifest_checksum(self) -> str:
+        """Checksum of the manifest, which identifies the store."""
+        return self.store.manifest["checksum"]
+
+    @property
+    def num_arcs(self) -> int:
+        return self.num_edges
+
+    @property
+    def depth(self) -> int:
+        return self.layer_starts.size - 2
+
+    @property
+    def root(self) -> Any:
+        return name_of(self.names, self.root_id, self.xp)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.table[:, COLUMN["words"]].sum()) * 4
+
+    @property
+    def largest_partition(self) -> int:
+        """Size of the largest partition, in bytes."""
+        return int(self.table[:, COLUMN["words"]].max(initial=0)) * 4
+
+    # Verification.
+
+    def verification_arrays(self) -> tuple[Array, Array, np.ndarray]:
+        """Return the table and checksums where kernels run, and a copy of `is_verified`.
+
+        A run adds checksums to its own copy until all partitions are verified; from then on the
+        device arrays are shared by all runs.
+        """
+        is_verified = self.is_verified.copy()  # before the checksums: other threads add to both
+        is_complete, table, shared = bool(is_verified.all()), self.table, self._device_arrays
+        if self.xp is np:
+            return table, self.checksums if is_complete else self.checksums.copy(), is_verified
+        if is_complete and shared is not None and shared[0] is table:
+            return shared[1], shared[2], is_verified
+        arrays = self.xp.asarray(table), self.xp.asarray(self.checksums)
+        if is_complete:
+            self._device_arrays = table, *arrays
+        return *arrays, is_verified
+
+    def verify_partition(self, partition: int, words: Array) -> None:
+        """Verify the checksums of a partition and the values inside it.
+
+        Raises
+        ------
+        GraphError
+            The partition is damaged, or a value is out of bounds.
+        """
+        xp, row = device.array_module(words), self.table[partition : partition + 1]
+        checksums = xp.zeros(2, np.uint64)
+        verify_partitions(
+            0, 1, int(row[0, COLUMN["position"]]), 2, self.num_vertices, xp.asarray(row), words,
+            self.weight_dtype, checksums, words.size,
+        )  # fmt: skip
+        self.record_checksums(partition, checksums.tolist())
+
+    def record_checksums(self, partition: int, checksums: list[int]) -> None:
+        """Record computed checksums of the first sections of a partition.
+
+        Raises
+        ------
+        GraphError
+            A checksum differs from the one in the table.
+        """
+        first = COLUMN["forward_checksum"]
+        for section, value in enumerate(checksums):
+            if int(value) % 2**64 != int(self.table[partition, first + section]) % 2**64:
+                raise self._invalid_partition(partition)
+            self.checksums[2 * partition + section] = int(value) % 2**64
+            self.is_verified[partition, section] = True
+
+    def partition_words(self, partition: int) -> Array:
+        """Return the packed words of a partition."""
+        start = int(self.table[partition, COLUMN["position"]])
+        return self.words[start : start + int(self.table[partition, COLUMN["words"]])]
+
+    def _invalid_partition(self, partition: int) -> GraphError:
+        """Return the error for a partition that `verify_partitions` rejected."""
+        row, words = self.table[partition], self.partition_words(partition)
+        words = words.get() if device.is_on_gpu(words) else words
+        middle, reason = int(row[COLUMN["forward_words"]]), None
+        first = COLUMN["forward_checksum"]
+        expected = [int(value) for value in row[first : first + 2]]
+        if [
+            checksum(section) if section.size else 0 for section in (words[:middle], words[middle:])
+        ] == expected:
+            reason = describe_invalid(words, row, self.num_vertices, self.weight_dtype)
+        hint = "build the layered edge list again"
+        if self.is_cache and self.store.discard():
+            hint = "the store was discarded; run the call again to rebuild it"
+        return GraphError(
+            f"{self.location}: partition {self.first_partition + partition} of its edges is "
+            f"{'damaged' if reason is None else f'invalid: {reason}'}; {hint}",
+            path=None if self._store is None else self.location,
+            row=self.first_partition + partition,
+            hint=hint,
+        )
+
+    # Partitions.
+
+    @cached_property
+    def initial_delta(self) -> float:
+        """Distance range that SSSP relaxes in its first round, from a sample of the weights."""
+        item_bytes, samples = np.dtype(self.weight_dtype).itemsize, [np.empty(0)]
+        has_forward = self.table[:, COLUMN["forward_words"]] > 0
+        for row in self.table[has_forward][:MAX_SAMPLED_PARTITIONS]:
+            layout = sections(row, item_bytes)[0]
+            start = int(row[COLUMN["position"]]) + layout.weights
+            count = min(layout.edges, MAX_SAMPLED_WEIGHTS)
+            words = self.words[start : start + count * item_bytes // 4]
+            words = words.get() if device.is_on_gpu(words) else words
+            samples.append(words.view(self.weight_dtype))
+        sample = np.concatenate(samples)
+        num_sources = int((self.out_weights > 0).sum())
+        mean_degree = self.num_edges / max(num_sources, 1)
+        return estimate_delta(sample[sample < np.inf], mean_degree, self.xp)
+
+    def slice_partitions(self, start: int, stop: int) -> LayeredStorage:
+        """Return a storage of the partitions from `start` to `stop` and of all vertices."""
+        sliced = object.__new__(type(self))
+        sliced.__dict__.update((k, v) for k, v in self.__dict__.items() if k not in PER_SLICE)
+        sliced.table, sliced.first_partition = self.table[start:stop], self.first_partition + start
+        return sliced
+
+    def partitions_before(self, position: int, forward_only: bool = False) -> np.ndarray:
+        """Return the numbers of the non-empty partitions with sources before a position."""
+        is_used = self.table[:, COLUMN["forward_words" if forward_only else "words"]] > 0
+        return np.flatnonzero(is_used & (self.table[:, COLUMN["first"]] < position))
+
+    def count_edges(self, start: int, stop: int) -> int:
+        """Return the number of edges of a range of partitions."""
+        rows = self.table[start:stop]
+        return int((rows[:, COLUMN["forward_edges"]] + rows[:, COLUMN["backward_edges"]]).sum())
+
+    def pin(self, is_repeated: bool) -> bool:
+        """Page-lock all partitions in host memory if that pays; return whether they are locked.
+
+        Page-locking takes longer than one copy through pinned buffers, so it is for partitions
+        that are copied more than once: by this run (`is_repeated`), or by an earlier run.
+        """
+        start, stop = self._page_extent()
+        address, nbytes = self.words.ctypes.data + 4 * start, 4 * (stop - start)
+        if self._pinned_address == address:
+            return True
+        if nbytes and (is_repeated or self._was_streamed):
+            runtime = import_cupy().cuda.runtime
+            flags = CUDA_HOST_REGISTER_READ_ONLY if self.is_mapped else 0
+            # Some systems refuse to lock files; copies then go through pinned buffers.
+            with contextlib.suppress(runtime.CUDARuntimeError):
+                if 2 * nbytes < device.free_memory(np):
+                    runtime.hostRegister(address, nbytes, flags)
+                    weakref.finalize(self, _unpin, address, self.words)
+                    self._pinned_address = address
+        self._was_streamed = True
+        return self._pinned_address == address
+
+    def _page_extent(self) -> tuple[int, int]:
+        """Return the range of words of all partitions, from the start of a page."""
+        if not len(self.table):
+            return 0, 0
+        position, size = (self.table[:, COLUMN[name]] for name in ("position", "words"))
+        start = int(position[0])
+        return start - start % (mmap.PAGESIZE // 4), int((position + size).max())
+
+    def move_to_host(self) -> None:
+        """Move the partitions from GPU memory to host memory."""
+        if device.is_on_gpu(self.words):
+            self.words = self.words.get()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the path of an opened store, or else the arrays."""
+        if self._store is not None:
+            return {"folder": str(self._store.absolute_folder), "device": self.device}
+        return {**super().__getstate__(), "_device_arrays": None, "_pinned_address": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "folder" in state:
+            store = open_store(state["folder"])
+            self.__dict__.update(type(self).from_store(store, state["device"]).__dict__)
+        else:
+            super().__setstate__(state)
+
+    def __repr__(self) -> str:
+        return (
+            f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
+            f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
+        )
+
+
+def _unpin(address: int, _words: np.ndarray) -> None:
+    """Unlock pages; the argument `_words` keeps their memory alive until then."""
+    runtime = import_cupy().cuda.runtime
+    with contextlib.suppress(runtime.CUDARuntimeError):  # at the exit of a process
+        runtime.hostUnregister(address)
