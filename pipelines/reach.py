@@ -50,7 +50,7 @@ from pipelines.runtime import (
 from rapidsgraph.cli.app import command
 from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
-from rapidsgraph.layered.store import opened
+from rapidsgraph.layered.store import open_store
 from rapidsgraph.validation import parse_bytes
 
 RANGES = 20  # of distances by weight, each as long as the others
@@ -193,13 +193,13 @@ def _folder(name):
 
 def _layered(edges, root, place, reading, limit, report):
     """Make the store of one root, unless it is there; whether it was."""
-    version = cache.made_from(edges, reading)
+    version = cache.origin_of(edges, reading)
     try:
-        store = opened(place)
-        made_from = {**(store.facts["made_from"] or {})}
-        made_from.pop("build", None)
-        if made_from == version and cache.is_root(store, root):
-            store.check()
+        store = open_store(place)
+        origin = {**(store.manifest["origin"] or {})}
+        origin.pop("build", None)
+        if origin == version and cache.has_root(store, root):
+            store.verify_checksums()
             return True
     except rg.GraphError:  # none, or a damaged one
         pass
@@ -210,7 +210,6 @@ def _layered(edges, root, place, reading, limit, report):
         device="cpu",
         memory_limit=limit,
         progress=report,
-        made_from=version,
         **reading,
     )
     return False

@@ -20,7 +20,7 @@ import typer
 import rapidsgraph as rg
 from rapidsgraph.cli.app import print_rows
 from rapidsgraph.device import frame_library_problem
-from rapidsgraph.layered.store_writer import replacing_folder
+from rapidsgraph.layered.atomic_folder import replacing_folder
 
 SUMMARY = "summary.json"  # by which a folder of results is known
 PATIENCE = 5  # seconds for a scheduler to answer, and for its first worker

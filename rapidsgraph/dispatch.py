@@ -23,10 +23,12 @@ from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
 from .distributed.layered import DistributedLayeredEdgeList
 from .errors import GraphError
-from .graph.graph import Graph, register_distributed_graph, storage_of
+from .graph.graph import Graph, register_distributed_graph
+from .graph.graph import storage_of as graph_storage_of
 from .graph.local_graph import LocalGraph
 from .layered import algorithms as layered
-from .layered.edge_list import LayeredEdgeList, register_distributed_layered
+from .layered.edge_list import LayeredEdgeList, layered_storage, register_distributed_layered
+from .layered.storage import LayeredStorage
 
 __all__ = [
     "IMPLEMENTATIONS",
@@ -48,19 +50,19 @@ register_distributed_layered(DistributedLayeredEdgeList)
 IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     "bfs": {
         LocalGraph: traversal.bfs,
-        LayeredEdgeList: layered.bfs,
+        LayeredStorage: layered.bfs,
         DistributedGraph: distributed_traversal.bfs,
         DistributedLayeredEdgeList: distributed_layered.bfs,
     },
     "sssp": {
         LocalGraph: traversal.sssp,
-        LayeredEdgeList: layered.sssp,
+        LayeredStorage: layered.sssp,
         DistributedGraph: distributed_traversal.sssp,
         DistributedLayeredEdgeList: distributed_layered.sssp,
     },
     "pagerank": {
         LocalGraph: _pagerank.pagerank,
-        LayeredEdgeList: layered.pagerank,
+        LayeredStorage: layered.pagerank,
         DistributedGraph: distributed_pagerank.pagerank,
         DistributedLayeredEdgeList: distributed_layered.pagerank,
     },
@@ -82,9 +84,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def storage_of(graph: Any) -> Any:
+    """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
+    return layered_storage(graph) if isinstance(graph, LayeredEdgeList) else graph_storage_of(graph)
+
+
 def graph_type(graph: Any) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
-    if isinstance(graph, (LayeredEdgeList, DistributedLayeredEdgeList, DistributedGraph)):
+    if isinstance(graph, (LayeredStorage, DistributedLayeredEdgeList, DistributedGraph)):
         return type(graph)
     return DistributedGraph if frames.is_dask(graph) else LocalGraph
 
@@ -99,9 +106,7 @@ def _dispatched(local: Callable[P, R]) -> Callable[P, R]:
         graph = storage_of(graph)
         implementation = implementations.get(graph_type(graph))
         if implementation is None:
-            layered_names = [
-                each for each, row in IMPLEMENTATIONS.items() if LayeredEdgeList in row
-            ]
+            layered_names = [each for each, row in IMPLEMENTATIONS.items() if LayeredStorage in row]
             raise GraphError(
                 f"{name} does not support layered edge lists, only {', '.join(layered_names)} do; "
                 "pass a Graph or an edge frame, which may be a Dask frame",
@@ -124,7 +129,7 @@ structural_similarity = _dispatched(similarity.structural_similarity)
 @functools.wraps(memory.estimate_memory)
 def estimate_memory(graph_or_path: Any, algorithm: str, **options: Any) -> memory.MemoryEstimate:
     graph_or_path = storage_of(graph_or_path)
-    if isinstance(graph_or_path, LayeredEdgeList):
+    if isinstance(graph_or_path, LayeredStorage):
         return memory.estimate_layered_memory(graph_or_path, algorithm)
     return memory.estimate_memory(graph_or_path, algorithm, **options)
 

@@ -14,7 +14,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph import GraphError, atomic
 from rapidsgraph.io import check_writable, read_edges, write_frame
-from rapidsgraph.layered import store_writer
+from rapidsgraph.layered import atomic_folder
 from rapidsgraph.plot import savefig
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
@@ -103,7 +103,7 @@ def test_nothing_is_written_into_a_store(tmp_path):
     layered = rg.LayeredEdgeList.build(pd.DataFrame(EDGES), 0)
     layered.save(store)
     (tmp_path / "link").symlink_to(store)
-    (tmp_path / "link.arrow").symlink_to(store / "edges.arrow")
+    (tmp_path / "link.arrow").symlink_to(store / "edges.npy")
     names = sorted(os.listdir(store))
     before = {name: (store / name).read_bytes() for name in names}
     frame, index = pd.DataFrame(EDGES), rg.ScanIndex(pd.DataFrame(EDGES)[["source", "destination"]])
@@ -115,9 +115,9 @@ def test_nothing_is_written_into_a_store(tmp_path):
         lambda path: savefig.check(store / path.with_suffix(".png").name),
     ]
     for path in (
-        store / "edges.arrow",
+        store / "edges.npy",
         store / "new.arrow",
-        tmp_path / "link" / "edges.arrow",
+        tmp_path / "link" / "edges.npy",
         tmp_path / "link.arrow",
         store / ".." / "s.layers" / "new.arrow",
     ):
@@ -125,7 +125,7 @@ def test_nothing_is_written_into_a_store(tmp_path):
             with pytest.raises(GraphError, match=r"s\.layers is a layered edge list"):
                 write(path)
     with contextlib.chdir(store), pytest.raises(GraphError, match="is a layered edge list"):
-        write_frame(frame, "edges.arrow")
+        write_frame(frame, "edges.npy")
     assert {name: (store / name).read_bytes() for name in sorted(os.listdir(store))} == before
     (store / "manifest.json").unlink()
     with pytest.raises(GraphError, match="is a layered edge list"):
@@ -154,7 +154,7 @@ def test_a_store_is_not_built_over_its_source(tmp_path):
     names = sorted(os.listdir(store))
     with pytest.raises(GraphError, match="s.layers: the edges are read from"):
         columns = {"source": "a", "destination": "b"}
-        rg.LayeredEdgeList.build(store / "edges.arrow", 0, store=store, device="cpu", **columns)
+        rg.LayeredEdgeList.build(store / "edges.npy", 0, store=store, device="cpu", **columns)
     assert sorted(os.listdir(store)) == names
 
 
@@ -186,7 +186,7 @@ def test_an_old_folder_is_put_back(tmp_path, monkeypatch, failing):
             raise KeyboardInterrupt
         rename(old, new)
 
-    monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(atomic_folder, "_exchange", lambda one, other: False)
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rg.LayeredEdgeList.build(pd.DataFrame(EDGES), 7).save(store)

@@ -680,23 +680,23 @@ def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     assert process.returncode == 130
     assert names_in(tmp_path) == ["e.parquet"]
     run(*arguments)
-    assert cache.fitting(path, 0, {}) is not None
+    assert cache.find_store(path, 0, {}) is not None
     assert names_in(tmp_path) == ["e.parquet", "e.parquet.layers"]
 
 
 def test_no_output_goes_into_a_layered_edge_list(edges, tmp_path):
     store, link = tmp_path / "s.layers", tmp_path / "link.arrow"
     run("layer", edges, "--from", "a", "--output", store)
-    link.symlink_to(store / "edges.arrow")
+    link.symlink_to(store / "edges.npy")
     before = {each.name: each.read_bytes() for each in store.iterdir()}
     for arguments in (
-        *(["pagerank", store, "--output", path] for path in (store / "edges.arrow", link)),
+        *(["pagerank", store, "--output", path] for path in (store / "edges.npy", link)),
         ["bfs", store, "--output", store / "new.csv"],
-        ["sssp", store, "--output", tmp_path / "." / "s.layers" / "edges.arrow"],
+        ["sssp", store, "--output", tmp_path / "." / "s.layers" / "edges.npy"],
         ["bfs", store, "--plot", store / "new.png"],
-        ["components", edges, "--output", store / "edges.arrow"],
-        ["scan", edges, "--similarities", store / "edges.arrow"],
-        ["generate", "rmat", 3, "--output", store / "edges.arrow"],
+        ["components", edges, "--output", store / "edges.npy"],
+        ["scan", edges, "--similarities", store / "edges.npy"],
+        ["generate", "rmat", 3, "--output", store / "edges.npy"],
         ["layer", edges, "--from", "a", "--output", store / "inner.layers"],
     ):
         done = run(*arguments, code=1)

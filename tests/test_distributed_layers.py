@@ -19,11 +19,12 @@ from test_streaming import damaged
 
 import rapidsgraph as rg
 from rapidsgraph import device
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import layered as spread
 from rapidsgraph.distributed import store_shard
-from rapidsgraph.layered import LayeredEdgeList, streaming
-from rapidsgraph.layered.edge_list import Run
+from rapidsgraph.layered import LayeredEdgeList, partition_stream
 from rapidsgraph.layered.packing import COLUMN
+from rapidsgraph.layered.storage import StreamStats
 from rapidsgraph.memory import ALGORITHM_BYTES
 
 distributed = pytest.importorskip("distributed")
@@ -123,8 +124,8 @@ def test_agrees_with_the_list_in_memory(client, saved, algorithm):
         return
     assert [call[:2] for call in calls[:2]] == [(1, 2), (2, 2)]
     run = layers.last_run
-    assert run.passes > whole.last_run.passes and run.partitions > len(whole.table)
-    assert len(whole.table) * 200 < run.nbytes < run.passes * whole.nbytes
+    assert run.passes > whole.last_run.passes and run.partitions > len(storage_of(whole).table)
+    assert len(storage_of(whole).table) * 200 < run.nbytes < run.passes * whole.nbytes
 
 
 def test_progress_of_pagerank_is_each_iteration(client, saved):
@@ -146,7 +147,7 @@ def test_facts_are_those_of_the_list(client, saved):
     assert layers.device == "cpu" and layers.client is client and layers.last_run is None
     assert repr(layers) == (
         f"<DistributedLayeredEdgeList: 420 vertices, 2,500 edges, depth {whole.depth} from 7, "
-        f"{len(whole.table)} partitions, cpu of 2 workers>"
+        f"{len(storage_of(whole).table)} partitions, cpu of 2 workers>"
     )
     with pytest.raises(AttributeError, match="DistributedLayeredEdgeList has no attribute 'words'"):
         layers.words  # noqa: B018
@@ -197,7 +198,7 @@ def test_one_layer_on_all_workers(threads, tmp_path):
     leaves = np.arange(1, 500)
     edges = [(0, int(leaf), float(leaf % 7)) for leaf in leaves]
     layers, whole = opened(stored(tmp_path / "layers", edges, 0, 100), threads)
-    own = whole.table[whole.table[:, COLUMN["words"]] > 0]
+    own = storage_of(whole).table[storage_of(whole).table[:, COLUMN["words"]] > 0]
     assert whole.depth == 1 and (own[:, COLUMN["first"]] == 0).all()
     for algorithm in RUNS:
         check_same(algorithm, layers, whole)
@@ -232,7 +233,7 @@ def test_stress(threads, tmp_path, seed):
     root, size = int(frame["source"][0]), (1, 20, 150)[seed % 3]
     options = {"vertices": vertices, "directed": seed % 2 == 0}
     layers, whole = opened(stored(tmp_path / "layers", frame, root, size, **options), threads)
-    assert len(whole.table) > 20
+    assert len(storage_of(whole).table) > 20
     for algorithm in RUNS:
         check_same(algorithm, layers, whole)
     check_same("sssp", layers, whole, cutoff=0.3)
@@ -366,9 +367,11 @@ def test_the_least_limit(client, saved, algorithm):
     with pytest.raises(rg.InsufficientMemoryError) as caught:
         on_cluster(layers, memory_limit=reserved + 10, **more)
     least = caught.value.needed
-    assert reserved + 10 < least <= reserved + 2 * whole.largest_partition
+    assert reserved + 10 < least <= reserved + 2 * storage_of(whole).largest_partition
     assert caught.value.where == "memory_limit" and caught.value.free == reserved + 10
-    check_same(algorithm, layers, whole, memory_limit=reserved + 2 * whole.largest_partition)
+    check_same(
+        algorithm, layers, whole, memory_limit=reserved + 2 * storage_of(whole).largest_partition
+    )
     check_same(algorithm, layers, whole, memory_limit="1GB")
 
 
@@ -381,7 +384,11 @@ def test_vertices_alone_are_too_much(client, saved):
 
 @pytest.mark.parametrize(
     "allowed, kind",
-    [(0, streaming.InPlace), (2**40, streaming.InPlace), (1, streaming._Mapped)],
+    [
+        (0, partition_stream.PartitionStream),
+        (2**40, partition_stream.PartitionStream),
+        (1, partition_stream.MappedStream),
+    ],
 )
 def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind):
     """Pages of a file that would make a worker too large are given back."""
@@ -427,12 +434,14 @@ def test_a_share_is_opened_again_where_it_is_sent(saved):
         assert each.layered.first_partition == 3
         swept = each.sweep(lambda feed: (2, [start for start, *_ in feed.sweep([0, 4])]))
         assert swept.values == [0, 4]
-        assert swept.run == Run(2, 2, 4 * int(each.layered.table[[0, 4], COLUMN["words"]].sum()))
+        assert swept.run == StreamStats(
+            2, 2, 4 * int(each.layered.table[[0, 4], COLUMN["words"]].sum())
+        )
 
 
 def test_a_feed_is_closed_at_the_end_and_when_its_share_goes(saved, monkeypatch):
     closed = []
-    monkeypatch.setattr(streaming.InPlace, "close", lambda feed: closed.append(feed))
+    monkeypatch.setattr(partition_stream.PartitionStream, "close", lambda feed: closed.append(feed))
     share = share_of(saved, 0, 5)
     share.close()
     assert closed == []  # none was open
@@ -497,8 +506,8 @@ def test_what_is_no_device(client, saved):
 @pytest.mark.parametrize("part", [0.1, 0.9], ids=["the first worker", "the last one"])
 def test_a_damaged_partition(client, copied, algorithm, part):
     whole = LayeredEdgeList.open(copied, device="cpu")
-    end = int(whole.layer_starts[whole.depth])
-    read = whole.partitions_before(end, forward_only=True)
+    end = int(storage_of(whole).layer_starts[whole.depth])
+    read = storage_of(whole).partitions_before(end, forward_only=True)
     partition = int(read[int(part * read.size)])
     layers, _ = opened(copied, client)
     damaged(copied, whole, partition, 0, 0)
@@ -605,7 +614,7 @@ def test_on_gpus(gpu_client, saved, algorithm, limited):
     assert layers.device == "gpu"
     on_cluster, in_memory, more = RUNS[algorithm]
     reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
-    limit = reserved + 2 * whole.largest_partition if limited else None
+    limit = reserved + 2 * storage_of(whole).largest_partition if limited else None
     for _ in range(2):
         found = gpu_client.compute(on_cluster(layers, memory_limit=limit, **more)).result()
         assert type(found).__module__.startswith("cudf")

@@ -9,9 +9,9 @@ import pytest
 from conftest import build_storage
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.io.writers import STORE_FILES
-from rapidsgraph.layered import LayeredEdgeList, store
-from rapidsgraph.layered import cache as caching
+from rapidsgraph.layered import LayeredEdgeList, cache
 
 OPTIONS = {"source": None, "weight": "km", "directed": True, "multi_edges": "first"}
 
@@ -24,8 +24,8 @@ def edges(names=(3, 5, 8)):
 def cache(path, frame, root, options=OPTIONS, **columns):
     """Put a store beside `path`."""
     layered = LayeredEdgeList.build(build_storage(frame, weight="km", **columns), root)
-    layered.made_from = caching.made_from(path, options)
-    store.save(layered, caching.beside(path))
+    storage_of(layered).origin = store_cache.origin_of(path, options)
+    save_store(layered, store_cache.cache_path(path))
 
 
 @pytest.fixture
@@ -49,21 +49,24 @@ def cached(tmp_path):
     ],
 )
 def test_beside(path, expected):
-    assert str(caching.beside(path)) == expected
+    assert str(store_cache.cache_path(path)) == expected
 
 
 def test_what_fits(cached):
-    found = caching.fitting(cached, 5, OPTIONS)
+    found = store_cache.find_store(cached, 5, OPTIONS)
     assert found.root == 5 and found.order.tolist() == [1, 2, 0]
     assert found.folder == cached.with_name("edges.parquet.layers")
-    assert caching.fitting(str(cached), np.int32(5), dict(reversed(OPTIONS.items()))) is not None
+    assert (
+        store_cache.find_store(str(cached), np.int32(5), dict(reversed(OPTIONS.items())))
+        is not None
+    )
 
 
 def test_none_yet(tmp_path):
     edges().to_csv(tmp_path / "edges.csv")
-    assert caching.fitting(tmp_path / "edges.csv", 5, OPTIONS) is None
+    assert store_cache.find_store(tmp_path / "edges.csv", 5, OPTIONS) is None
     with pytest.raises(rg.GraphError, match=r"absent\.csv: there is no such file"):
-        caching.fitting(tmp_path / "absent.csv", 5, OPTIONS)
+        store_cache.find_store(tmp_path / "absent.csv", 5, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -77,20 +80,23 @@ def test_none_yet(tmp_path):
     ],
 )
 def test_other_options(cached, change):
-    assert caching.fitting(cached, 5, {**OPTIONS, **change}) is None
+    assert store_cache.find_store(cached, 5, {**OPTIONS, **change}) is None
 
 
 def test_options_that_are_left_out(cached):
     less = {"weight": "km"}
-    assert caching.fitting(cached, 5, less).root == 5
-    assert caching.fitting(cached, 5, {**less, "self_loops": "keep", "destination": None}).root == 5
-    assert caching.fitting(cached, 5, {**less, "self_loops": "drop"}) is None
+    assert store_cache.find_store(cached, 5, less).root == 5
+    assert (
+        store_cache.find_store(cached, 5, {**less, "self_loops": "keep", "destination": None}).root
+        == 5
+    )
+    assert store_cache.find_store(cached, 5, {**less, "self_loops": "drop"}) is None
 
 
 def test_options_of_several_columns(cached):
     cache(cached, edges(), 5, {"source": ("a", "b")})
-    assert caching.fitting(cached, 5, {"source": ["a", "b"]}).root == 5
-    assert caching.fitting(cached, 5, {"source": ["b", "a"]}) is None
+    assert store_cache.find_store(cached, 5, {"source": ["a", "b"]}).root == 5
+    assert store_cache.find_store(cached, 5, {"source": ["b", "a"]}) is None
 
 
 def test_a_changed_input(tmp_path):
@@ -101,12 +107,12 @@ def test_a_changed_input(tmp_path):
     for changed in (b"t" + data[1:], data[:-2] + b"6\n", data + b"3,5\n", data[:-4]):
         path.write_bytes(changed)
         os.utime(path, ns=times)
-        assert caching.fitting(path, 5, OPTIONS) is None
+        assert store_cache.find_store(path, 5, OPTIONS) is None
     path.write_bytes(data)
     os.utime(path, ns=times)
-    assert caching.fitting(path, 5, OPTIONS).root == 5
+    assert store_cache.find_store(path, 5, OPTIONS).root == 5
     os.utime(path, ns=(times[0], times[1] + 1))
-    assert caching.fitting(path, 5, OPTIONS) is None
+    assert store_cache.find_store(path, 5, OPTIONS) is None
 
 
 def test_a_folder_of_parquet(tmp_path):
@@ -115,45 +121,45 @@ def test_a_folder_of_parquet(tmp_path):
     edges().to_parquet(folder / "day=1" / "a.parquet")
     edges().to_parquet(folder / "b.parquet")
     cache(folder, edges(), 5)
-    assert caching.fitting(f"{folder}/", 5, OPTIONS).root == 5
+    assert store_cache.find_store(f"{folder}/", 5, OPTIONS).root == 5
     (folder / "notes.txt").write_text("not read")
-    assert caching.fitting(folder, 5, OPTIONS).root == 5
+    assert store_cache.find_store(folder, 5, OPTIONS).root == 5
     (folder / "b.parquet").rename(folder / "c.parquet")
-    assert caching.fitting(folder, 5, OPTIONS) is None
+    assert store_cache.find_store(folder, 5, OPTIONS) is None
     (folder / "c.parquet").rename(folder / "b.parquet")
-    assert caching.fitting(folder, 5, OPTIONS).root == 5
+    assert store_cache.find_store(folder, 5, OPTIONS).root == 5
     edges().to_parquet(folder / "c.parquet")
-    assert caching.fitting(folder, 5, OPTIONS) is None
+    assert store_cache.find_store(folder, 5, OPTIONS) is None
 
 
 @pytest.mark.parametrize("name", STORE_FILES)
 @pytest.mark.parametrize("data", [None, b"", "changed"])
 def test_a_damaged_store(cached, name, data):
-    path = caching.beside(cached) / name
+    path = store_cache.cache_path(cached) / name
     if data is None:
         path.unlink()
-    elif data == "changed" and name != "edges.arrow":  # whose partitions are compared when swept
+    elif data == "changed" and name != "edges.npy":  # whose partitions are compared when swept
         changed = bytearray(path.read_bytes())
         changed[len(changed) // 2] ^= 1
         path.write_bytes(changed)
     else:
         path.write_bytes(b"")
     if name == "manifest.json" and data is None:
-        assert caching.fitting(cached, 5, OPTIONS) is None
+        assert store_cache.find_store(cached, 5, OPTIONS) is None
     else:
         with pytest.warns(RuntimeWarning, match=f"the cache is not used: .*{name}: "):
-            assert caching.fitting(cached, 5, OPTIONS) is None
+            assert store_cache.find_store(cached, 5, OPTIONS) is None
     cache(cached, edges(), 5)
-    assert caching.fitting(cached, 5, OPTIONS).root == 5
+    assert store_cache.find_store(cached, 5, OPTIONS).root == 5
 
 
 def test_a_damaged_partition_is_an_error_once_and_then_built_again(cached):
     options = {"weight": "km"}
     layered = LayeredEdgeList.cached(cached, 5, device="cpu", **options)
     expected = rg.sssp(layered)
-    path = caching.beside(cached) / "edges.arrow"
+    path = store_cache.cache_path(cached) / "edges.npy"
     data = bytearray(path.read_bytes())
-    data[4 * int(layered.table[0, 0])] ^= 1
+    data[4 * int(storage_of(layered).table[0, 0])] ^= 1
     path.write_bytes(data)
     with pytest.raises(rg.GraphError, match="partition 0 .* is damaged; the store was discarded"):
         rg.sssp(LayeredEdgeList.cached(cached, 5, device="cpu", **options))
@@ -164,21 +170,21 @@ def test_a_damaged_partition_is_an_error_once_and_then_built_again(cached):
 def test_a_store_that_was_replaced_is_not_discarded(cached):
     layered = LayeredEdgeList.cached(cached, 5, device="cpu", weight="km")
     cache(cached, edges(), 3)
-    assert not layered._store.discard()
-    words = np.array(layered.words)
-    words[int(layered.table[0, 0])] ^= 1
-    layered.words = words
+    assert not storage_of(layered).store.discard()
+    words = np.array(storage_of(layered).words)
+    words[int(storage_of(layered).table[0, 0])] ^= 1
+    storage_of(layered).words = words
     with pytest.raises(rg.GraphError, match="is damaged; build the layered edge list again"):
-        layered.check_partition(0, words)
-    assert caching.fitting(cached, 3, OPTIONS).root == 3
+        storage_of(layered).verify_partition(0, words)
+    assert store_cache.find_store(cached, 3, OPTIONS).root == 3
 
 
 def test_a_folder_of_somebody(cached):
-    folder = caching.beside(cached)
+    folder = store_cache.cache_path(cached)
     for each in folder.iterdir():
         each.unlink()
     (folder / "notes.txt").write_text("mine")
-    assert caching.fitting(cached, 5, OPTIONS) is None
+    assert store_cache.find_store(cached, 5, OPTIONS) is None
     with pytest.raises(rg.GraphError, match=r"layers: .*it holds notes\.txt"):
         cache(cached, edges(), 5)
     assert [each.name for each in folder.iterdir()] == ["notes.txt"]
@@ -186,9 +192,9 @@ def test_a_folder_of_somebody(cached):
 
 def test_a_store_of_something_else(cached):
     layered = LayeredEdgeList.build(edges(), 5)
-    store.save(layered, caching.beside(cached))
-    assert store.opened(caching.beside(cached)).facts["made_from"] is None
-    assert caching.fitting(cached, 5, OPTIONS) is None
+    save_store(layered, store_cache.cache_path(cached))
+    assert open_store(store_cache.cache_path(cached)).manifest["origin"] is None
+    assert store_cache.find_store(cached, 5, OPTIONS) is None
 
 
 @pytest.mark.parametrize(
@@ -205,23 +211,23 @@ def test_a_store_of_something_else(cached):
 def test_roots(stored, same, others):
     opened = types.SimpleNamespace(root=tuple(stored) if isinstance(stored, list) else stored)
     for root in same:
-        assert caching.is_root(opened, root), root
+        assert store_cache.has_root(opened, root), root
     for root in others:
-        assert not caching.is_root(opened, root), root
+        assert not store_cache.has_root(opened, root), root
 
 
 def test_another_root(cached):
-    assert caching.fitting(cached, 3, OPTIONS) is None
-    assert caching.fitting(cached, "5", OPTIONS) is None
+    assert store_cache.find_store(cached, 3, OPTIONS) is None
+    assert store_cache.find_store(cached, "5", OPTIONS) is None
 
 
 def test_roots_of_text_and_of_several_columns(tmp_path):
     path = tmp_path / "edges.parquet"
     edges(("a", "ä", "")).to_parquet(path)
     cache(path, edges(("a", "ä", "")), "")
-    assert caching.fitting(path, "", OPTIONS).root == ""
-    assert caching.fitting(path, "ä", OPTIONS) is None
+    assert store_cache.find_store(path, "", OPTIONS).root == ""
+    assert store_cache.find_store(path, "ä", OPTIONS) is None
     ends = {"source": ["net", "source"], "destination": ["net", "destination"]}
     cache(path, edges().assign(net="n"), ("n", 8), **ends)
-    assert caching.fitting(path, ("n", 8), OPTIONS).root == ("n", 8)
-    assert caching.fitting(path, ("n", 5), OPTIONS) is None
+    assert store_cache.find_store(path, ("n", 8), OPTIONS).root == ("n", 8)
+    assert store_cache.find_store(path, ("n", 5), OPTIONS) is None

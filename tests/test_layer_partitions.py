@@ -9,17 +9,18 @@ from conftest import build_storage, columns_of, listed, on_host, random_edges
 from hypothesis import given, settings
 
 from rapidsgraph.device import array_module
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import (
     COLUMN,
     PARTITION_BYTES,
     TABLE,
     checksum,
-    cut,
-    explain,
+    describe_invalid,
     pack_partition,
     sections,
-    unpacked,
+    split_rows,
+    unpack_partition,
 )
 
 
@@ -48,7 +49,9 @@ def section_of(degrees, neighbors, weight_dtype=None, seed=0):
 
 
 def check_unpacked(words, row, first, lists, weight_dtype):
-    for part, (offsets, neighbors, weights) in zip(unpacked(words, row, weight_dtype), lists):
+    for part, (offsets, neighbors, weights) in zip(
+        unpack_partition(words, row, weight_dtype), lists
+    ):
         own = neighbors[offsets[0] : offsets[-1]]
         sources = first + np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         for found, expected in zip(part, (sources, own, weights[offsets[0] : offsets[-1]])):
@@ -140,7 +143,7 @@ def test_a_long_row_is_split(make_arrays, edges, room):
     assert len(found) == (1 if fits else sum(-(-count // room) for count in edges))
     parts, seen = [[], []], []
     for words, row in found:
-        both = unpacked(words, row, None)
+        both = unpack_partition(words, row, None)
         for part, (sources, ends, _) in enumerate(both):
             assert on_host(sources).tolist() == [5] * ends.size
             parts[part] += on_host(ends).tolist()
@@ -158,7 +161,7 @@ def test_a_long_row_is_split(make_arrays, edges, room):
 @settings(max_examples=200)
 def test_cuts_cover_all_rows_within_the_size(degrees, weight_bytes, size):
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-    found = cut(offsets, weight_bytes, size)
+    found = split_rows(offsets, weight_bytes, size)
     assert [first for first, _ in found] == [0, *(last for _, last in found[:-1])]
     assert found[-1][1] == len(degrees)
     each = 4 + weight_bytes
@@ -205,18 +208,18 @@ def test_weights_take_single_precision_where_it_holds_them(make_arrays, weights,
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         layered = LayeredEdgeList.build(graph, 0)
-    assert np.dtype(layered.weight_dtype).name == dtype
+    assert np.dtype(storage_of(layered).weight_dtype).name == dtype
     assert listed(layered.edges())["weight"] == weights
 
 
 def test_positions_and_sizes_of_partitions(make_arrays):
     graph = build_storage(make_arrays(columns_of(random_edges(73))), weight="weight")
     layered = LayeredEdgeList.build(graph, 5, partition_bytes=300)
-    table = layered.table
+    table = storage_of(layered).table
     sizes = table[:, COLUMN["words"]]
     assert table[:, COLUMN["position"]].tolist() == (np.cumsum(sizes) - sizes).tolist()
-    assert layered.nbytes == 4 * sizes.sum() == layered.words.nbytes
-    assert array_module(layered.words) is graph.xp
+    assert layered.nbytes == 4 * sizes.sum() == storage_of(layered).words.nbytes
+    assert array_module(storage_of(layered).words) is graph.xp
     first, rows = table[:, COLUMN["first"]], table[:, COLUMN["rows"]]
     assert first[0] == 0 and first[-1] + rows[-1] == graph.num_vertices
     assert ((first[1:] == first[:-1] + rows[:-1]) | (first[1:] == first[:-1])).all()
@@ -226,8 +229,8 @@ def test_degrees_that_do_not_sum_to_the_edges_are_named():
     lists = [section_of([1, 3, 2], [7, 8, 9, 7, 8, 9]), NOTHING]
     ((words, row),) = packed(dict, 0, lists, None)
     layout, _ = sections(row, 0)
-    assert explain(words, row, 10, None) is None
+    assert describe_invalid(words, row, 10, None) is None
     place = layout.degrees * 32 + layout.degree_bits  # of the second degree, of bits 0b11
     words[place // 32] ^= np.uint32(1 << place % 32)
     words[layout.degrees - 1] = 5  # the end of the last group
-    assert explain(words, row, 10, None) == "forward degrees sum to 5, not 6"
+    assert describe_invalid(words, row, 10, None) == "forward degrees sum to 5, not 6"

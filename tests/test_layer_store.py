@@ -16,11 +16,14 @@ from conftest import on_host, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import atomic, frames
-from rapidsgraph.layered import LayeredEdgeList, store, store_writer
+from rapidsgraph.dispatch import storage_of
+from rapidsgraph.layered import LayeredEdgeList, atomic_folder
 from rapidsgraph.layered.packing import COLUMN, TABLE, checksum
+from rapidsgraph.layered.store import open_store
+from rapidsgraph.layered.store_writer import check_destination, create_store, save_store
 
 SMALL = ["vertices.arrow", "layers.arrow", "partitions.arrow"]
-FILES = ["manifest.json", *SMALL, "edges.arrow"]
+FILES = ["manifest.json", *SMALL, "edges.npy"]
 ARRAYS = ["order", "out_weights", "layer_starts", "layer_edges"]
 
 
@@ -84,7 +87,7 @@ def partitions(words, table):
 
 def name_frame(names, xp=np):
     columns = names.columns(xp).items()
-    return {label: frames.to_device(values, np).tolist() for label, values in columns}
+    return {label: frames.moved(values, np).tolist() for label, values in columns}
 
 
 def assert_same(opened, layered):
@@ -94,42 +97,44 @@ def assert_same(opened, layered):
         assert found.dtype == given.dtype and found.tolist() == given.tolist(), name
         assert found.flags.writeable and found.flags.c_contiguous, name
     assert opened.table.dtype == np.int64 and opened.table.flags.c_contiguous
-    assert partitions(opened.words, opened.table) == partitions(layered.words, layered.table)
-    assert name_frame(opened.names) == name_frame(layered.names, layered.xp)
-    assert opened.names.labels == layered.names.labels
-    assert opened.names.dtype == layered.names.dtype
-    assert (opened.root_id, opened.root) == (layered.root_id, layered.root)
-    assert opened.weight_dtype == layered.weight_dtype
+    assert partitions(opened.words, opened.table) == partitions(
+        storage_of(layered).words, storage_of(layered).table
+    )
+    assert name_frame(opened.names) == name_frame(storage_of(layered).names, storage_of(layered).xp)
+    assert opened.names.labels == storage_of(layered).names.labels
+    assert opened.names.dtype == storage_of(layered).names.dtype
+    assert (opened.root_id, opened.root) == (storage_of(layered).root_id, layered.root)
+    assert opened.weight_dtype == storage_of(layered).weight_dtype
     facts = {
         "edges": layered.num_edges,
         "vertices": layered.num_vertices,
         "depth": layered.depth,
         "directed": layered.directed,
         "weighted": layered.weighted,
-        "minimum_edges": layered.minimum_edges,
-        "own": layered.labeling.is_endpoint_specific,
-        "source_columns": layered.labeling.source_columns,
-        "made_from": None,
+        "minimum_edges": storage_of(layered).minimum_edges,
+        "own": layered._own,
+        "source_columns": layered.source_columns,
+        "origin": None,
     }
-    assert {name: opened.facts[name] for name in facts} == facts
+    assert {name: opened.manifest[name] for name in facts} == facts
 
 
-def check_partitions(opened):
+def verify_partitions(opened):
     """Raise GraphError where a section differs from its checksum, as whoever sweeps does."""
     for row in opened.table:
         start, middle, size = (int(row[COLUMN[c]]) for c in ("position", "forward_words", "words"))
         words = opened.words[start : start + size]
         for part, own in (("forward", words[:middle]), ("backward", words[middle:])):
             if own.size and checksum(own) != row[COLUMN[f"{part}_checksum"]]:
-                raise rg.GraphError("edges.arrow: a partition is damaged")
+                raise rg.GraphError("edges.npy: a partition is damaged")
 
 
 @pytest.fixture
 def saved(tmp_path):
     """A list with several partitions, and its folder."""
     layered, folder = LISTS["weights"](), tmp_path / "list"
-    assert len(layered.table) > 3
-    store.save(layered, folder)
+    assert len(storage_of(layered).table) > 3
+    save_store(layered, folder)
     return layered, folder
 
 
@@ -144,17 +149,17 @@ def only(folder, name="list"):
 @pytest.mark.parametrize("kind", LISTS)
 def test_what_is_opened_is_what_was_saved(tmp_path, kind):
     layered, folder = LISTS[kind](), tmp_path / "list"
-    store.save(layered, folder)
+    save_store(layered, folder)
     assert sorted(os.listdir(folder)) == sorted(FILES) and only(tmp_path)
-    assert_same(store.opened(folder), layered)
-    assert_same(store.opened(f"{folder}/"), layered)
+    assert_same(open_store(folder), layered)
+    assert_same(open_store(f"{folder}/"), layered)
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_from_either_device(tmp_path, make_arrays, weight):
     layered = layered_list(make_arrays(edges(range(3, 90)).to_dict("series")), 5, weight=weight)
-    store.save(layered, tmp_path / "list")
-    assert_same(store.opened(tmp_path / "list"), layered)
+    save_store(layered, tmp_path / "list")
+    assert_same(open_store(tmp_path / "list"), layered)
 
 
 @pytest.mark.gpu
@@ -164,47 +169,47 @@ def test_text_from_a_gpu_and_to_it(tmp_path):
 
     frame = edges(["", "ä", *map(str, range(30))])
     layered = layered_list(cudf.DataFrame(frame), frame["source"][0])
-    store.save(layered, tmp_path / "list")
-    opened = store.opened(tmp_path / "list")
+    save_store(layered, tmp_path / "list")
+    opened = open_store(tmp_path / "list")
     assert opened.root == frame["source"][0]
     assert name_frame(opened.names) == {"vertex": sorted({*frame["source"], *frame["destination"]})}
-    moved = opened.names_on(cupy).columns(cupy)["vertex"]
+    moved = opened.vertex_names(cupy).columns(cupy)["vertex"]
     assert isinstance(moved, cudf.Series)
     assert moved.to_arrow().to_pylist() == name_frame(opened.names)["vertex"]
 
 
 def test_any_reader_of_arrow_can_read_the_files(saved):
     layered, folder = saved
-    found = pyarrow.ipc.open_file(folder / "edges.arrow")
-    assert found.num_record_batches == len(layered.table)
+    found = pyarrow.ipc.open_file(folder / "edges.npy")
+    assert found.num_record_batches == len(storage_of(layered).table)
     table = found.read_all()
     assert table.column_names == [*TABLE, "packed_words"]
     rows = list(zip(*(table[name].to_pylist() for name in table.column_names)))
-    opened = store.opened(folder)
+    opened = open_store(folder)
     assert [list(row[:-1]) for row in rows] == opened.table.tolist()
     assert [row[-1] for row in rows] == [
-        words for _, words in partitions(layered.words, layered.table)
+        words for _, words in partitions(storage_of(layered).words, storage_of(layered).table)
     ]
     listed = pyarrow.ipc.open_file(folder / "partitions.arrow").read_all()
-    assert listed.column_names == list(TABLE) and listed.num_rows == len(layered.table)
+    assert listed.column_names == list(TABLE) and listed.num_rows == len(storage_of(layered).table)
     layers = pyarrow.ipc.open_file(folder / "layers.arrow").read_all().to_pydict()
-    assert layers["first_vertex"] == layered.layer_starts[:-1].tolist()
-    assert layers["forward_edges"] == layered.layer_edges[0].tolist()
+    assert layers["first_vertex"] == storage_of(layered).layer_starts[:-1].tolist()
+    assert layers["forward_edges"] == storage_of(layered).layer_edges[0].tolist()
     vertices = pyarrow.ipc.open_file(folder / "vertices.arrow").read_all()
-    assert vertices["order"][0].as_py() == layered.order.tolist()
+    assert vertices["order"][0].as_py() == storage_of(layered).order.tolist()
 
 
 @pytest.mark.parametrize("sizes", [[0], [4, 8, 0, 12, 16, 20, 4], [1, 2, 3, 5, 1000, 7, 1]])
 def test_words_begin_where_the_table_says(tmp_path, saved, sizes):
     layered, _ = saved
     given = [np.arange(size, dtype=np.uint32) + 10**9 + size for size in sizes]
-    with store.writing(tmp_path / "other") as writer:
+    with create_store(tmp_path / "other") as writer:
         for place, words in enumerate(given):
             row = np.full(len(TABLE), -(2**50) - place)
             row[COLUMN["words"]] = words.size
             writer.add(words, row)
         writer.finish(layered)
-    opened = store.opened(tmp_path / "other")
+    opened = open_store(tmp_path / "other")
     assert opened.words.dtype == np.uint32 and opened.words.flags.writeable
     assert opened.words.ctypes.data % 64 == 0 and len(opened.mapped) // 4 == opened.words.size
     written = pyarrow.ipc.open_file(tmp_path / "other" / "partitions.arrow").read_all()
@@ -216,15 +221,17 @@ def test_words_begin_where_the_table_says(tmp_path, saved, sizes):
 
 def test_words_stay_when_the_store_is_gone(saved):
     layered, folder = saved
-    words, table = store.opened(folder).words, store.opened(folder).table
-    assert partitions(words, table) == partitions(layered.words, layered.table)
+    words, table = open_store(folder).words, open_store(folder).table
+    assert partitions(words, table) == partitions(
+        storage_of(layered).words, storage_of(layered).table
+    )
 
 
 def test_saving_what_was_opened_gives_the_same_files(tmp_path, saved):
     layered, folder = saved
-    opened = store.opened(folder)
-    layered.words, layered.table = opened.words, opened.table
-    store.save(layered, tmp_path / "again")
+    opened = open_store(folder)
+    storage_of(layered).words, storage_of(layered).table = opened.words, opened.table
+    save_store(layered, tmp_path / "again")
     for name in FILES:
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
@@ -234,8 +241,8 @@ def test_only_the_manifest_is_read_at_first(saved):
     for name in SMALL:
         size = (folder / name).stat().st_size
         (folder / name).write_bytes(bytes(size))
-    opened = store.opened(folder)
-    assert opened.root == layered.root and opened.facts["depth"] == layered.depth
+    opened = open_store(folder)
+    assert opened.root == layered.root and opened.manifest["depth"] == layered.depth
     for name, file in (
         ("order", SMALL[0]),
         ("out_weights", SMALL[0]),
@@ -258,13 +265,13 @@ def test_a_file_of_another_length(saved, name):
     for other in (data[:-1], b"", data + b"\0", data[: len(data) // 2]):
         (folder / name).write_bytes(other)
         with pytest.raises(rg.GraphError, match=f"list/{name}: "):
-            store.opened(folder)
+            open_store(folder)
     (folder / name).unlink()
     with pytest.raises(rg.GraphError, match=f"list/{name}: there is no such file"):
-        store.opened(folder)
+        open_store(folder)
     (folder / name).mkdir()
     with pytest.raises(rg.GraphError, match=f"list/{name}: "):
-        store.opened(folder)
+        open_store(folder)
 
 
 def test_one_changed_byte_of_the_manifest(saved):
@@ -276,9 +283,9 @@ def test_one_changed_byte_of_the_manifest(saved):
         changed[place] ^= random.integers(1, 256)
         path.write_bytes(changed)
         with pytest.raises(rg.GraphError, match=r"list/manifest\.json: "):
-            store.opened(folder)
+            open_store(folder)
     path.write_bytes(data)
-    store.opened(folder).check()
+    open_store(folder).verify_checksums()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -291,18 +298,18 @@ def test_one_changed_byte_of_a_file(saved, name):
             file.seek(place)
             file.write(bytes([data[place] ^ random.integers(1, 256)]))
         with pytest.raises(rg.GraphError, match=f"list/{name}: the file is damaged"):
-            store.opened(folder).check()
+            open_store(folder).verify_checksums()
         with open(path, "r+b") as file:
             file.seek(place)
             file.write(data[place : place + 1])
-    store.opened(folder).check()
+    open_store(folder).verify_checksums()
 
 
 def test_one_changed_byte_of_a_partition(saved):
     layered, folder = saved
-    path, random = folder / "edges.arrow", np.random.default_rng(0)
-    data, table = path.read_bytes(), store.opened(folder).table
-    check_partitions(store.opened(folder))
+    path, random = folder / "edges.npy", np.random.default_rng(0)
+    data, table = path.read_bytes(), open_store(folder).table
+    verify_partitions(open_store(folder))
     begin, size = 4 * table[:, COLUMN["position"]], 4 * table[:, COLUMN["words"]]
     inside = np.concatenate([np.arange(b, b + s) for b, s in zip(begin, size)])
     for place in random.choice(inside, 500, replace=False):
@@ -310,18 +317,18 @@ def test_one_changed_byte_of_a_partition(saved):
         changed[place] ^= random.integers(1, 256)
         path.write_bytes(changed)
         with pytest.raises(rg.GraphError, match="partition is damaged"):
-            check_partitions(store.opened(folder))
+            verify_partitions(open_store(folder))
     outside = np.setdiff1d(np.arange(len(data)), inside)
     for place in random.choice(outside, 100, replace=False):  # nobody reads these
         changed = bytearray(data)
         changed[place] ^= random.integers(1, 256)
         path.write_bytes(changed)
-        assert_same(store.opened(folder), layered)
+        assert_same(open_store(folder), layered)
 
 
 def test_a_file_that_is_truncated_after_opening(saved):
     _, folder = saved
-    opened = store.opened(folder)
+    opened = open_store(folder)
     os.truncate(folder / "vertices.arrow", 10)
     with pytest.raises(rg.GraphError, match=r"vertices\.arrow: truncated or altered, it has 10"):
         opened.order  # noqa: B018
@@ -329,13 +336,13 @@ def test_a_file_that_is_truncated_after_opening(saved):
 
 def test_files_of_two_stores(tmp_path, saved):
     _, folder = saved
-    store.save(layered_list(edges(seed=7), weight="weight"), tmp_path / "other")
+    save_store(layered_list(edges(seed=7), weight="weight"), tmp_path / "other")
     for name in SMALL:
         data = (tmp_path / "other" / name).read_bytes()
         kept = (folder / name).read_bytes()
         (folder / name).write_bytes(data)
         with pytest.raises(rg.GraphError, match=f"list/{name}: "):
-            store.opened(folder).check()
+            open_store(folder).verify_checksums()
         (folder / name).write_bytes(kept)
 
 
@@ -355,7 +362,7 @@ def test_another_manifest(saved, old, new, message):
     path = folder / "manifest.json"
     path.write_bytes(path.read_bytes().replace(old, new))
     with pytest.raises(rg.GraphError, match=f"list/manifest.json: .*{message}"):
-        store.opened(folder)
+        open_store(folder)
 
 
 @pytest.mark.parametrize(
@@ -364,7 +371,7 @@ def test_another_manifest(saved, old, new, message):
 def test_other_files_are_no_manifest(tmp_path, text):
     (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(rg.GraphError, match=r"manifest\.json: it is no manifest"):
-        store.opened(tmp_path)
+        open_store(tmp_path)
 
 
 def test_what_is_no_store(tmp_path):
@@ -375,7 +382,7 @@ def test_what_is_no_store(tmp_path):
         (".", r"manifest\.json: there is no such file, so the folder is no layered edge list"),
     ):
         with pytest.raises(rg.GraphError, match=message):
-            store.opened(tmp_path / name)
+            open_store(tmp_path / name)
 
 
 # Where a store can go
@@ -384,9 +391,9 @@ def test_what_is_no_store(tmp_path):
 def test_where_a_store_cannot_go(tmp_path):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "edges.arrow").write_text("mine")
+    (tmp_path / "data" / "edges.npy").write_text("mine")
     (tmp_path / "more").mkdir()
-    store.save(lonely(), tmp_path / "more")
+    save_store(lonely(), tmp_path / "more")
     (tmp_path / "more" / "notes.txt").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
     for name, message in (
@@ -396,7 +403,7 @@ def test_where_a_store_cannot_go(tmp_path):
         ("absent/list", "list: the folder .*absent does not exist; make it first"),
         ("file/list", "list: the folder .*file does not exist; make it first"),
     ):
-        for use in (store.check_place, lambda folder: store.save(lonely(), folder)):
+        for use in (check_destination, lambda folder: save_store(lonely(), folder)):
             with pytest.raises(rg.GraphError, match=message):
                 use(tmp_path / name)
     assert sorted(tmp_path.rglob("*")) == before
@@ -408,7 +415,7 @@ def test_no_permission(tmp_path, monkeypatch):
     else:  # root may do all
         monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
     with pytest.raises(rg.GraphError, match=r"list: there is no permission to write into the"):
-        store.save(lonely(), tmp_path / "list")
+        save_store(lonely(), tmp_path / "list")
     tmp_path.chmod(0o700)
     assert not list(tmp_path.iterdir())
 
@@ -416,17 +423,17 @@ def test_no_permission(tmp_path, monkeypatch):
 @pytest.mark.parametrize("atomic", [True, False])
 def test_an_old_store_an_empty_folder_or_a_link_is_replaced(tmp_path, monkeypatch, atomic):
     if not atomic:
-        monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
+        monkeypatch.setattr(atomic_folder, "_exchange", lambda one, other: False)
     folder = tmp_path / "list"
     folder.mkdir()
     for kind in ("ids", "text", "weights"):
-        store.save(LISTS[kind](), folder)
-        assert_same(store.opened(folder), LISTS[kind]())
+        save_store(LISTS[kind](), folder)
+        assert_same(open_store(folder), LISTS[kind]())
         assert only(tmp_path)
     (tmp_path / "link").symlink_to(folder)
-    store.save(LISTS["gaps"](), tmp_path / "link")
+    save_store(LISTS["gaps"](), tmp_path / "link")
     assert (tmp_path / "link").is_symlink() and not folder.is_symlink()
-    assert_same(store.opened(folder), LISTS["gaps"]())
+    assert_same(open_store(folder), LISTS["gaps"]())
 
 
 def test_where_the_second_of_two_renames_fails(tmp_path, monkeypatch, saved):
@@ -439,12 +446,12 @@ def test_where_the_second_of_two_renames_fails(tmp_path, monkeypatch, saved):
             raise OSError(5, "Input/output error")
         rename(one, other)
 
-    monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(atomic_folder, "_exchange", lambda one, other: False)
     monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(rg.GraphError, match=r"list: it could not be written .*Input/output error"):
-        store.save(LISTS["ids"](), folder)
+        save_store(LISTS["ids"](), folder)
     assert len(calls) == 4 and only(tmp_path)
-    assert_same(store.opened(folder), layered)
+    assert_same(open_store(folder), layered)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -452,8 +459,8 @@ def test_a_damaged_store_is_replaced(tmp_path, saved, name):
     _, folder = saved
     for data in (b"", b"{}", None):
         (folder / name).write_bytes(data) if data is not None else (folder / name).unlink()
-        store.save(LISTS["ids"](), folder)
-        assert_same(store.opened(folder), LISTS["ids"]())
+        save_store(LISTS["ids"](), folder)
+        assert_same(open_store(folder), LISTS["ids"]())
 
 
 # What interrupts
@@ -465,19 +472,19 @@ def test_a_damaged_store_is_replaced(tmp_path, saved, name):
 def test_what_goes_wrong_in_the_block_leaves_nothing(tmp_path, saved, before, error, done):
     layered, folder = saved
     place = folder if before else tmp_path / "new"
-    with pytest.raises(error, match="stop"), store.writing(place) as writer:
-        for row in layered.table[:done]:
+    with pytest.raises(error, match="stop"), create_store(place) as writer:
+        for row in storage_of(layered).table[:done]:
             start = row[COLUMN["position"]]
-            writer.add(layered.words[start : start + row[COLUMN["words"]]], row)
+            writer.add(storage_of(layered).words[start : start + row[COLUMN["words"]]], row)
         raise error("stop")
     assert only(tmp_path)
-    assert_same(store.opened(folder), layered)
+    assert_same(open_store(folder), layered)
 
 
 def test_a_block_that_forgets_to_finish(tmp_path):
     with (
-        pytest.raises(RuntimeError, match="without Writer.finish"),
-        store.writing(tmp_path / "list"),
+        pytest.raises(RuntimeError, match="without StoreWriter.finish"),
+        create_store(tmp_path / "list"),
     ):
         pass
     assert not list(tmp_path.iterdir())
@@ -485,10 +492,10 @@ def test_a_block_that_forgets_to_finish(tmp_path):
 
 def test_facts_that_are_not_complete(tmp_path, saved):
     layered, folder = saved
-    with pytest.raises(AttributeError), store.writing(folder) as writer:
+    with pytest.raises(AttributeError), create_store(folder) as writer:
         writer.finish(object())
     assert only(tmp_path)
-    assert_same(store.opened(folder), layered)
+    assert_same(open_store(folder), layered)
 
 
 @pytest.mark.parametrize("limit", [0, 300, 10_000, 100_000])
@@ -500,21 +507,21 @@ def test_a_full_disk(tmp_path, saved, limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
     try:
         with pytest.raises(rg.GraphError, match="list: the limit of file sizes .* are needed"):
-            store.save(large, folder)
+            save_store(large, folder)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
     assert only(tmp_path)
-    assert_same(store.opened(folder), layered)
+    assert_same(open_store(folder), layered)
 
 
 WAITING = """
     import sys, time
     import numpy as np
-    from rapidsgraph.layered import store
+    from rapidsgraph.layered.store_writer import create_store
     from rapidsgraph.layered.packing import TABLE
 
-    with store.writing(sys.argv[1]) as writer:
+    with create_store(sys.argv[1]) as writer:
         writer.add(np.arange(1000, dtype=np.uint32), np.zeros(len(TABLE), np.int64))
         print("written", flush=True)
         time.sleep(600)
@@ -537,22 +544,22 @@ def waiting_in_a_save(folder):
 def test_killed_in_the_middle_of_a_save(tmp_path, saved):
     layered, folder = saved
     other = tmp_path / "list.2"
-    store.save(layered, other)
+    save_store(layered, other)
     with waiting_in_a_save(folder) as living, waiting_in_a_save(other):
         with waiting_in_a_save(folder) as process:
             process.kill()
             process.wait()
-            assert_same(store.opened(folder), layered)
+            assert_same(open_store(folder), layered)
             assert len(list(tmp_path.glob(".list.*.tmp"))) == 3
-        store.save(LISTS["ids"](), folder)
-        assert_same(store.opened(folder), LISTS["ids"]())
+        save_store(LISTS["ids"](), folder)
+        assert_same(open_store(folder), LISTS["ids"]())
         assert len(list(tmp_path.glob(".list.*.tmp"))) == 2  # of living processes
         living.send_signal(signal.SIGINT)
         assert "KeyboardInterrupt" in living.communicate(timeout=60)[1]
         assert len(list(tmp_path.glob(".list.*.tmp"))) == 1
-    store.save(layered, folder)  # that of another store of a similar name stays
+    save_store(layered, folder)  # that of another store of a similar name stays
     assert len(list(tmp_path.glob(".list.2.*.tmp"))) == 1
-    store.save(layered, other)
+    save_store(layered, other)
     assert sorted(os.listdir(tmp_path)) == ["list", "list.2"]
 
 
@@ -562,18 +569,18 @@ def test_killed_in_the_middle_of_a_save(tmp_path, saved):
 @pytest.mark.parametrize("atomic", [True, False])
 def test_an_opened_store_stays_as_it_was(saved, monkeypatch, atomic):
     if not atomic:
-        monkeypatch.setattr(store_writer, "_exchanged", lambda one, other: False)
+        monkeypatch.setattr(atomic_folder, "_exchange", lambda one, other: False)
     layered, folder = saved
-    opened = store.opened(folder)
-    store.save(LISTS["text"](), folder)
+    opened = open_store(folder)
+    save_store(LISTS["text"](), folder)
     assert_same(opened, layered)
-    assert_same(store.opened(folder), LISTS["text"]())
+    assert_same(open_store(folder), LISTS["text"]())
 
 
 REPLACING = """
     import shutil, sys
     from pathlib import Path
-    from rapidsgraph.layered.store_writer import replacing_folder
+    from rapidsgraph.layered.atomic_folder import replacing_folder
 
     folder, *sources = map(Path, sys.argv[1:])
     print("running", flush=True)
@@ -587,15 +594,15 @@ REPLACING = """
 def test_opening_while_another_process_replaces(tmp_path, saved):
     layered, first = saved
     second, folder, other = tmp_path / "second", tmp_path / "replaced", LISTS["text"]()
-    store.save(other, second)
-    store.save(layered, folder)
+    save_store(other, second)
+    save_store(layered, folder)
     command = [sys.executable, "-c", textwrap.dedent(REPLACING), *map(str, (folder, first, second))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == "running\n"
             seen = set()
             for _ in range(300):
-                opened = store.opened(folder)
+                opened = open_store(folder)
                 expected = {layered.root: layered, other.root: other}[opened.root]
                 assert_same(opened, expected)
                 seen.add(opened.root)
@@ -616,7 +623,7 @@ def test_ctrl_c_while_a_folder_is_made(tmp_path, monkeypatch, module, name):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, name, interrupted)
-    with pytest.raises(KeyboardInterrupt), store_writer.temporary_folder(tmp_path / "layers"):
+    with pytest.raises(KeyboardInterrupt), atomic_folder.temporary_folder(tmp_path / "layers"):
         raise AssertionError("the folder was made")
     monkeypatch.undo()
     assert len(made) == 1 and list(tmp_path.iterdir()) == []

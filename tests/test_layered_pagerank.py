@@ -7,6 +7,7 @@ from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_o
 from test_pagerank import CLOSED_FORMS, RESTARTS, by_dangling
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.generate import rmat
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
@@ -98,7 +99,7 @@ def test_without_tolerance_so_many_iterations(make_arrays, iterations):
     assert done[-1] == (iterations, iterations)
     run = layered.last_run
     assert run.passes == iterations
-    assert run.partitions == iterations * len(layered.table) > iterations
+    assert run.partitions == iterations * len(storage_of(layered).table) > iterations
     assert run.nbytes == iterations * layered.nbytes
 
 

@@ -13,6 +13,7 @@ from test_traversal import CLOSED_FORMS, WEIGHTED
 from test_traversal_large import LARGE
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.generate import rmat
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
@@ -85,7 +86,7 @@ def test_large_closed_forms(make_arrays, shape, cost):
     weight = "weight" if cost != 1 else None
     graph = build_storage(make_arrays(columns), weight=weight, directed=directed)
     layered = LayeredEdgeList.build(graph, root, partition_bytes=10_000)
-    assert len(layered.table) > 1
+    assert len(storage_of(layered).table) > 1
     for search in (rg.bfs, rg.sssp):
         expected, found = search(graph, root), search(layered)
         for name in ("distance", "predecessor"):
@@ -156,7 +157,7 @@ def test_agrees_with_scipy(make_arrays, seed, directed, size):
     layered = LayeredEdgeList.build(
         build_storage(make_arrays(columns), **options), seed, partition_bytes=size
     )
-    assert layered.layer_edges[1].sum() > 500  # what goes back
+    assert storage_of(layered).layer_edges[1].sum() > 500  # what goes back
     found = paths_of(rg.sssp(layered))[0]
     assert list(found.values()) == expected.tolist()
     steps = scipy.sparse.csgraph.dijkstra(matrix, directed=directed, indices=seed, unweighted=True)
@@ -235,8 +236,8 @@ def test_hubs_of_several_partitions(make_arrays, size, dtype):
     }
     graph = build_storage(make_arrays(columns), weight="weight")
     layered = LayeredEdgeList.build(graph, 0, partition_bytes=size)
-    first = layered.table[:, COLUMN["first"]]
-    assert (first == 0).sum() == -(-698 // max(size // (8 if layered.weight_dtype is
+    first = storage_of(layered).table[:, COLUMN["first"]]
+    assert (first == 0).sum() == -(-698 // max(size // (8 if storage_of(layered).weight_dtype is
                                                           np.float32 else 12), 1))  # fmt: skip
     check_same(layered, graph, 0, (None, 50))
 
@@ -252,7 +253,7 @@ def test_weights_of_any_type_of_number(make_arrays, dtype):
     columns["weight"] = columns["weight"].astype(dtype)
     graph = build_storage(make_arrays(columns), weight="weight", multi_edges="min")
     layered = LayeredEdgeList.build(graph, 7, partition_bytes=500)
-    assert layered.weight_dtype is np.float32
+    assert storage_of(layered).weight_dtype is np.float32
     least = naive.merged(edges, "min")
     assert paths_of(rg.sssp(layered)) == naive.sssp(least, [7])
     check_same(layered, graph, 7, (None, 30))
@@ -271,7 +272,7 @@ def test_large_integers(make_arrays, weights, dtype):
     columns = {"source": [0, 1, 2], "destination": [1, 2, 3], "weight": np.array(weights)}
     graph = build_storage(make_arrays(columns), weight="weight")
     layered = LayeredEdgeList.build(graph, 0)
-    assert layered.weight_dtype is dtype
+    assert storage_of(layered).weight_dtype is dtype
     expected = [0.0]
     for weight in weights:
         expected.append(expected[-1] + float(weight))
@@ -285,7 +286,7 @@ def test_weights_are_added_in_double_precision(make_arrays):
     columns = columns_of(edges) | {"weight": weights}
     graph = build_storage(make_arrays(columns), weight="weight")
     layered = LayeredEdgeList.build(graph, 0)
-    assert layered.weight_dtype is np.float32
+    assert storage_of(layered).weight_dtype is np.float32
     assert paths_of(rg.sssp(layered))[0] == naive.sssp(edges, [0])[0]
 
 
@@ -458,7 +459,7 @@ def test_bfs_reads_the_forward_edges_once(make_arrays):
     edges = [(a, b, w) for a, b, w in random_edges(83, 300, 1200)]
     for size in (1, 100, 1000):
         _, layered = layered_graph(make_arrays, edges, 7, size)
-        table, end = layered.table, layered.layer_starts[layered.depth]
+        table, end = storage_of(layered).table, storage_of(layered).layer_starts[layered.depth]
         own = table[(table[:, COLUMN["first"]] < end) & (table[:, COLUMN["forward_edges"]] > 0)]
         rg.bfs(layered)
         run = layered.last_run
@@ -481,7 +482,7 @@ def test_sssp_skips_partitions_whose_sources_did_not_change(make_arrays, monkeyp
     monkeypatch.setattr(streaming, "MOST", 1)  # as where partitions come one by one
     edges = [(a, a + 1, 1) for a in range(299)] + [(0, 150, 500), (151, 149, 1000)]
     graph, layered = layered_graph(make_arrays, edges, 0, 1)
-    count = len(layered.table)
+    count = len(storage_of(layered).table)
     assert count == 302
     check_same(layered, graph, 0)
     rg.sssp(layered, predecessors=False)
@@ -490,7 +491,7 @@ def test_sssp_skips_partitions_whose_sources_did_not_change(make_arrays, monkeyp
     assert run.nbytes == run.partitions * layered.nbytes // 301  # one partition has no edge
     rg.sssp(layered)
     assert layered.last_run.passes == run.passes + 1  # once more for predecessors
-    reached = len(layered.partitions_before(int(layered.layer_starts[-1])))
+    reached = len(storage_of(layered).partitions_before(int(storage_of(layered).layer_starts[-1])))
     assert (reached, layered.last_run.partitions) == (301, run.partitions + reached)
 
 
@@ -500,7 +501,7 @@ def test_partitions_one_by_one_or_many_at_a_time(make_arrays, monkeypatch, most,
     monkeypatch.setattr(streaming, "MOST", most)
     edges = random_edges(85, 150, 700)
     graph, layered = layered_graph(make_arrays, edges, 7, 200, directed=directed)
-    assert len(layered.table) > 20
+    assert len(storage_of(layered).table) > 20
     check_same(layered, graph, 7, (None, 2))
 
 

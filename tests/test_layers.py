@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from test_traversal import clique, cycle, lattice, path, star, tree
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
@@ -40,10 +41,10 @@ def check_layers(layered, edges, root, vertices=(), directed=True, weighted=True
     }
     names = sorted({*vertices, *(end for edge in edges for end in edge[:2])})
     reached = [name for layer in expected for name in layer[0]]
-    order = [names[place] for place in on_host(layered.order).tolist()]
+    order = [names[place] for place in on_host(storage_of(layered).order).tolist()]
     assert order == reached + sorted({*names} - {*reached})
     sizes = np.cumsum([0, *(len(layer[0]) for layer in expected)])
-    assert layered.layer_starts.tolist() == sizes.tolist()
+    assert storage_of(layered).layer_starts.tolist() == sizes.tolist()
     assert layered.num_vertices == len(names)
 
     columns = ["source", "destination"] + ["weight"] * weighted + ["forward"]
@@ -68,7 +69,7 @@ def check_layers(layered, edges, root, vertices=(), directed=True, weighted=True
     leaving = dict.fromkeys(names, 0.0)
     for source, _, weight in every + others:
         leaving[source] += weight
-    sums = on_host(layered.out_weights)
+    sums = on_host(storage_of(layered).out_weights)
     np.testing.assert_allclose(sums, [leaving[name] for name in order], rtol=1e-14)
 
 
@@ -134,13 +135,13 @@ def test_closed_forms(make_arrays, name, size):
     }
     assert (layered.depth, layered.device) == (len(vertices) - 1, graph.device)
     if size == PARTITION_BYTES:
-        assert len(layered.table) == 1
+        assert len(storage_of(layered).table) == 1
         check_layers(layered, edges, root, directed=directed, weighted=False)
     if size == 1:  # a partition for each edge, and for each row without one
         degrees = np.bincount([a for a, _ in pairs], minlength=graph.num_vertices)
         if not directed:
             degrees += np.bincount([b for a, b in pairs if a != b], minlength=graph.num_vertices)
-        assert len(layered.table) == np.maximum(degrees, 1).sum()
+        assert len(storage_of(layered).table) == np.maximum(degrees, 1).sum()
 
 
 # Against the definition
@@ -330,7 +331,7 @@ def test_wrong_roots(make_arrays, root, message):
 @pytest.mark.parametrize("root", [[1], (1,), np.int8(1), np.array([1]), [1, 1], {1}])
 def test_roots_in_any_form(make_arrays, root):
     layered = LayeredEdgeList.build(make_arrays(columns_of([(0, 1, 1), (1, 2, 1)])), root)
-    assert (layered.root, layered.root_id, layered.depth) == (1, 1, 1)
+    assert (layered.root, storage_of(layered).root_id, layered.depth) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(

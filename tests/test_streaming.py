@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import mmap
 import pickle
 
 import hypothesis.strategies as st
@@ -20,7 +21,8 @@ from conftest import (
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph.layered import LayeredEdgeList, streaming
+from rapidsgraph.dispatch import storage_of
+from rapidsgraph.layered import LayeredEdgeList, partition_stream, streaming
 from rapidsgraph.layered.packing import COLUMN, sections
 from rapidsgraph.memory import ALGORITHM_BYTES
 from rapidsgraph.validation import parse_bytes
@@ -146,7 +148,7 @@ def test_a_limit_with_a_graph_or_a_frame(make_arrays, algorithm):
 def test_too_small_a_limit_says_what_is_needed(tmp_path, make_arrays, edges, algorithm, is_opened):
     graph = graph_of(make_arrays, edges)
     layered = LayeredEdgeList.build(graph, ROOT, partition_bytes=800)
-    largest = 4 * int(layered.table[:, COLUMN["words"]].max())
+    largest = 4 * int(storage_of(layered).table[:, COLUMN["words"]].max())
     if is_opened:
         layered = reopened(layered, tmp_path / "layers")
     with pytest.raises(
@@ -188,17 +190,19 @@ def test_a_mapped_file_within_the_least_limit(saved, monkeypatch, algorithm):
     graph, folder = saved
     layered = LayeredEdgeList.open(folder, device="cpu")
     advised = []
-    advise = streaming._Mapped._advise
+    advise = partition_stream.MappedStream._advise
     monkeypatch.setattr(
-        streaming._Mapped, "_advise", lambda *given: (advised.append(given[1:]), advise(*given))
+        partition_stream.MappedStream,
+        "_advise",
+        lambda *given: (advised.append(given[1:]), advise(*given)),
     )
     least = least_of(algorithm, layered)
     assert least < layered.nbytes + graph.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     check_run(algorithm, layered, graph, memory_limit=least)
     run = layered.last_run
-    behind = [partition for partition, advice in advised if advice == streaming.mmap.MADV_DONTNEED]
+    behind = [partition for partition, advice in advised if advice == mmap.MADV_DONTNEED]
     assert len(behind) == run.partitions  # each goes behind once it was used
-    ahead = [partition for partition, advice in advised if advice == streaming.mmap.MADV_WILLNEED]
+    ahead = [partition for partition, advice in advised if advice == mmap.MADV_WILLNEED]
     assert len(ahead) == run.partitions - run.passes  # and comes ahead, but the first of a pass
     advised.clear()
     check_run(algorithm, layered, graph, memory_limit="1GB")  # all of it fits
@@ -211,13 +215,13 @@ def test_a_mapped_file_within_the_least_limit(saved, monkeypatch, algorithm):
 def test_what_a_run_reads(saved, limited):
     _, folder = saved
     layered = LayeredEdgeList.open(folder, device="cpu")
-    table, passes = layered.table, 5
+    table, passes = storage_of(layered).table, 5
 
     def options(algorithm):
         return {"memory_limit": least_of(algorithm, layered)} if limited else {}
 
     rg.bfs(layered, **options("bfs"))
-    end = layered.layer_starts[layered.depth]
+    end = storage_of(layered).layer_starts[layered.depth]
     own = table[(table[:, COLUMN["first"]] < end) & (table[:, COLUMN["forward_edges"]] > 0)]
     forward = 4 * int(own[:, COLUMN["forward_words"]].sum())
     assert layered.last_run == (1, len(own), forward)
@@ -269,7 +273,7 @@ def test_saved_again_after_runs(tmp_path, saved):
     rg.sssp(layered, memory_limit=least_of("sssp", layered))
     again = reopened(layered, tmp_path / "again")
     check_run("sssp", again, graph)
-    np.testing.assert_array_equal(again.table, layered.table)
+    np.testing.assert_array_equal(storage_of(again).table, storage_of(layered).table)
 
 
 @by_run
@@ -316,8 +320,8 @@ def test_an_opened_list_can_be_copied(saved, copied):
 
 def damaged(folder, layered, partition, word, bit):
     """Flip a bit of a partition's words in the file of edges; twice puts it back."""
-    place = 4 * (int(layered.table[partition, COLUMN["position"]]) + word)
-    with open(folder / "edges.arrow", "r+b") as file:
+    place = 4 * (int(storage_of(layered).table[partition, COLUMN["position"]]) + word)
+    with open(folder / "edges.npy", "r+b") as file:
         file.seek(place + bit // 8)
         byte = file.read(1)[0]
         file.seek(place + bit // 8)
@@ -344,7 +348,7 @@ def test_a_flipped_bit_is_noticed(copied, on, limited, part):
     whole = LayeredEdgeList.open(folder, device=on)
     limits = {name: least_of(name, whole) if limited else None for name in RUNS}
     random = np.random.default_rng(part)
-    table, starts = whole.table, whole.layer_starts
+    table, starts = storage_of(whole).table, storage_of(whole).layer_starts
     sizes = np.stack([table[:, COLUMN["forward_words"]], table[:, COLUMN["words"]]], axis=1)
     sizes[:, 1] -= sizes[:, 0]
     seen = set()
@@ -381,8 +385,8 @@ def test_a_flipped_bit_is_noticed(copied, on, limited, part):
 def test_every_word_of_a_partition_is_under_its_checksum(copied):
     _, folder = copied
     whole = LayeredEdgeList.open(folder, device="cpu")
-    partition = len(whole.table) // 3
-    words = int(whole.table[partition, COLUMN["words"]])
+    partition = len(storage_of(whole).table) // 3
+    words = int(storage_of(whole).table[partition, COLUMN["words"]])
     assert words > 20
     for word in range(words):
         damaged(folder, whole, partition, word, word % 32)
@@ -394,7 +398,11 @@ def test_every_word_of_a_partition_is_under_its_checksum(copied):
 def test_a_layer_of_a_damaged_list_is_given_where_it_is_sound(copied):
     _, folder = copied
     whole = LayeredEdgeList.open(folder, device="cpu")
-    last = int(np.flatnonzero(whole.table[:, COLUMN["first"]] < whole.layer_starts[-1])[-1])
+    last = int(
+        np.flatnonzero(
+            storage_of(whole).table[:, COLUMN["first"]] < storage_of(whole).layer_starts[-1]
+        )[-1]
+    )
     expected = listed(whole.edges(0))
     damaged(folder, whole, last, 0, 0)
     layered = LayeredEdgeList.open(folder, device="cpu")
@@ -405,7 +413,7 @@ def test_a_layer_of_a_damaged_list_is_given_where_it_is_sound(copied):
 
 def test_a_truncated_file_is_an_error_at_once(copied):
     _, folder = copied
-    path = folder / "edges.arrow"
+    path = folder / "edges.npy"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(rg.GraphError, match=r"edges\.arrow"):
         LayeredEdgeList.open(folder, device="cpu")
@@ -420,7 +428,7 @@ def test_runs_of_consecutive_partitions(wanted, most):
     most *= 60
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "MOST", most)
-        runs = list(streaming._runs(sorted(wanted)))
+        runs = list(partition_stream._consecutive_runs(sorted(wanted)))
     assert [p for start, stop in runs for p in range(start, stop)] == sorted(wanted)
     assert all(0 < stop - start <= most for start, stop in runs)
     for (_, stop), (start, _), before in zip(runs, runs[1:], runs):
@@ -497,7 +505,7 @@ def test_a_damaged_list_is_not_saved(tmp_path):
     LayeredEdgeList.build(edges, 0).save(tmp_path / "store")
     opened = LayeredEdgeList.open(tmp_path / "store", device="cpu")
     place = int(opened.table[0, COLUMN["position"]]) * 4 + 9
-    with open(tmp_path / "store" / "edges.arrow", "r+b") as file:
+    with open(tmp_path / "store" / "edges.npy", "r+b") as file:
         file.seek(place)
         byte = file.read(1)[0]
         file.seek(place)
@@ -523,7 +531,7 @@ def test_kernels_stay_within_the_words(make_arrays):
     graph = build_storage(make_arrays(columns_of([(33, a, 1.0) for a in range(33)] + edges)),
                      multi_edges="keep")  # fmt: skip
     layered = LayeredEdgeList.build(graph, 33)
-    for row in layered.table:
+    for row in storage_of(layered).table:
         for part, layout in zip(("forward", "backward"), sections(row, 0), strict=True):
             if layout.edges and not int(row[COLUMN[f"{part}_bits"]]):
                 assert layout.weights - layout.neighbors >= 2

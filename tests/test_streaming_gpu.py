@@ -8,6 +8,7 @@ from conftest import FrameMaker
 from test_streaming import ROOT, RUNS, by_run, least_of
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 
@@ -113,15 +114,17 @@ def test_streamed_runs_read_what_runs_in_place_read(wide_store, algorithm, share
     limit = least_of(algorithm, layered) + int(SHARES[share] * layered.nbytes)
     RUNS[algorithm](layered, memory_limit=limit)
     run = layered.last_run
-    assert layered.is_mapped
+    assert storage_of(layered).is_mapped
     if algorithm == "bfs":
-        end = layered.layer_starts[layered.depth]
-        own = layered.table[layered.partitions_before(end, forward_only=True)]
+        end = storage_of(layered).layer_starts[layered.depth]
+        own = storage_of(layered).table[
+            storage_of(layered).partitions_before(end, forward_only=True)
+        ]
         assert run == (1, len(own), 4 * own[:, COLUMN["forward_words"]].sum())
     elif algorithm == "pagerank":
-        assert run == (5, 5 * len(layered.table), 5 * layered.nbytes)
+        assert run == (5, 5 * len(storage_of(layered).table), 5 * layered.nbytes)
     else:
-        assert run.passes > 2 and run.partitions <= run.passes * len(layered.table)
+        assert run.passes > 2 and run.partitions <= run.passes * len(storage_of(layered).table)
 
 
 @gpu
@@ -170,7 +173,7 @@ def test_a_limit_that_is_too_small_takes_nothing(wide_store):
     _, folder = wide_store
     with enforced(10**6) as limited:
         layered = LayeredEdgeList.open(folder, device="gpu")
-        assert layered.order.nbytes < 10**6  # what it keeps
+        assert storage_of(layered).order.nbytes < 10**6  # what it keeps
         for name in RUNS:
             with pytest.raises(rg.InsufficientMemoryError, match="memory_limit is 1.00 MB"):
                 RUNS[name](layered, memory_limit=10**6)

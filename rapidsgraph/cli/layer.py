@@ -106,7 +106,7 @@ def layer(
         from ..layered import cache
 
         layered = beside(job, edges, start, options, (), always=True, **how)
-        folder = cache.beside(edges)
+        folder = cache.cache_path(edges)
     else:
         layered, folder = _made(job, edges, start, options, output, how), output
     job.say(f"{layered.num_edges:,} edges in {folder}", always=True)
@@ -118,18 +118,16 @@ def layer(
 def _made(job, edges, start, options, output, how):
     """The LayeredEdgeList that is put into a folder, whatever layers were in it."""
     from .. import LayeredEdgeList
-    from ..layered import cache, store
+    from ..layered import cache
+    from ..layered.store_writer import check_destination, check_separate
 
-    store.check_place(output)
-    store.check_separate(output, edges)
-    version = cache.made_from(edges, options)
-    found, problem = cache.load(output)
+    check_destination(output)
+    check_separate(output, edges)
+    found, problem = cache.load_store(output)
     reasons = differences(found, edges, start, options, ()) if found else {}
     layered = start.building(
         edges,
-        lambda name: LayeredEdgeList.build(
-            edges, name, store=output, made_from=version, **how, **options
-        ),
+        lambda name: LayeredEdgeList.build(edges, name, store=output, **how, **options),
     )
     job.note("layered")
     if found:
@@ -141,9 +139,12 @@ def _made(job, edges, start, options, output, how):
 
 def _show(layered, folder, count):
     """Facts on standard error, a row a layer on standard output."""
-    unreached = layered.num_vertices - int(layered.layer_starts[-1])
+    from ..layered.edge_list import layered_storage
+
+    storage = layered_storage(layered)
+    unreached = layered.num_vertices - int(storage.layer_starts[-1])
     root = layered.root if isinstance(layered.root, tuple) else [layered.root]
-    weights = f"weights ({layered.weight_dtype.__name__})" if layered.weighted else "no weights"
+    weights = f"weights ({storage.weight_dtype.__name__})" if layered.weighted else "no weights"
     each = layered.nbytes / max(layered.num_edges, 1)
     combined = layered.combined
     for line in (
@@ -152,7 +153,7 @@ def _show(layered, folder, count):
         f"{'directed' if layered.directed else 'undirected'}, {weights}",
         f"root {','.join(map(str, root))}, depth {layered.depth:,}, "
         f"{counted(unreached, 'vertex', 'vertices')} unreached",
-        f"{counted(len(layered.table), 'partition')}, {amount(layered.nbytes)}, {each:.2f} bytes "
+        f"{counted(len(storage.table), 'partition')}, {amount(layered.nbytes)}, {each:.2f} bytes "
         f"an edge; {counted(len(combined), 'combined edge list')}",
     ):
         typer.echo(line, err=True)

@@ -161,13 +161,16 @@ def of_root(job, edges, starts, options, any_of, **build):
     **build
         device, memory_limit and progress.
     """
+    from ..layered.edge_list import layered_storage
+
     if not is_store(edges):
         root = Root(options, written(*starts, Root.labels(options)))
         return beside(job, edges, root, options, any_of, **build), None
     layered = opened(job, edges, build["device"])
     if not any(starts):
         return layered, None
-    names = named(written(*starts, layered.names.labels), layered)
+    storage = layered_storage(layered)
+    names = named(written(*starts, storage.names.labels), storage)
     return layered, names[0] if len(names) == 1 else names
 
 
@@ -185,9 +188,9 @@ def beside(job, edges, root, options, any_of, *, device, may_replace=True, alway
     from .. import LayeredEdgeList
     from ..layered import cache
 
-    folder = cache.beside(edges)
-    cache.made_from(edges, {})  # tells of a file that is not there
-    found, problem = cache.load(folder)
+    folder = cache.cache_path(edges)
+    cache.origin_of(edges, {})  # tells of a file that is not there
+    found, problem = cache.load_store(folder)
     reasons = differences(found, edges, root, options, any_of) if found else {}
     if found and not reasons:
         job.say(f"reused the layers in {folder}", always)
@@ -259,7 +262,7 @@ def differences(found, edges, root, options, any_of):
     """
     from ..layered import cache
 
-    wanted, there = cache.made_from(edges, options), found.facts["made_from"]
+    wanted, there = cache.origin_of(edges, options), found.manifest["origin"]
     if not there or "options" not in there or "files" not in there:
         return {"file": OTHER}
     different = {
@@ -281,7 +284,7 @@ def _is_root(found, root):
     from ..layered import cache
 
     try:
-        return cache.is_root(found, root.like(found.root))
+        return cache.has_root(found, root.like(found.root))
     except GraphError:
         return False
 
@@ -304,7 +307,7 @@ def unfit(found, reasons, edges, options):
     """GraphError: layers of this file that a command can neither take nor replace."""
     from ..layered.cache import DEFAULTS
 
-    there = {**DEFAULTS, **found.facts["made_from"]["options"]}
+    there = {**DEFAULTS, **found.manifest["origin"]["options"]}
     other = {name: there[name] for name in reasons if there[name] != DEFAULTS[name]}
     without = [name for name in reasons if name not in other]
     ways = [f"give {_written(other)}"] if other else []

@@ -21,8 +21,9 @@ from ..algorithms import traversal
 from ..errors import ConvergenceError, GraphError
 from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
-from ..layered.edge_list import LayeredEdgeList, Run
+from ..layered.edge_list import LayeredEdgeList, layered_storage
 from ..layered.packing import COLUMN
+from ..layered.storage import StreamStats
 from ..progress import reporter
 from ..validation import check_choice, check_path, parse_bytes
 from . import store_shard
@@ -49,7 +50,7 @@ class DistributedLayeredEdgeList:
     client : distributed.Client
     device : {"cpu", "gpu"}
         Where workers compute; frames are pandas or cuDF accordingly.
-    last_run : Run or None
+    last_run : StreamStats or None
         What the last call with this list took: passes, those of the worker that made most of them
         in each round; partitions and bytes, those of all workers.
     """
@@ -66,7 +67,8 @@ class DistributedLayeredEdgeList:
         check_choice("device", device, ("auto", "cpu", "gpu"))
         self.path, self.client = check_path(path).absolute(), client
         self.opened = LayeredEdgeList.open(self.path, device="cpu")
-        what = str(self.path), self.opened.manifest_checksum, device
+        self.storage = layered_storage(self.opened)
+        what = str(self.path), self.storage.manifest_checksum, device
         with _Letting(client) as engine:
             self._workers = len(engine.workers)
             devices = engine.results(
@@ -79,7 +81,8 @@ class DistributedLayeredEdgeList:
 
     def __getattr__(self, name):
         if name in FACTS:
-            return getattr(self.opened, name)
+            frames = name in ("layers", "combined")
+            return getattr(self.opened if frames else self.storage, name)
         raise AttributeError(f"DistributedLayeredEdgeList has no attribute {name!r}")
 
     def __dir__(self):
@@ -88,7 +91,7 @@ class DistributedLayeredEdgeList:
     def __repr__(self):
         return (
             f"<DistributedLayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
-            f"{self.depth} from {self.root!r}, {len(self.opened.table)} partitions, {self.device} "
+            f"{self.depth} from {self.root!r}, {len(self.storage.table)} partitions, {self.device} "
             f"of {self._workers} workers>"
         )
 
@@ -139,7 +142,7 @@ def pagerank(
     )
     if method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layers.opened.labeling.check_name_collisions("pagerank")
+    layers.storage.check_name_collisions("pagerank")
     with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
         given = [_given(run.engine, each) for each in (personalization, dangling, start)]
         terms = run.submit(store_shard.rank_terms, run.shares[0], damping, *given)
@@ -177,8 +180,8 @@ def _iterate(run, terms, ranks, damping, tolerance, max_iterations, report):
 def _search(layers, limit, predecessors, memory_limit, progress, float_distances):
     """BFS: distances are the layers, so one pass over edges that go forward finds parents."""
     last, found = min(limit, layers.depth), None
-    sweeps.check_vertices_fit(layers.opened, "bfs", "BFS", memory_limit)
-    wanted = sweeps.forward_partitions(layers.opened, last) if predecessors else np.empty(0, int)
+    sweeps.check_vertices_fit(layers.storage, "bfs", "BFS", memory_limit)
+    wanted = sweeps.forward_partitions(layers.storage, last) if predecessors else np.empty(0, int)
     with _Run(layers, "bfs", "BFS", memory_limit, wanted, "forward_words") as run:
         if predecessors:
             swept = run.each(store_shard.parents, last)
@@ -188,7 +191,7 @@ def _search(layers, limit, predecessors, memory_limit, progress, float_distances
 
 
 def _paths(layers, cutoff, predecessors, memory_limit, progress):
-    reached = layers.opened.partitions_before(int(layers.layer_starts[-1]))
+    reached = layers.storage.partitions_before(int(layers.layer_starts[-1]))
     with _Run(layers, "sssp", "SSSP", memory_limit, reached, "words") as run:
         distances, before = run.submit(store_shard.first_distances, run.shares[0]), None
         distances = _rounds(run, "relax", distances, cutoff, progress)
@@ -262,11 +265,11 @@ class _Run:
     def __init__(self, layers, algorithm, title, memory_limit, wanted, words):
         limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         self.layers, self.engine = layers, _Letting(layers.client)
-        layers.last_run = Run(0, 0, 0)
-        table, workers = layers.opened.table, len(self.engine.workers)
+        layers.last_run = StreamStats(0, 0, 0)
+        table, workers = layers.storage.table, len(self.engine.workers)
         costs = np.zeros(len(table), np.int64)
         costs[wanted] = table[wanted, COLUMN[words]]
-        store = str(layers.path), layers.opened.manifest_checksum, layers.device
+        store = str(layers.path), layers.storage.manifest_checksum, layers.device
         ranges = store_shard.shared_out(costs, workers)
         self.shares = [
             self.submit(
@@ -295,7 +298,7 @@ class _Run:
         return self.engine.results([task])[0]
 
     def wait(self, swept, progress, title):
-        """Wait for what shares sweep, and count it: the Run of all together."""
+        """Wait for what shares sweep, and count it: the StreamStats of all together."""
         found = []
         counts = [
             self.submit(store_shard.run_of, each, at=at) for each, at in zip(swept, self.busy)
@@ -305,7 +308,7 @@ class _Run:
                 found.append(self.result(count))
                 report(place + 1, "workers")
         together = store_shard.runs_together(found)
-        self.layers.last_run = Run(*(a + b for a, b in zip(self.layers.last_run, together)))
+        self.layers.last_run = StreamStats(*(a + b for a, b in zip(self.layers.last_run, together)))
         return together
 
     def frame(self, rows, *arguments):
@@ -332,5 +335,5 @@ def _given(engine, values):
 
 
 def _check(layers, source, predecessors):
-    traversal.check_result_columns(layers.opened.labeling, predecessors)
-    sweeps.check_root(layers.opened, source)
+    traversal.check_result_columns(layers.storage, predecessors)
+    sweeps.check_root(layers.storage, source)

@@ -30,10 +30,11 @@ from ..errors import GpuUnavailableError, GraphError
 from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
-from ..layered.edge_list import LayeredEdgeList, Run
-from ..layered.streaming import feed
+from ..layered.storage import LayeredStorage, StreamStats
+from ..layered.store import open_store
+from ..layered.streaming import open_stream
 
-NOTHING = Run(0, 0, 0)
+NOTHING = StreamStats(0, 0, 0)
 
 
 class Asked(NamedTuple):
@@ -80,7 +81,7 @@ class Swept(NamedTuple):
     """Values by place, and what it took to find them."""
 
     values: object
-    run: Run
+    run: StreamStats
 
 
 class Share:
@@ -89,14 +90,14 @@ class Share:
     Attributes
     ----------
     asked : Asked
-    layered : LayeredEdgeList
+    layered : LayeredStorage
         With these partitions alone.
     """
 
     def __init__(self, asked):
         self.asked, self._lock, self._end = asked, threading.Lock(), None
         whole = opened_here(asked.path, asked.checksum, asked.device)
-        self.layered = whole.part(asked.start, asked.stop)
+        self.layered = whole.slice_partitions(asked.start, asked.stop)
 
     def __reduce__(self):
         return Share, (self.asked,)
@@ -112,20 +113,21 @@ class Share:
         with self._lock:
             if self._end is None:
                 self._open()
-            given, before = self._feed, (self._feed.partitions, self._feed.nbytes)
+            given, before = self._feed, (self._feed.num_partitions, self._feed.nbytes)
             passes, values = work(given)
             given.finish()
             return Swept(
-                values, Run(passes, given.partitions - before[0], given.nbytes - before[1])
+                values,
+                StreamStats(passes, given.num_partitions - before[0], given.nbytes - before[1]),
             )
 
     def _open(self):
         layered, asked = self.layered, self.asked
-        what, reserved, limit = sweeps.needs(
+        what, reserved, limit = sweeps.memory_requirement(
             layered, asked.algorithm, asked.title, asked.memory_limit
         )
         limit = _worker_limit(layered, reserved) if limit is None else limit
-        self._feed = feed(layered, reserved, limit, what, asked.algorithm != "bfs")
+        self._feed = open_stream(layered, reserved, limit, what, asked.algorithm != "bfs")
         self._end = weakref.finalize(self, self._feed.close)
         self._end.atexit = False  # the process gives back all by itself
 
@@ -161,7 +163,7 @@ def _worker_limit(layered, reserved):
 
 
 def opened_here(path, checksum, device):
-    """The LayeredEdgeList in a folder, as this worker sees it.
+    """The LayeredStorage in a folder, as this worker sees it.
 
     Raises
     ------
@@ -170,7 +172,7 @@ def opened_here(path, checksum, device):
     """
     where = getattr(_worker(), "address", "in this process")
     try:
-        found = LayeredEdgeList.open(path, device=device)
+        found = LayeredStorage.from_store(open_store(path), device)
     except GraphError as error:
         raise (GpuUnavailableError if isinstance(error, GpuUnavailableError) else GraphError)(
             f"{error} (seen by worker {where}; every worker reads the store by itself, from a "
@@ -200,7 +202,7 @@ def run_of(swept):
 def runs_together(runs):
     """Of shares that swept at the same time."""
     passes, partitions, nbytes = zip(*runs)
-    return Run(max(passes), sum(partitions), sum(nbytes))
+    return StreamStats(max(passes), sum(partitions), sum(nbytes))
 
 
 def least(*swept):
@@ -262,7 +264,7 @@ def check_distances(share, distances):
 
 def first_steps(distances, before):
     """Steps of `relax_ties`; None where no end is open."""
-    open_ends = sweeps.ends_without(before.values, distances.values)
+    open_ends = sweeps.find_unresolved(before.values, distances.values)
     if not bool(open_ends.any()):
         return None
     xp = device.array_module(open_ends)
@@ -292,8 +294,8 @@ def relaxed(share, entry, given, before, constants):
         arguments = {"distances": constants.values, "hops": values}
 
     def work(partitions):
-        passes = sweeps.Sweeps(layered, partitions, False)
-        passes.run(entry, stamps, **arguments, everywhere=False)
+        passes = sweeps.SsspSweeps(layered, partitions, False)
+        passes.relax(entry, stamps, **arguments, all_active=False)
         return passes.passes, values
 
     return share.sweep(work)
@@ -308,9 +310,9 @@ def predecessors(share, distances, steps, before):
     rounds = steps.values if tied else xp.empty(0, xp.int32)
 
     def work(partitions):
-        passes = sweeps.Sweeps(layered, partitions, False)
+        passes = sweeps.SsspSweeps(layered, partitions, False)
         if passes.reached.size:
-            passes.look_back(distances.values, rounds, tied, found)
+            passes.find_predecessors(distances.values, rounds, tied, found)
         return passes.passes, found
 
     return share.sweep(work)
@@ -336,12 +338,12 @@ class Ranks(NamedTuple):
     values : float64, shape (vertices,)
     state : float64, shape (4,)
         Iterations, the last change, what sinks hold, whether they converged; as in pagerank.cu.
-    run : Run
+    run : StreamStats
     """
 
     values: object
     state: object
-    run: Run
+    run: StreamStats
 
 
 def joined(*tables):
@@ -379,7 +381,7 @@ def scattered(share, ranks, damping):
     layered = share.layered
 
     def work(partitions):
-        scatter = sweeps.scattering(
+        scatter = sweeps.make_scatter(
             layered, partitions, damping, share.leaving, ranks.values, ranks.state
         )
         return 1, scatter(layered.xp.zeros(layered.num_vertices))
@@ -411,7 +413,7 @@ def settled(terms, ranks, added, tolerance):
         "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
         num_blocks=blocks, tolerance=tolerance, partials=partials, state=state,
     )  # fmt: skip
-    return Ranks(values, state, Run(*(a + b for a, b in zip(ranks.run, added.run))))
+    return Ranks(values, state, StreamStats(*(a + b for a, b in zip(ranks.run, added.run))))
 
 
 def standing(ranks):
@@ -427,7 +429,7 @@ def level_rows(share, first, stop, last, found, float_distances):
     """Of BFS, or as SSSP gives distances in edges; `found` may be None, for no predecessors."""
     layered = share.layered
     before = layered.xp.empty(0, layered.xp.int32) if found is None else found.values
-    levels = sweeps.levels(layered, last, before)
+    levels = sweeps.bfs_result(layered, last, before)
     distances = levels.distances[first:stop]
     known = distances >= 0
     if float_distances:
@@ -440,8 +442,8 @@ def level_rows(share, first, stop, last, found, float_distances):
 
 def path_rows(share, first, stop, distances, before):
     layered = share.layered
-    distances = sweeps.by_id(layered, distances.values)[first:stop]
-    before = None if before is None else sweeps.by_id(layered, before.values)[first:stop]
+    distances = sweeps.to_vertex_order(layered, distances.values)[first:stop]
+    before = None if before is None else sweeps.to_vertex_order(layered, before.values)[first:stop]
     return _found_rows(layered, first, stop, distances, before)
 
 
@@ -454,7 +456,7 @@ def _found_rows(layered, first, stop, distances, before):
 
 def rank_rows(share, first, stop, ranks, value_type):
     layered = share.layered
-    values = sweeps.by_id(layered, ranks.values)[first:stop].astype(value_type)
+    values = sweeps.to_vertex_order(layered, ranks.values)[first:stop].astype(value_type)
     return _rows(layered, first, stop, {"pagerank": values})
 
 

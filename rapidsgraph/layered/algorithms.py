@@ -5,8 +5,8 @@ stay in memory, in layer order; edges stream through, one or more passes over th
 
 The BFS distance of a vertex is its layer, so BFS only finds predecessors: in one pass over the
 forward edges, all layers at once. One pass of SSSP is not exact, since a cheaper path may run
-through a later layer and back: passes repeat over the partitions with an active source until nothing
-changes. Within a partition, rounds repeat until nothing changes there, without the host.
+through a later layer and back: passes repeat over the partitions with an active source until
+nothing changes. Within a partition, rounds repeat until nothing changes there, without the host.
 
 References
 ----------
@@ -185,9 +185,7 @@ def run_bfs(
         check_vertices_fit(storage, "bfs", "BFS", memory_limit)
     else:
         partitions = forward_partitions(storage, last_layer)
-        with algorithm_stream(
-            storage, "bfs", "BFS", memory_limit, is_repeated=False
-        ) as stream:
+        with algorithm_stream(storage, "bfs", "BFS", memory_limit, is_repeated=False) as stream:
             with reporter(progress, "BFS", partitions.size) as report:
                 find_parents(storage, stream, last_layer, parents, report)
             finish_run(storage, stream, int(partitions.size > 0))
@@ -295,7 +293,9 @@ class SsspSweeps:
         self.reached = storage.partitions_before(int(storage.layer_starts[-1]))
         self.passes = 0
 
-    def relax(self, entry: str, last_update: Array, *, all_active: bool = True, **values: Any) -> int:
+    def relax(
+        self, entry: str, last_update: Array, *, all_active: bool = True, **values: Any
+    ) -> int:
         """Run the kernel `relax` or `relax_zero_weight` until nothing changes; return the rounds.
 
         The first pass covers all partitions with `all_active`, which saves a search for active

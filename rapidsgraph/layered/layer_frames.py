@@ -69,7 +69,9 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
     arrays = [xp.concatenate([e, *c]) for e, c in zip(empty, chunks, strict=True)]
     # Both sections of a layer stay in their order; otherwise edges are sorted by source.
     order = xp.argsort(arrays[0] * 0 if layer is not None else arrays[0], kind="stable")
-    sources, destinations, weights, forward = (each[order] if each.size else each for each in arrays)
+    sources, destinations, weights, forward = (
+        each[order] if each.size else each for each in arrays
+    )
     weight = {"weight": weights} if storage.weighted else {}
     return storage.edge_frame(
         storage.order[sources], storage.order[destinations], {**weight, "forward": forward}

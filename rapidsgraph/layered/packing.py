@@ -267,8 +267,8 @@ def verify_partitions(
     device.launch(
         "layered_sweep", "check_sections", size=num_words,
         start=start, stop=stop, origin=origin, num_sections=num_sections,
-        num_vertices=num_vertices, table=table, words=words, weight_type=xp.empty(0, weight_dtype or np.float64),
-        weighted=weight_dtype is not None, checksums=checksums,
+        num_vertices=num_vertices, table=table, words=words,
+        weight_type=xp.empty(0, weight_dtype or np.float64), weighted=weight_dtype is not None, checksums=checksums,
     )  # fmt: skip
 
 
@@ -326,7 +326,8 @@ def _unpack(words: Array, layout: Section) -> tuple[Array, Array]:
         ):
             device.launch(
                 "pack", "unpack", size=values.size,
-                num_values=values.size, base=base, bits=bits, words=words[start:stop], values=values,
+                num_values=values.size, base=base, bits=bits, words=words[start:stop],
+                values=values,
             )  # fmt: skip
     return degrees, neighbors
 

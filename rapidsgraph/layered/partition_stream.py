@@ -68,7 +68,9 @@ class PartitionStream:
         for start, stop in _consecutive_runs(partitions):
             yield self._verified(start, stop, 0, self.words, forward_only)
 
-    def _verified(self, start: int, stop: int, origin: int, words: Array, forward_only: bool) -> Run:
+    def _verified(
+        self, start: int, stop: int, origin: int, words: Array, forward_only: bool
+    ) -> Run:
         """Count a run of partitions and launch its verification if necessary."""
         storage = self.storage
         self.num_partitions += stop - start

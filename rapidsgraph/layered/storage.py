@@ -1,7 +1,7 @@
 """Storage of a layered edge list: vertices in layer order, edges in packed partitions.
 
-The partitions are in host memory, in GPU memory or in a memory-mapped file. Of a store on disk, each
-array is read and validated on first use, and a partition is verified when a kernel first uses it.
+The partitions are in host memory, in GPU memory or in a memory-mapped file. Each array of a store
+on disk is read and validated on first use, and a partition is verified when a kernel first uses it.
 
 A vertex has an id, its place in the order of the names, and a position, its place in layer order.
 """

@@ -23,8 +23,8 @@ import numpy as np
 
 from ..device import ArrayModule
 from ..errors import GraphError
-from ..graph.vertex_names import VertexNames
 from ..graph.name_storage import names_from
+from ..graph.vertex_names import VertexNames
 from ..io.arrow_arrays import from_arrow, read_lists
 from ..io.formats import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT

@@ -1,7 +1,7 @@
 """Validate the contents of a store before kernels rely on them.
 
-A checksum shows that a file is as it was written, not that this package wrote it: anyone can compute
-one. Kernels do not check bounds, so every value that they use as an index, a length or a bit width
+A checksum shows that a file is as it was written, not that this package wrote it: anyone can
+compute one. Kernels do not check bounds, so every value that they use as an index, a length or a bit width
 is checked here, on the host, before its first use. Values inside packed partitions are checked by
 `packing.verify_partitions`, together with their checksums.
 
@@ -21,8 +21,8 @@ import numpy as np
 from ..errors import GraphError
 from ..graph.name_storage import INTEGERS, check_name_facts, check_names
 from ..io.arrow_arrays import check_columns, invalid, is_count
-from ..validation import MAX_VERTICES
 from ..kernels.constants import GROUP_ROWS
+from ..validation import MAX_VERTICES
 from .packing import COLUMN, DIRECTIONS
 
 REBUILD = "build the layered edge list again"
@@ -145,9 +145,7 @@ def check_order(order: np.ndarray, manifest: Mapping[str, Any], path: Path) -> N
         raise invalid(path, "order[0]", order[0], f"{manifest['root_id']}, the root", REBUILD)
 
 
-def check_out_weights(
-    out_weights: np.ndarray, manifest: Mapping[str, Any], path: Path
-) -> None:
+def check_out_weights(out_weights: np.ndarray, manifest: Mapping[str, Any], path: Path) -> None:
     """Check that weights are not negative, and that out-degrees add up to the number of edges."""
     # The sum of finite weights may overflow to infinity.
     max_weight = np.inf if manifest["weighted"] else np.finfo(np.float64).max
@@ -296,9 +294,7 @@ def _check_int64(
             raise invalid(path, f"the length of {name}", values.size, rows, REBUILD)
 
 
-def _check_range(
-    values: np.ndarray, name: str, min_value: int, max_value: int, path: Path
-) -> None:
+def _check_range(values: np.ndarray, name: str, min_value: int, max_value: int, path: Path) -> None:
     is_invalid = (values < min_value) | (values > max_value)
     if is_invalid.any():
         index = int(is_invalid.argmax())

@@ -16,8 +16,8 @@ edges.npy
     that kernels use the memory-mapped file in place. The position of a partition counts words from
     the start of the file. There is no checksum of the file, as each partition has its own.
 
-The JSON and Arrow files contain `STORE_FORMAT` near their start, so that a damaged store is distinguished
-from a folder of other files.
+The JSON and Arrow files contain `STORE_FORMAT` near their start, so that a damaged store is
+distinguished from a folder of other files.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .. import device
 from ..atomic import write_error
 from ..device import Array
 from ..errors import GraphError
-from ..graph.vertex_names import name_of
 from ..graph.name_storage import name_columns, name_facts
+from ..graph.vertex_names import name_of
 from ..io.arrow_arrays import Crc32Writer, list_table
 from ..io.formats import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
@@ -239,9 +239,7 @@ class StoreWriter:
                 LAYERS: _integer_table(
                     ("first_vertex", "forward_edges", "backward_edges"), (starts[:-1], *edges)
                 ),
-                PARTITIONS: _integer_table(
-                    TABLE, np.array(self.table).reshape(-1, len(TABLE)).T
-                ),
+                PARTITIONS: _integer_table(TABLE, np.array(self.table).reshape(-1, len(TABLE)).T),
             }
             for name, table in tables.items():
                 files[name] = self._write(name, table, getattr(layered.names, "release", None))

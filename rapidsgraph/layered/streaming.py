@@ -132,7 +132,9 @@ class GpuStream(PartitionStream):
         self._source, self._num_pinned = storage.words.ctypes.data, 0
         largest = int(storage.table[:, COLUMN["words"]].max(initial=1))
         if not self._is_pinned:
-            num_chunks = int((-(-column_bytes(storage.table, "words") // PINNED_BUFFER_BYTES)).sum())
+            num_chunks = int(
+                (-(-column_bytes(storage.table, "words") // PINNED_BUFFER_BYTES)).sum()
+            )
             self._num_pinned = max(
                 min(MAX_PINNED_BUFFERS, num_chunks), -(-4 * largest // PINNED_BUFFER_BYTES)
             )

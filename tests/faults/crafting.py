@@ -23,7 +23,7 @@ class CraftedStore:
 
     Attributes
     ----------
-    facts : dict
+    manifest : dict
         The manifest.
     vertices : {name: pyarrow.Array}
         Items of the lists in vertices.arrow.
@@ -34,7 +34,7 @@ class CraftedStore:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.facts = json.loads((self.folder / MANIFEST).read_text())
+        self.manifest = json.loads((self.folder / MANIFEST).read_text())
         vertices = pyarrow.ipc.open_file(self._bytes(VERTICES)).read_all()
         self.vertices = {n: vertices[n].chunk(0).values for n in vertices.column_names}
         self.layers, self.table = (
@@ -49,7 +49,7 @@ class CraftedStore:
         rows = np.array([self.table[name] for name in TABLE]).T
         self._spans = [tuple(row[[COLUMN[n] for n in ("position", "words")]]) for row in rows]
         self._middles = [int(row[COLUMN["forward_words"]]) for row in rows]
-        weight_type = self.facts["weight_dtype"]
+        weight_type = self.manifest["weight_dtype"]
         self.weight_dtype = None if weight_type is None else np.dtype(weight_type)
         each = 0 if weight_type is None else self.weight_dtype.itemsize
         self.layouts = [sections(row, each) for row in rows]
@@ -81,16 +81,16 @@ class CraftedStore:
 
     def _write(self, name, data, has_checksum=True):
         (self.folder / name).write_bytes(data)
-        if isinstance(self.facts.get("files"), dict):
+        if isinstance(self.manifest.get("files"), dict):
             entry = {"bytes": len(data)}
             if has_checksum:
                 entry["checksum"] = f"{zlib.crc32(data):08x}"
-            self.facts["files"].setdefault(name, {})
-            self.facts["files"][name] = entry
+            self.manifest["files"].setdefault(name, {})
+            self.manifest["files"][name] = entry
 
     def seal_manifest(self):
         """Write the manifest with its checksum."""
-        facts = {name: value for name, value in self.facts.items() if name != "checksum"}
+        facts = {name: value for name, value in self.manifest.items() if name != "checksum"}
         data = (json.dumps({**facts, "checksum": "0" * 8}, indent=1) + "\n").encode()
         own = b"%08x" % zlib.crc32(data)
         (self.folder / MANIFEST).write_bytes(data[: data.rindex(ZEROS)] + own + b'"\n}\n')

@@ -20,6 +20,7 @@ from trials import run_trials
 
 import rapidsgraph as rg
 from rapidsgraph.device import array_module, launch
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import store_shard
 from rapidsgraph.io.writers import STORE_FILES
 from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
@@ -139,15 +140,22 @@ def try_store_field(argument, device="cpu"):
         return "right" if is_complete(use_store(copy, device)) else "incomplete"
 
 
+def edit_facts(index, name, value):
+    if value is MISSING:
+        del index.facts[name]
+    else:
+        index.facts[name] = value
+
+
 def edit_manifest(store, name, value):
     if value == "missing":
-        del store.facts[name]
+        del store.manifest[name]
     else:
-        store.facts[name] = value
+        store.manifest[name] = value
 
 
 def edit_file_entry(store, name, key, value):
-    store.facts["files"][name][key] = value
+    store.manifest["files"][name][key] = value
 
 
 def edit_column(store, part, name, place, value):
@@ -183,7 +191,7 @@ def edit_all_columns(store, part, length):
     for name in columns:
         edit_column(store, part, name, "length", length)
     counted = "partitions" if part == "table" else "depth"
-    store.facts[counted] += length
+    store.manifest[counted] += length
 
 
 def edit_relative(store, part, name, place, by):
@@ -247,7 +255,7 @@ def values_for(name, items):
 def store_trials(folder):
     """(field, value) of every trial of a store."""
     store = CraftedStore(folder)
-    for name in store.facts:
+    for name in store.manifest:
         if name not in ("format", "version", "checksum"):
             for value in (*JSON, "missing"):
                 yield ("manifest", name), value
@@ -353,7 +361,14 @@ def test_a_neighbor_that_is_no_vertex(stores, device, tmp_path):
     assert not (tmp_path / "other").exists()
     layered = rg.LayeredEdgeList.open(tmp_path / "store", device=device)
     asked = store_shard.Asked(
-        str(tmp_path / "store"), layered.manifest_checksum, device, 0, 3, "bfs", "BFS", None
+        str(tmp_path / "store"),
+        storage_of(layered).manifest_checksum,
+        device,
+        0,
+        3,
+        "bfs",
+        "BFS",
+        None,
     )
     with pytest.raises(rg.GraphError, match=expected):
         store_shard.parents(store_shard.Share(asked), layered.depth)
@@ -389,18 +404,20 @@ def test_a_neighbor_beyond_the_vertices_is_seen_at_every_place(make_arrays, bits
 
 
 def test_partitions_are_checked_once(stores, monkeypatch):
-    from rapidsgraph.layered import streaming
+    from rapidsgraph.layered import partition_stream
 
-    calls, verify = [], streaming.verify_partitions
+    calls, verify = [], partition_stream.verify_partitions
     monkeypatch.setattr(
-        streaming, "verify_partitions", lambda *given: (calls.append(given[0]), verify(*given))
+        partition_stream,
+        "verify_partitions",
+        lambda *given: (calls.append(given[0]), verify(*given)),
     )
     layered = rg.LayeredEdgeList.open(stores["weights"], device="cpu")
     rg.pagerank(layered)
-    assert sorted(calls) == list(range(len(layered.table)))
+    assert sorted(calls) == list(range(len(storage_of(layered).table)))
     rg.pagerank(layered)
     rg.sssp(layered)
-    assert len(calls) == len(layered.table)
+    assert len(calls) == len(storage_of(layered).table)
 
 
 # Index files
@@ -413,7 +430,7 @@ def try_index_field(argument, device="cpu"):
         shutil.copyfile(path, copy)
         index = CraftedIndex(copy)
         if field[0] == "facts":
-            edit_manifest(index, *field[1:], value)
+            edit_facts(index, *field[1:], value)
         else:
             edit_column(index, *field[1:], value)
         index.seal()

@@ -18,12 +18,14 @@ from conftest import build_storage
 from pyarrow import feather, parquet
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
 from rapidsgraph.io import declared_vertices, write_frame
-from rapidsgraph.layered import LayeredEdgeList, store
+from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.outofcore import build, dictionaries, file_array, integer_names, limits
 from rapidsgraph.layered.outofcore.build import build_from_file
-from rapidsgraph.layered.packing import COLUMN, checksum, unpacked
+from rapidsgraph.layered.packing import COLUMN, checksum, unpack_partition
+from rapidsgraph.layered.store import open_store
 from rapidsgraph.validation import parse_bytes
 
 TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
@@ -49,36 +51,36 @@ def random_frame(seed=0, vertices=300, rows=6000):
 
 
 def arcs(layered, weight_dtype):
-    """Return sources, neighbors and weights of forward and backward edges, by position."""
+    """Sources, neighbors and weights of forward and of backward edges, in the order of places."""
     found = [[], []]
-    for row in layered.table:
+    for row in storage_of(layered).table:
         start, count = int(row[COLUMN["position"]]), int(row[COLUMN["words"]])
-        words = np.array(layered.words[start : start + count])
+        words = np.array(storage_of(layered).words[start : start + count])
         ahead = int(row[COLUMN["forward_words"]])
         assert checksum(words[:ahead]) == row[COLUMN["forward_checksum"]]
         assert checksum(words[ahead:]) == row[COLUMN["backward_checksum"]]
-        for part, columns in enumerate(unpacked(words, row, weight_dtype)):
+        for part, columns in enumerate(unpack_partition(words, row, weight_dtype)):
             found[part].append(columns)
     return [[np.concatenate(each) for each in zip(*part, strict=True)] for part in found]
 
 
 def check_same(layered, expected):
-    """Assert that a store and a LayeredEdgeList are equal, bit for bit."""
+    """A store and a LayeredEdgeList hold the same, bit for bit."""
     for name in ("order", "out_weights", "layer_starts", "layer_edges"):
         found, wanted = getattr(layered, name), getattr(expected, name)
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted, err_msg=name)
-    assert layered.weight_dtype == expected.weight_dtype
+    assert storage_of(layered).weight_dtype == expected.weight_dtype
     for name in ("root_id", "directed", "weighted"):
-        assert layered.facts[name] == getattr(expected, name)
-    assert layered.facts["edges"] == expected.num_edges
-    assert layered.facts["own"] == expected.labeling.is_endpoint_specific
-    assert layered.facts["source_columns"] == expected.labeling.source_columns
+        assert layered.manifest[name] == getattr(expected, name)
+    assert layered.manifest["edges"] == expected.num_edges
+    assert layered.manifest["own"] == expected._own
+    assert layered.manifest["source_columns"] == expected.source_columns
     parts = arcs(layered, expected.weight_dtype), arcs(expected, expected.weight_dtype)
     for found, wanted in zip(*parts, strict=True):
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(one, other)
-    found, wanted = layered.names, expected.names
+    found, wanted = storage_of(layered).names, expected.names
     assert (found.labels, found.count, found.dtype) == (wanted.labels, wanted.count, wanted.dtype)
     for one, other in zip(found.parts, wanted.parts, strict=True):
         assert (one is None) == (other is None)
@@ -108,7 +110,7 @@ def check(path, root, folder, *, limit=TINY, partition_bytes=4096, columns=None,
         **columns,
         **options,
     )
-    layered = store.opened(folder)
+    layered = open_store(folder)
     check_same(layered, in_memory(path, root, columns, options))
     assert [each.name for each in folder.parent.iterdir() if each.name[0] == "."] == []
     return layered
@@ -125,8 +127,8 @@ def test_policies(tmp_path, multi_edges, directed, weighted):
             tmp_path / "edges.parquet", 5, tmp_path / "layers", columns=columns,
             directed=directed, multi_edges=multi_edges, self_loops=self_loops, partition_bytes=1024,
         )  # fmt: skip
-    assert len(layered.table) > 10
-    unreached = layered.order.size - layered.layer_starts[-1]
+    assert len(storage_of(layered).table) > 10
+    unreached = storage_of(layered).order.size - storage_of(layered).layer_starts[-1]
     assert (unreached > 100) == directed
 
 
@@ -159,7 +161,7 @@ def test_types_of_weights(tmp_path, dtype, factor, multi_edges, directed):
 
 
 def named(frame, names):
-    """Rename the vertices of edges; `names` maps an array of ids."""
+    """The edges between other vertices: `names` maps an array of ids."""
     ends = {end: names(frame[end].to_numpy()) for end in ("source", "destination")}
     return frame.assign(**ends)
 
@@ -193,7 +195,7 @@ def test_names_beyond_the_table(tmp_path):
     )
     limit = 2**18 + 48 * 5000 + 2**15
     layered = check(tmp_path / "edges.parquet", 3, tmp_path / "layers", limit=limit)
-    assert layered.layer_starts.size == 5001  # a circle
+    assert storage_of(layered).layer_starts.size == 5001  # a circle
 
 
 def test_names_of_several_columns(tmp_path):
@@ -239,8 +241,8 @@ WRITERS = {
     "bare.csv": lambda f, path: f.to_csv(path, index=False, header=False),
     "edges.csv.gz": lambda f, path: f.to_csv(path, index=False),
     "edges.tsv": lambda f, path: f.to_csv(path, index=False, sep="\t"),
-    "edges.txt": write_frame,
-    "edges.el.gz": write_frame,
+    "edges.txt": lambda f, path: write_frame(f, path),
+    "edges.el.gz": lambda f, path: write_frame(f, path),
     "edges.feather": lambda f, path: feather.write_feather(f, path, chunksize=2500),
     "plain.arrow": lambda f, path: feather.write_feather(f, path, compression="uncompressed"),
     "folder": write_folder,
@@ -275,14 +277,14 @@ def test_text_of_names(tmp_path, names):
 
 @pytest.fixture
 def merges(monkeypatch):
-    """Record the number of runs on disk of each merge of distinct names."""
+    """The number of runs of each merge of distinct names that were written to the disk."""
     seen = []
     for module in (dictionaries, integer_names):
         original = module.merge_runs
 
-        def merge_runs(column, runs, files, original=original, **options):
+        def merge_runs(column, runs, *arguments, original=original):
             seen.append(len(runs))
-            return original(column, runs, files, **options)
+            return original(column, runs, *arguments)
 
         monkeypatch.setattr(module, "merge_runs", merge_runs)
     return seen
@@ -439,14 +441,17 @@ def test_many_layers(tmp_path):
         tmp_path / "edges.parquet"
     )
     layered = check(tmp_path / "edges.parquet", places[0], tmp_path / "layers", limit=400_000)
-    assert layered.layer_starts.size == 2001
-    assert layered.layer_edges.sum(axis=1).tolist() == [2000, 1999]  # the root's loop is forward
+    assert storage_of(layered).layer_starts.size == 2001
+    assert storage_of(layered).layer_edges.sum(axis=1).tolist() == [
+        2000,
+        1999,
+    ]  # the root's loop is forward
 
 
 def test_one_edge(tmp_path):
     pandas.DataFrame({"source": [4], "destination": [4]}).to_csv(tmp_path / "e.csv", index=False)
     layered = check(tmp_path / "e.csv", 4, tmp_path / "layers", limit=None)
-    assert layered.facts["edges"] == 1
+    assert layered.manifest["edges"] == 1
     check(tmp_path / "e.csv", 4, tmp_path / "layers", self_loops="drop")
 
 
@@ -475,7 +480,7 @@ def test_limit_is_kept(tmp_path):
 
 def test_too_little_memory(tmp_path):
     random_frame(vertices=5000, rows=20_000).to_parquet(tmp_path / "edges.parquet")
-    with pytest.raises(InsufficientMemoryError, match=r"layers of [45],\d+ vertices") as caught:
+    with pytest.raises(InsufficientMemoryError, match="layers of [45],\\d+ vertices") as caught:
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=200_000)
     assert caught.value.free == 200_000
     assert os.listdir(tmp_path) == ["edges.parquet"]
@@ -538,7 +543,7 @@ def test_needed_memory_suffices_for_vertices(tmp_path):
     with pytest.raises(InsufficientMemoryError) as caught:
         build_from_file(**build, folder=tmp_path / "layers", memory_limit=TINY)
     build_from_file(**build, folder=tmp_path / "layers", memory_limit=caught.value.needed)
-    assert store.opened(tmp_path / "layers").names.count == 20_000
+    assert open_store(tmp_path / "layers").names.count == 20_000
 
 
 def test_batch_too_large(tmp_path):
@@ -706,7 +711,7 @@ def test_reports(tmp_path):
 def test_interrupted(tmp_path, at):
     random_frame().to_parquet(tmp_path / "edges.parquet")
     check(tmp_path / "edges.parquet", 5, tmp_path / "layers")
-    before = store.opened(tmp_path / "layers").facts
+    before = open_store(tmp_path / "layers").manifest
 
     def interrupt(done, text):
         if at in text:
@@ -715,7 +720,7 @@ def test_interrupted(tmp_path, at):
     with pytest.raises(KeyboardInterrupt):
         build_from_file(tmp_path / "edges.parquet", 6, tmp_path / "layers", report=interrupt)
     assert sorted(os.listdir(tmp_path)) == ["edges.parquet", "layers"]
-    assert store.opened(tmp_path / "layers").facts == before
+    assert open_store(tmp_path / "layers").manifest == before
 
 
 KILLED = """
@@ -732,10 +737,10 @@ build_from_file(path, 6, folder, memory_limit=50_000_000, report=report)
 def test_killed(tmp_path):
     path, folder = tmp_path / "edges.parquet", tmp_path / "layers"
     random_frame().to_parquet(path)
-    expected = check(path, 5, folder).facts
+    expected = check(path, 5, folder).manifest
     done = subprocess.run([sys.executable, "-c", KILLED, path, folder], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert store.opened(folder).facts == expected
+    assert open_store(folder).manifest == expected
     assert len([name for name in os.listdir(tmp_path) if name[0] == "."]) == 2
     with contextlib.suppress(GraphError):  # leftovers go when a run begins, whatever comes of it
         build_from_file(path, 999, folder)

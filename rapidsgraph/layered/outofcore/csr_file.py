@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.csr import MULTI_EDGES
-from ..build import stored_dtype
+from ..build import storage_dtype
 from . import KEEP_ALL, MERGE_SUM, NO_KEY, run_kernel
 from .file_array import TempFiles
 
@@ -90,7 +90,7 @@ class CsrFile:
             arc = int(weights.argmax())  # its source is known when all offsets are
             index = self.neighbors.size - neighbors.size + arc
             self._infinite_arc = index, int(neighbors[arc])
-        self._fits_single &= stored_dtype(weights) is np.float32
+        self._fits_single &= storage_dtype(weights) is np.float32
         self.weights.append(weights)
 
     def finish(self) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..build import UNREACHED, Layers
-from ..packing import cut, pack_partition
+from ...kernels.constants import UNREACHED
+from ..build import LayerOrder
+from ..packing import pack_partition, split_rows
 from . import run_kernel
 from .csr_file import CsrFile
 from .file_array import TempFiles
@@ -29,7 +30,7 @@ Sections = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 def pack_partitions(
     csr: CsrFile,
-    layers: Layers,
+    layers: LayerOrder,
     writer: Any,
     files: TempFiles,
     *,
@@ -43,7 +44,7 @@ def pack_partitions(
     ----------
     csr : CsrFile
         Closed as soon as its edges are in buckets.
-    layers : Layers
+    layers : LayerOrder
     writer : Writer
         Writes the store.
     files : TempFiles
@@ -123,7 +124,7 @@ class _Packer:
     layer_edges : int64 array, shape (2, number of layers)
     """
 
-    def __init__(self, csr: CsrFile, layers: Layers, memory: int, partition_bytes: int) -> None:
+    def __init__(self, csr: CsrFile, layers: LayerOrder, memory: int, partition_bytes: int) -> None:
         self._csr, self._layers, self._offsets = csr, layers, csr.offsets
         self._dtype = csr.weight_dtype
         self._weight_bytes = 0 if self._dtype is None else np.dtype(self._dtype).itemsize
@@ -171,7 +172,7 @@ class _Packer:
         self, buckets: _Buckets, first_row: int, last_row: int, start: int, stop: int
     ) -> None:
         """Scatter the arcs [start, stop), which belong to the rows [first_row, last_row)."""
-        position_of = self._layers.place_of
+        position_of = self._layers.positions
         neighbors = self._csr.neighbors.read(start, stop)
         weights = np.empty(0)
         if self._csr.weights is not None:
@@ -217,7 +218,7 @@ class _Packer:
         sections = self._split(arcs, row_starts, degrees, bounds)
         self._count_edges(sections, layer)
         total_offsets = sections[0][0] + sections[1][0]
-        for start, stop in cut(total_offsets, self._weight_bytes, self._partition_bytes):
+        for start, stop in split_rows(total_offsets, self._weight_bytes, self._partition_bytes):
             part = [(offsets[start : stop + 1], *values) for offsets, *values in sections]
             yield from pack_partition(
                 first + start, part, self._weight_bytes, self._partition_bytes
