@@ -10,44 +10,48 @@ from test_benchmarks import TIME
 
 import rapidsgraph as rg
 from pipelines.benchmarks import (
-    in_memory,
-    large,
+    layered_in_memory,
+    layered_out_of_core,
+    layered_streaming,
     layers,
-    limited,
+    limited_step,
+    memory_cgroup,
     records,
-    sanitized,
-    streams,
+    sanitizer_workload,
     tables,
     traversal,
     wolfpath,
     wolfpath_claims,
 )
-from pipelines.benchmarks.command import QUICK
+from pipelines.benchmarks.adapters.rapidsgraph import RapidsgraphTraversal
+from pipelines.benchmarks.answers import compare_results, result_arrays
+from pipelines.benchmarks.graphs import GraphUnavailableError, load, with_weights
+from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.timing import Clock
-from pipelines.benchmarks.workloads import Missing, load, with_weights
 from rapidsgraph import device
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
+from rapidsgraph.layered.packing import COLUMN
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, notes=[], peers=lambda *names: [])
+SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, notes=[], peers=lambda registry: [])
 TINY = "uniform6-8"
 BUILD_LIMIT = OVERHEAD_BYTES + 2**24
 quiet = lambda text: None  # noqa: E731
 
 
 def iterations(name):
-    return list(in_memory.iterations(load(name), SESSION, QUICK, quiet))
+    return list(layered_in_memory.measure_iterations(load(name), SESSION, QUICK, quiet))
 
 
 def built(name, folder):
-    return list(in_memory.built(load(name), SESSION, QUICK, folder, quiet))
+    return list(layered_in_memory.measure_builds(load(name), SESSION, QUICK, folder, quiet))
 
 
 def streamed(name=TINY, **options):
-    return list(streams.measure(load(name), Clock(), QUICK, **options))
+    return list(layered_streaming.measure(load(name), Clock(), QUICK, **options))
 
 
 def changed(call, column, change=lambda values: values + 1):
@@ -79,7 +83,7 @@ def test_iterations_count_launches_and_passes():
 
 def test_launches_are_counted_only_meanwhile():
     honest = device.launch
-    with pytest.raises(ZeroDivisionError), in_memory.counted_launches():
+    with pytest.raises(ZeroDivisionError), layered_in_memory.record_launches():
         assert device.launch is not honest
         raise ZeroDivisionError
     assert device.launch is honest
@@ -87,8 +91,8 @@ def test_launches_are_counted_only_meanwhile():
 
 @pytest.mark.parametrize("column", ["distance", "predecessor"])
 def test_wrong_searches_are_flagged_and_not_timed(monkeypatch, column):
-    honest = streams.CALLS["bfs"]
-    monkeypatch.setitem(streams.CALLS, "bfs", changed(honest, column))
+    honest = layered_streaming.CALLS["bfs"]
+    monkeypatch.setitem(layered_streaming.CALLS, "bfs", changed(honest, column))
     bfs, sssp = iterations("rmat6")
     assert bfs["check"].startswith("wrong: ") and bfs["check"].endswith(f" values of {column}")
     assert "run_ms" not in bfs and sssp["check"] == "ok"
@@ -100,25 +104,25 @@ def test_wrong_searches_are_flagged_and_not_timed(monkeypatch, column):
 def test_layered_searches_stand_beside_those_of_a_graph():
     workload = with_weights(load("rmat6"))
     for task in ("bfs", "sssp"):
-        ready = traversal.Ready(workload, Clock())
-        searchers = [in_memory.Ours(task, True), in_memory.Layered(task)]
+        ready = traversal.GraphCache(workload, Clock())
+        searchers = [RapidsgraphTraversal(task, True), layered_in_memory.LayeredTraversal(task)]
         rows = traversal.measure(workload, task, searchers, ready, QUICK, Clock())
         assert [row["implementation"] for row in rows] == [task, "layered"]
         assert [row["check"] for row in rows] == ["ok", "ok"] and rows[1]["ratio"] > 0
 
 
 def test_ranks_of_lists_are_checked(monkeypatch):
-    rows = list(in_memory.resident(load("rmat6"), SESSION, QUICK, quiet))
+    rows = list(layered_in_memory.measure_algorithms(load("rmat6"), SESSION, QUICK, quiet))
     assert [row["table"] for row in rows] == ["bfs"] * 2 + ["sssp"] * 2 + ["pagerank"] * 2
     assert {row["check"] for row in rows} == {"ok"}
     monkeypatch.setattr(rg, "pagerank", changed(rg.pagerank, "pagerank", lambda r: r * 1.001))
-    rows = list(in_memory.resident(load("rmat6"), SESSION, QUICK, quiet))
+    rows = list(layered_in_memory.measure_algorithms(load("rmat6"), SESSION, QUICK, quiet))
     assert rows[-1]["check"].startswith("wrong: ") and "iteration_ms" not in rows[-1]
 
 
 def test_sizes_are_counted_by_hand():
     layered = rg.LayeredEdgeList.build(load("rmat6").graph, load("rmat6").start)
-    found = in_memory.sizes(layered)
+    found = layered_in_memory.space_per_edge(layered)
     edges, vertices = layered.num_edges, layered.num_vertices
     csr = 4 * edges + 8 * (vertices + 1)
     own = layered.nbytes + 4 * vertices + 8 * (16 + 3 * (layered.depth + 1) + 1)
@@ -128,7 +132,7 @@ def test_sizes_are_counted_by_hand():
     assert found["cusha_per_edge"] == pytest.approx(2.81 * csr / edges, rel=1e-3)
     weighted = with_weights(load("rmat6"))
     layered = rg.LayeredEdgeList.build(weighted.graph, weighted.start)
-    found = in_memory.sizes(layered)  # those of single precision stay so
+    found = layered_in_memory.space_per_edge(layered)  # those of single precision stay so
     assert found["csr_per_edge"] == pytest.approx((csr + 4 * edges) / edges, rel=1e-3)
 
 
@@ -139,15 +143,16 @@ def test_builds_are_compared_with_each_other(tmp_path, monkeypatch):
         times = ("graph_ms", "build_ms", "save_ms", "open_ms", "whole_ms", "external_ms")
         assert row["check"] == "ok" and all(row[name]["repeats"] >= 1 for name in times)
     assert list(tmp_path.iterdir()) == []  # files and stores are gone
-    honest = streams.opened
+    honest = layered_in_memory.open_store
 
     def without_an_edge(folder, xp):
         layered = honest(folder, xp)
         if folder.name == "external":
-            storage_of(layered).layer_edges = storage_of(layered).layer_edges - np.eye(*storage_of(layered).layer_edges.shape, k=0)
+            storage = storage_of(layered)
+            storage.layer_edges = storage.layer_edges - np.eye(*storage.layer_edges.shape, k=0)
         return layered
 
-    monkeypatch.setattr(streams, "opened", without_an_edge)
+    monkeypatch.setattr(layered_in_memory, "open_store", without_an_edge)
     for row in built("grid8", tmp_path):
         assert row["check"] == "wrong: edges of the layers"
         assert not any(name.endswith("_ms") for name in row)
@@ -157,7 +162,7 @@ def test_builds_are_compared_with_each_other(tmp_path, monkeypatch):
 
 
 def test_stores_run_within_their_limits():
-    rows = streamed("uniform9-32", rate=lambda nbytes: 1e9)
+    rows = streamed("uniform9-32", copy_rate=lambda nbytes: 1e9)
     ways = [(row["algorithm"], row["how"]) for row in rows]
     assert ways == [
         (algorithm, how)
@@ -177,8 +182,8 @@ def test_stores_run_within_their_limits():
             assert row["limit_bytes"] is None and "share" not in row
     ranks = [row for row in rows if row["algorithm"] == "pagerank"]
     for row in ranks:
-        assert row["passes"] == streams.ITERATIONS
-        assert row["bytes"] == streams.ITERATIONS * row["list_bytes"]
+        assert row["passes"] == layered_streaming.ITERATIONS
+        assert row["bytes"] == layered_streaming.ITERATIONS * row["list_bytes"]
         assert row["iteration_ms"]["median"] == pytest.approx(
             row["run_ms"]["median"] / 10, rel=0.01
         )
@@ -188,13 +193,13 @@ def test_limits_are_a_tenth_or_the_least_there_can_be():
     workload = load("uniform9-32")
     layered = rg.LayeredEdgeList.build(workload.graph, workload.start, partition_bytes=2**11)
     assert len(storage_of(layered).table) > 30
-    assert streams.limit_of(layered, "bfs") == 64 * 512 + layered.nbytes // 10
+    assert layered_streaming.memory_limit(layered, "bfs") == 64 * 512 + layered.nbytes // 10
     layered = rg.LayeredEdgeList.build(workload.graph, workload.start)
-    assert streams.limit_of(layered, "pagerank") == 96 * 512 + 3 * layered.nbytes
+    assert layered_streaming.memory_limit(layered, "pagerank") == 96 * 512 + 3 * layered.nbytes
 
 
 def test_trouble_with_one_run_does_not_end_the_others(monkeypatch):
-    monkeypatch.setattr(streams, "limit_of", lambda layered, algorithm: 10)
+    monkeypatch.setattr(layered_streaming, "memory_limit", lambda layered, algorithm: 10)
     rows = streamed()
     assert [row["check"] for row in rows if row["how"] == "in memory"] == ["ok"] * 3
     failed = [row["check"] for row in rows if row["how"] == "mapped"]
@@ -205,7 +210,7 @@ def test_trouble_with_one_run_does_not_end_the_others(monkeypatch):
 
 def test_feeds_are_as_before_afterwards():
     before = streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS, streaming.GpuStream._copy
-    with streams.few(1, 1), streams.counted_copies() as copies:
+    with layered_streaming.limit_overlap(1, 1), layered_streaming.record_copies() as copies:
         assert (streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS) == (1, 1)
         assert streaming.GpuStream._copy is not before[2] and copies == []
     assert (streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS, streaming.GpuStream._copy) == before
@@ -214,7 +219,7 @@ def test_feeds_are_as_before_afterwards():
 def test_copies_are_counted(monkeypatch):
     given = []
     monkeypatch.setattr(streaming.GpuStream, "_copy", lambda self, *rest: given.append(rest))
-    with streams.counted_copies() as copies:
+    with layered_streaming.record_copies() as copies:
         streaming.GpuStream._copy(None, "filling", np.zeros(5, np.uint32))
     assert copies == [20] and given[0][0] == "filling"
 
@@ -233,7 +238,9 @@ def test_pinned_copies_are_timed():
         work()
         return 2.0
 
-    assert streams.pinned_rate(SimpleNamespace(xp=xp, ms=ms), 1000, 4000) == 4000 / 2e-3
+    assert (
+        layered_streaming.pinned_copy_rate(SimpleNamespace(xp=xp, ms=ms), 1000, 4000) == 4000 / 2e-3
+    )
     assert len(moved) == 6 * 4 and {words[2:] for words in moved} == {(1000, 1, 7)}
     assert len({words[1] for words in moved}) == 4  # of different buffers
 
@@ -253,8 +260,8 @@ def test_pinned_copies_are_timed():
 )
 def test_results_are_compared(change, wrong):
     truth = {"vertex": [0, 1, 2], "distance": [0, 1, 2], "pagerank": [0.2, 0.3, 0.5]}
-    assert streams.differs(truth | change, truth, np) == wrong
-    assert streams.differs({"vertex": [0]}, truth, np) == "wrong: columns vertex"
+    assert compare_results(truth | change, truth, np) == wrong
+    assert compare_results({"vertex": [0]}, truth, np) == "wrong: columns vertex"
 
 
 # What a GPU does, as far as that can be seen without one
@@ -269,22 +276,24 @@ def stand_in(monkeypatch):
     machine = SimpleNamespace(synchronize=lambda: None)
     xp.cuda = SimpleNamespace(Device=lambda: machine, runtime=runtime)
     xp.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)
-    honest = streams.opened
+    honest = layered_streaming.open_store
 
     def opened(folder, xp):
         layered = honest(folder, np)
-        storage_of(layered)._kind = "arrays"
+        storage_of(layered).labeling.library = "arrays"
         return layered
 
-    for module in (streams, large):
-        monkeypatch.setattr(module, "opened", opened)
-    monkeypatch.setattr(in_memory, "flag_us", lambda clock: 10.0)
+    for module in (layered_streaming, layered_out_of_core, memory_cgroup, layered_in_memory):
+        monkeypatch.setattr(module, "open_store", opened)
+    monkeypatch.setattr(layered_in_memory, "flag_copy_us", lambda clock: 10.0)
     return SimpleNamespace(**vars(SESSION) | {"xp": xp, "clock": Clock(xp)})
 
 
 def test_on_a_gpu_lists_run_in_three_ways(stand_in):
     workload = load("uniform9-32", stand_in.xp)
-    rows = list(streams.measure(workload, stand_in.clock, QUICK, rate=lambda nbytes: 1e9))
+    rows = list(
+        layered_streaming.measure(workload, stand_in.clock, QUICK, copy_rate=lambda nbytes: 1e9)
+    )
     assert [row["how"] for row in rows] == ["resident", "streamed", "one thread, one buffer"] * 3
     assert {row["check"] for row in rows} == {"ok"}
     assert all(("share" in row) == (row["how"] != "resident") for row in rows)
@@ -295,16 +304,16 @@ def test_on_a_gpu_lists_run_in_three_ways(stand_in):
 
 def test_on_a_gpu_iterations_say_what_a_flag_costs(stand_in):
     workload = load("grid8", stand_in.xp)
-    bfs, sssp = in_memory.iterations(workload, stand_in, QUICK, quiet)
+    bfs, sssp = layered_in_memory.measure_iterations(workload, stand_in, QUICK, quiet)
     assert bfs["check"] == sssp["check"] == "ok"
     assert bfs["flag_us"] == 10 and bfs["flag_ms"] == pytest.approx(bfs["layers"] / 100)
 
 
 def test_on_a_gpu_the_rest_is_as_on_a_cpu(stand_in, tmp_path):
     workload = load("rmat6", stand_in.xp)
-    rows = list(in_memory.resident(workload, stand_in, QUICK, quiet))
-    rows += in_memory.built(workload, stand_in, QUICK, tmp_path, quiet)
-    rows += large.measure("rmat6-20", stand_in, tmp_path, rate=1e9)
+    rows = list(layered_in_memory.measure_algorithms(workload, stand_in, QUICK, quiet))
+    rows += layered_in_memory.measure_builds(workload, stand_in, QUICK, tmp_path, quiet)
+    rows += layered_out_of_core.measure("rmat6-20", stand_in, tmp_path, rate=1e9)
     assert len(rows) == 6 + 2 + 3 and {row["check"] for row in rows} == {"ok"}
 
 
@@ -313,24 +322,24 @@ def test_on_a_gpu_the_rest_is_as_on_a_cpu(stand_in, tmp_path):
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "CHUNK", 2**9)
-    made = large.File("rmat6-20", tmp_path)
-    made.make(np)
+    monkeypatch.setattr(layered_out_of_core, "CHUNK_ROWS", 2**9)
+    made = layered_out_of_core.EdgeFile("rmat6-20", tmp_path)
+    made.write(np)
     return made
 
 
 def of_file(file):
     """(layered edge list, Truth) of a file."""
-    limited.build(file.path, file.path.with_suffix(".store"), file.root(), BUILD_LIMIT)
-    layered = streams.opened(file.path.with_suffix(".store"), np)
-    return layered, large.Truth(file, file.root(), np)
+    limited_step.build(file.path, file.path.with_suffix(".store"), file.root(), BUILD_LIMIT)
+    layered = layered_streaming.open_store(file.path.with_suffix(".store"), np)
+    return layered, layered_out_of_core.FileReference(file, file.root(), np)
 
 
 @pytest.mark.parametrize("name", ["rmat6-20", "uniform6-20"])
 def test_files_are_written_in_chunks_and_kept(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(large, "CHUNK", 2**9)
-    file = large.File(name, tmp_path)
-    file.make(np)
+    monkeypatch.setattr(layered_out_of_core, "CHUNK_ROWS", 2**9)
+    file = layered_out_of_core.EdgeFile(name, tmp_path)
+    file.write(np)
     chunks = list(file.chunks(np))
     assert len(chunks) == 3 and [each[0].size for each in chunks] == [512, 512, 256]
     for read in (1280, 100):
@@ -340,62 +349,73 @@ def test_files_are_written_in_chunks_and_kept(tmp_path, monkeypatch, name):
             np.testing.assert_array_equal(rows[end], np.concatenate([c[end] for c in chunks]))
     assert not np.array_equal(chunks[0][0], chunks[1][0]) and file.root() == chunks[0][0][0]
     before = file.path.stat().st_mtime_ns
-    file.make(np)
+    file.write(np)
     assert file.path.stat().st_mtime_ns == before
     file.path.write_bytes(file.path.read_bytes())
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.parquet"]
 
 
 def test_unknown_large_graphs_are_named(tmp_path):
-    with pytest.raises(Missing, match="grid9: large graphs are uniform"):
-        large.File("grid9", tmp_path)
+    with pytest.raises(
+        GraphUnavailableError, match="grid9: layered_out_of_core graphs are uniform"
+    ):
+        layered_out_of_core.EdgeFile("grid9", tmp_path)
 
 
 def test_right_results_of_a_file_pass(file):
     layered, truth = of_file(file)
-    assert truth.of_bfs(rg.bfs(layered)) is None
+    assert truth.check_bfs(rg.bfs(layered)) is None
     for iterations in (1, 3):
-        assert truth.of_pagerank(limited.pagerank(layered, 2**24, iterations), iterations) is None
+        assert (
+            truth.check_pagerank(limited_step.run_pagerank(layered, 2**24, iterations), iterations)
+            is None
+        )
 
 
 @pytest.mark.parametrize(
     "column, change, wrong",
     [
         ("distance", lambda d: d.where(d != 2, 3), "edges skip a level"),
-        ("distance", lambda d: d.where(d != 0, 1), "of distance 0 or not"),
-        ("distance", lambda d: d.where(d != d.max(), d.max() - 1), "no edge of the level before"),
+        ("distance", lambda d: d.where(d != 0, 1), "at distance 0 or not"),
+        (
+            "distance",
+            lambda d: d.where(d != d.max(), d.max() - 1),
+            "no edge from the previous level",
+        ),
         ("predecessor", lambda p: p.where(p != p.min(), p.min() + 1), " predecessors"),
     ],
 )
 def test_wrong_searches_of_a_file_are_found(file, column, change, wrong):
     layered, truth = of_file(file)
     answer = rg.bfs(layered)
-    said = truth.of_bfs(answer.assign(**{column: change(answer[column])}))
+    said = truth.check_bfs(answer.assign(**{column: change(answer[column])}))
     assert said.startswith("wrong: ") and wrong in said
 
 
 def test_wrong_ranks_of_a_file_are_found(file):
     layered, truth = of_file(file)
-    assert truth.of_bfs(rg.bfs(layered)) is None
-    ranks = limited.pagerank(layered, 2**24, 3)
+    assert truth.check_bfs(rg.bfs(layered)) is None
+    ranks = limited_step.run_pagerank(layered, 2**24, 3)
     scaled = ranks.assign(pagerank=ranks["pagerank"] * 1.1)
-    assert truth.of_pagerank(scaled, 3).startswith("wrong: ranks sum to 1.1")
+    assert truth.check_pagerank(scaled, 3).startswith("wrong: PageRank sums to 1.1")
     transpose = ranks.assign(pagerank=ranks["pagerank"].to_numpy()[::-1])
-    assert truth.of_pagerank(transpose, 3).endswith(" ranks")
-    assert truth.of_pagerank(ranks, 2).endswith(" ranks")
+    assert truth.check_pagerank(transpose, 3).endswith(" values of pagerank")
+    assert truth.check_pagerank(ranks, 2).endswith(" values of pagerank")
 
 
 def test_limits_of_large_graphs_are_exceeded_twenty_times():
     table = np.zeros((2, 16), np.int64)
-    table[:, large.COLUMN["words"]] = 250
+    table[:, COLUMN["words"]] = 250
     layered = SimpleNamespace(table=table, num_vertices=10, nbytes=200_000)
-    assert large.limit_of(layered, "bfs", 300_000) == 10_000
-    assert large.limit_of(layered, "bfs", 100_000) == 5_000
-    assert large.limit_of(layered, "pagerank", 1000) == 10 * 96 + 3000  # the least there can be
+    assert layered_out_of_core.memory_limit(layered, "bfs", 300_000) == 10_000
+    assert layered_out_of_core.memory_limit(layered, "bfs", 100_000) == 5_000
+    assert (
+        layered_out_of_core.memory_limit(layered, "pagerank", 1000) == 10 * 96 + 3000
+    )  # the least there can be
 
 
 def test_large_graphs_run_here(tmp_path):
-    build, bfs, ranks = large.measure("uniform8-32", SESSION, tmp_path, rate=1e9)
+    build, bfs, ranks = layered_out_of_core.measure("uniform8-32", SESSION, tmp_path, rate=1e9)
     assert [row["algorithm"] for row in (build, bfs, ranks)] == ["build", "bfs", "pagerank"]
     assert [row["check"] for row in (build, bfs, ranks)] == ["ok"] * 3
     assert build["edges"] == 2**13 and build["file_bytes"] > 2**16
@@ -406,13 +426,15 @@ def test_large_graphs_run_here(tmp_path):
 
 def test_large_graphs_that_are_wrong_have_no_time(tmp_path, monkeypatch):
     monkeypatch.setattr(rg, "bfs", changed(rg.bfs, "distance"))
-    build, bfs, ranks = large.measure("uniform8-32", SESSION, tmp_path)
+    build, bfs, ranks = layered_out_of_core.measure("uniform8-32", SESSION, tmp_path)
     assert bfs["check"].startswith("wrong: ") and "run_ms" not in bfs
     assert (build["check"], ranks["check"]) == ("ok", "ok")
 
 
 def test_processes_are_limited(tmp_path):
-    found = list(large.measure("uniform8-32", SESSION, tmp_path, (2**31, 2**22), iterations=1))
+    found = list(
+        layered_out_of_core.measure("uniform8-32", SESSION, tmp_path, (2**31, 2**22), iterations=1)
+    )
     assert [row["check"] for row in found] == ["ok"] * 3
     for row in found:
         assert row["process_bytes"] == 2**31 and row["resident_bytes"] > 2**24
@@ -421,8 +443,10 @@ def test_processes_are_limited(tmp_path):
 
 
 def test_processes_that_fail_say_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(limited, "GROUPS", ())
-    (row,) = large.measure("uniform8-32", SESSION, tmp_path, (2**31, 1000), iterations=1)
+    monkeypatch.setattr(memory_cgroup, "CGROUPS", ())
+    (row,) = layered_out_of_core.measure(
+        "uniform8-32", SESSION, tmp_path, (2**31, 1000), iterations=1
+    )
     assert (
         row["check"].startswith("failed: exit status 1: ")
         and "InsufficientMemoryError" in row["check"]
@@ -432,22 +456,23 @@ def test_processes_that_fail_say_why(tmp_path, monkeypatch):
 
 def test_files_are_forgotten(tmp_path, monkeypatch):
     told = []
-    monkeypatch.setattr(limited.os, "posix_fadvise", lambda *words: told.append(words[1:]))
+    monkeypatch.setattr(memory_cgroup.os, "posix_fadvise", lambda *words: told.append(words[1:]))
     (tmp_path / "a").write_text("some")
-    limited.forget(tmp_path / "a")
-    limited.forget(tmp_path)
-    limited.forget(tmp_path / "b")  # there is none
-    assert told == [(0, 0, limited.os.POSIX_FADV_DONTNEED)] * 2
+    memory_cgroup.drop_page_cache(tmp_path / "a")
+    memory_cgroup.drop_page_cache(tmp_path)
+    memory_cgroup.drop_page_cache(tmp_path / "b")  # there is none
+    assert told == [(0, 0, memory_cgroup.os.POSIX_FADV_DONTNEED)] * 2
 
 
 def test_where_no_control_group_can_be_made_there_is_none(tmp_path, monkeypatch):
-    kind = ("shown", "limit", "peak")
-    monkeypatch.setattr(limited, "GROUPS", [(tmp_path / "none", *kind), (tmp_path, *kind)])
-    with limited.group_of(1000) as found:
+    files = ("shown", "limit", "peak")
+    groups = [memory_cgroup.CgroupFiles(path, *files) for path in (tmp_path / "none", tmp_path)]
+    monkeypatch.setattr(memory_cgroup, "CGROUPS", groups)
+    with memory_cgroup.memory_group(1000) as found:
         assert found == (None, None)
     (tmp_path / "shown").touch()
-    (tmp_path / f"rapidsgraph-{limited.os.getpid()}").touch()
-    with limited.group_of(1000) as found:
+    (tmp_path / f"rapidsgraph-{memory_cgroup.os.getpid()}").touch()
+    with memory_cgroup.memory_group(1000) as found:
         assert found == (None, None)
 
 
@@ -483,10 +508,10 @@ OURS = {
         "table": "iterations", "graph": "g", "algorithm": "bfs", "layers": 1000, "launches": 1,
         "run_ms": time_of(2.0), "flag_us": 12.0, "edges": 10, "check": "ok",
     },
-    "one": FLAG_ROW | {"how": wolfpath.ONE, "run_ms": time_of(2.5), "by_one": 1.0},
-    "launches": FLAG_ROW | {"how": wolfpath.LAUNCHES, "run_ms": time_of(5.0), "by_one": 2.0},
-    "flag": FLAG_ROW | {"how": wolfpath.FLAG, "run_ms": time_of(30.0), "by_one": 12.0},
-    "shared": FLAG_ROW | {"how": wolfpath.SHARED, "run_ms": time_of(2.4), "by_one": 0.96},
+    "one": FLAG_ROW | {"how": wolfpath.ONE_LAUNCH, "run_ms": time_of(2.5), "by_one": 1.0},
+    "launches": FLAG_ROW | {"how": wolfpath.LAUNCH_PER_LAYER, "run_ms": time_of(5.0), "by_one": 2.0},
+    "flag": FLAG_ROW | {"how": wolfpath.FLAG_PER_LAYER, "run_ms": time_of(30.0), "by_one": 12.0},
+    "shared": FLAG_ROW | {"how": wolfpath.SHARED_MEMORY, "run_ms": time_of(2.4), "by_one": 0.96},
     "bfs": {
         "table": "bfs", "graph": "g", "library": "cuGraph", "run_ms": time_of(50.0), "ratio": 25.0,
         "check": "ok",
@@ -503,13 +528,13 @@ OURS = {
 
 
 def claims(*rows):
-    rows = [*rows, *wolfpath.derived(rows)]
+    rows = [*rows, *wolfpath.derived_rows(rows)]
     found = wolfpath_claims.claims(rows, "a GPU")
     return {row["about"].removeprefix("WolfPath's "): row for row in found}
 
 
 def test_claims_are_judged_by_the_figures():
-    alone = OURS["streamed"] | {"how": wolfpath.ALONE, "run_ms": time_of(150.0)}
+    alone = OURS["streamed"] | {"how": wolfpath.NO_OVERLAP, "run_ms": time_of(150.0)}
     found = claims(*OURS.values(), alone)
     assert {name: row["holds"] for name, row in found.items()} == {
         "table 2": True,
@@ -569,14 +594,14 @@ def test_wrong_answers_judge_nothing():
 
 
 def test_tables_of_lists():
-    derived = wolfpath.derived(OURS.values())
+    derived = wolfpath.derived_rows(OURS.values())
     rows = [*OURS.values(), *derived, *wolfpath_claims.claims([*OURS.values(), *derived], "a GPU")]
     rows = [row for row in rows if row["table"] != "bfs"] + wolfpath.paper_rows(["streamed"])
     text = tables.markdown(json.loads(json.dumps(rows)), "a.jsonl")
-    assert "## What WolfPath says\n\n- WolfPath's table 2: " in text
-    title = "## Edges elsewhere (as WolfPath's table 6)\n\n"
+    assert "## WolfPath's claims\n\n- WolfPath's table 2: " in text
+    title = "## Edges out of memory (as WolfPath's table 6)\n\n"
     assert (
-        title + "| who | graph | algorithm | edges | layers | passes | seconds | edges a µs |"
+        title + "| system | graph | algorithm | edges | layers | passes | seconds | edges per µs |"
         in (text)
     )
     assert "| here | g | bfs | 1,000,000,000 | 4 | 1 | 0.1 | 10,000 |" in text
@@ -598,7 +623,7 @@ def test_layers_quick(tmp_path, capsys):
     assert len(kinds["streamed"]) == 6 and len(kinds["layered build"]) == 2 * 2
     assert len([row for row in own if row["table"] == "iterations"]) == 2 * 2
     assert [row["how"] for row in own if row["table"] == "flag"] == [
-        *wolfpath_claims.HOSTS[::-1]
+        *wolfpath_claims.HOST_VARIANTS[::-1]
     ] * 2
     lists = [row for row in found if row.get("implementation") == "layered"]
     assert len(lists) == 2 * 3  # graphs; BFS, SSSP, PageRank
@@ -610,10 +635,10 @@ def test_layers_quick(tmp_path, capsys):
 
 
 def test_layers_of_some_tasks(tmp_path, monkeypatch):
-    monkeypatch.setattr(limited, "Processes", lambda limit: limited.LocalExecutor(np))
+    monkeypatch.setattr(memory_cgroup, "LimitedProcess", lambda limit: memory_cgroup.InProcess(np))
     options = ["--device", "cpu", "--quick", "--only", "streamed", "--stream-graphs", TINY]
     found = layers.main(
-        [*options, "--large", "--large-graphs", "rmat6-8", "--folder", str(tmp_path)]
+        [*options, "--large", "--layered_out_of_core-graphs", "rmat6-8", "--folder", str(tmp_path)]
     )
     tables_of = {row["table"] for row in found if not row.get("of_paper")}
     assert tables_of - {"note", "WolfPath"} == {
@@ -628,7 +653,7 @@ def test_what_fails_is_noted_and_keeps_the_rest(tmp_path, monkeypatch):
         yield OURS["iterations"]
         raise ZeroDivisionError(workload.name)
 
-    monkeypatch.setattr(layers, "iterations", broken)
+    monkeypatch.setattr(layered_in_memory, "measure_iterations", broken)
     path = tmp_path / "l.jsonl"
     options = ["--device", "cpu", "--quick", "--graphs", "rmat6", "--output", str(path)]
     found = layers.main([*options, "--only", "iterations,build"])
@@ -644,7 +669,7 @@ def test_records_are_there_before_the_end(tmp_path, monkeypatch):
         yield OURS["iterations"]
         seen.extend(records.read(path))
 
-    monkeypatch.setattr(layers, "iterations", watched)
+    monkeypatch.setattr(layered_in_memory, "measure_iterations", watched)
     options = ["--device", "cpu", "--quick", "--graphs", "rmat6", "--only", "iterations"]
     layers.main([*options, "--output", str(path)])
     assert OURS["iterations"] in seen
@@ -655,14 +680,16 @@ def test_records_are_there_before_the_end(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_sanitizer_runs_lists_and_their_stores(weight):
-    columns, (root, *_) = sanitized.searches()["no weight"]
+    columns, (root, *_) = sanitizer_workload.search_inputs()["no weight"]
     run = {"root": root, "weight": weight, "directed": True}
-    found = sanitized.of_layers(columns, **run) | sanitized.ranks_of_layers(columns, **run)
+    found = sanitizer_workload.layered_results(
+        columns, **run
+    ) | sanitizer_workload.layered_pagerank(columns, **run)
     graph = build_storage(columns, weight=weight, multi_edges="min")
-    bfs = streams.arrays_of(rg.bfs(graph, root), np)
+    bfs = result_arrays(rg.bfs(graph, root), np)
     for how in ("built", "stored"):
         for name, values in bfs.items():
             np.testing.assert_array_equal(found[f"{how} bfs {name}"], values)
         assert found[f"{how} edges source"].size == graph.num_arcs
         assert found[f"{how} pagerank pagerank"].sum() == pytest.approx(1)
-    assert sum(part.startswith("layers-") for part in sanitized.PARTS) == 4
+    assert sum(part.startswith("layers-") for part in sanitizer_workload.WORKLOADS) == 4

@@ -34,6 +34,7 @@ from pipelines.benchmarks.harness import Effort, Session, Step
 from pipelines.benchmarks.layered_streaming import open_store
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph import device
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
@@ -160,7 +161,7 @@ def measure_iterations(
         row["check"] = compare_results(answer, reference, session.xp) or "ok"
         del answer, reference
         if algorithm == "sssp":
-            result = layered_algorithms.paths(layered, float("inf"), True, None, False)
+            result = layered_algorithms.run_sssp(storage_of(layered), float("inf"), True, None, False)
             row["sweep_rounds"] = result.rounds
         if row["check"] == "ok":
             jobs = {
@@ -200,7 +201,7 @@ def measure_build(
     row: Record = {
         "table": "layered build", "graph": workload.name, "weighted": weighted,
         "vertices": layered.num_vertices, "edges": layered.num_edges, "layers": layered.depth + 1,
-        "partitions": len(layered.table),
+        "partitions": len(storage_of(layered).table),
     } | space_per_edge(layered)  # fmt: skip
     row["graph_ms"] = timing.summary(clock.repeated(workload.build, 3, effort.run_budget))
     row["build_ms"] = timing.summary(clock.repeated(build, effort.rounds, effort.build_budget))
@@ -249,9 +250,9 @@ def space_per_edge(layered: rg.LayeredEdgeList) -> dict[str, float]:
     Weights count as they are stored.
     """
     edges, vertices = max(layered.num_edges, 1), layered.num_vertices
-    weight = 0 if layered.weight_dtype is None else np.dtype(layered.weight_dtype).itemsize
+    weight = 0 if storage_of(layered).weight_dtype is None else np.dtype(storage_of(layered).weight_dtype).itemsize
     csr = (4 + weight) * layered.num_edges + 8 * (vertices + 1)
-    arrays = layered.table, layered.layer_starts, layered.layer_edges
+    arrays = storage_of(layered).table, storage_of(layered).layer_starts, storage_of(layered).layer_edges
     own = layered.nbytes + 4 * vertices + sum(array.nbytes for array in arrays)
     return {
         "csr_per_edge": wolfpath.rounded(csr / edges),
@@ -269,9 +270,9 @@ def compare_layers(layered: rg.LayeredEdgeList, reference: rg.LayeredEdgeList) -
     """
     if layered.num_edges != reference.num_edges:
         return f"wrong: {layered.num_edges} edges of {reference.num_edges}"
-    if not np.array_equal(layered.layer_edges, reference.layer_edges):
+    if not np.array_equal(storage_of(layered).layer_edges, storage_of(reference).layer_edges):
         return "wrong: edges of the layers"
-    if not np.array_equal(layered.layer_starts, reference.layer_starts):
+    if not np.array_equal(storage_of(layered).layer_starts, storage_of(reference).layer_starts):
         return "wrong: vertices of the layers"
     return None
 

@@ -22,6 +22,7 @@ from pipelines.benchmarks.graphs import SEED, GraphUnavailableError
 from pipelines.benchmarks.harness import Session, Step, ignore_step
 from pipelines.benchmarks.layered_streaming import largest_partition, open_store
 from pipelines.benchmarks.records import Record
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph import generate
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
@@ -223,7 +224,7 @@ def measure(
     csr_bytes = 4 * file.rows + 8 * layered.num_vertices
     sizes = {
         "csr_bytes": csr_bytes, "list_bytes": layered.nbytes, "layers": layered.depth + 1,
-        "partitions": len(layered.table),
+        "partitions": len(storage_of(layered).table),
     }  # fmt: skip
     is_complete = layered.num_edges == file.rows
     row |= sizes | {"check": "ok" if is_complete else f"wrong: {layered.num_edges} edges"}

@@ -23,6 +23,7 @@ from pipelines.benchmarks.harness import Effort, Step, ignore_step
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.wolfpath import NO_OVERLAP
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph import device
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph.local_graph import LocalGraph
@@ -51,7 +52,7 @@ def partition_bytes(list_bytes: int) -> int:
 
 def largest_partition(layered: rg.LayeredEdgeList) -> int:
     """Return the bytes of the largest partition."""
-    return int(layered.table[:, COLUMN["words"]].max(initial=1)) * 4
+    return int(storage_of(layered).table[:, COLUMN["words"]].max(initial=1)) * 4
 
 
 def open_store(folder: Path, xp: Any) -> rg.LayeredEdgeList:
@@ -60,8 +61,9 @@ def open_store(folder: Path, xp: Any) -> rg.LayeredEdgeList:
     if on_cpu or not device.frame_library_problem():
         return rg.LayeredEdgeList.open(folder, device="cpu" if on_cpu else "gpu")
     layered = rg.LayeredEdgeList.open(folder, device="cpu")
-    names = layered._store.names_on(xp)
-    layered.labeling = replace(layered.labeling, names=names, xp=xp, library="arrays")
+    storage = storage_of(layered)
+    names = storage.store.vertex_names(xp)
+    storage.labeling = replace(storage.labeling, names=names, xp=xp, library="arrays")
     return layered
 
 
@@ -96,28 +98,28 @@ def pinned_copy_rate(clock: Clock, nbytes: int, total: int = 2**30) -> float:
 def record_copies() -> Iterator[list[int]]:
     """Give a list that receives the bytes of each copy of a partition to the device."""
     sizes: list[int] = []
-    original = streaming._Streamed._copy
+    original = streaming.GpuStream._copy
 
     def copy(self: Any, filling: Any, target: Any) -> None:
         sizes.append(int(target.nbytes))
         original(self, filling, target)
 
-    streaming._Streamed._copy = copy
+    streaming.GpuStream._copy = copy
     try:
         yield sizes
     finally:
-        streaming._Streamed._copy = original
+        streaming.GpuStream._copy = original
 
 
 @contextlib.contextmanager
 def limit_overlap(threads: int, buffers: int) -> Iterator[None]:
     """Set the numbers of host threads and device buffers of streams."""
-    previous = streaming.THREADS, streaming.DEVICE_BUFFERS
-    streaming.THREADS, streaming.DEVICE_BUFFERS = threads, buffers
+    previous = streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS
+    streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS = threads, buffers
     try:
         yield
     finally:
-        streaming.THREADS, streaming.DEVICE_BUFFERS = previous
+        streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS = previous
 
 
 def verified_results(graph: LocalGraph, start: int, algorithms: Iterable[str]) -> dict[str, Frame]:
@@ -197,7 +199,7 @@ def fill_row(
     algorithm, variant = row["algorithm"], row["how"]
     is_in_place = variant in IN_PLACE
     limit = None if is_in_place else memory_limit(layered, algorithm)
-    row |= {"partitions": len(layered.table), "list_bytes": layered.nbytes, "limit_bytes": limit}
+    row |= {"partitions": len(storage_of(layered).table), "list_bytes": layered.nbytes, "limit_bytes": limit}
     run = partial(CALLS[algorithm], layered, memory_limit=limit)
     with limit_overlap(1, 1) if variant == NO_OVERLAP else contextlib.nullcontext():
         with record_copies() as copies:

@@ -142,7 +142,7 @@ def pagerank(
     )
     if method != "auto":
         raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layers.storage.check_name_collisions("pagerank")
+    layers.storage.labeling.check_name_collisions("pagerank")
     with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
         given = [_given(run.engine, each) for each in (personalization, dangling, start)]
         terms = run.submit(store_shard.rank_terms, run.shares[0], damping, *given)
@@ -335,5 +335,5 @@ def _given(engine, values):
 
 
 def _check(layers, source, predecessors):
-    traversal.check_result_columns(layers.storage, predecessors)
+    traversal.check_result_columns(layers.storage.labeling, predecessors)
     sweeps.check_root(layers.storage, source)

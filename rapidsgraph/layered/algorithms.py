@@ -81,12 +81,12 @@ def pagerank(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     check_method(method)
-    storage.check_name_collisions("pagerank")
+    storage.labeling.check_name_collisions("pagerank")
     xp, dtype = storage.xp, PRECISIONS[precision]
     if not storage.num_vertices:
-        return storage.vertex_frame({"pagerank": xp.empty(0, dtype)})
+        return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)})
     if storage.weighted:
-        check_out_weights(storage.out_weights, storage, storage.order)
+        check_out_weights(storage.out_weights, storage.labeling, storage.order)
     run = PageRankRun.create(
         storage, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
     )
@@ -100,7 +100,7 @@ def pagerank(
     check_convergence(iterations, residual, tolerance)
     pagerank = xp.empty(values.size, dtype)
     pagerank[storage.order] = values
-    return storage.vertex_frame({"pagerank": pagerank})
+    return storage.labeling.vertex_frame({"pagerank": pagerank})
 
 
 def check_method(method: str) -> None:
@@ -140,11 +140,11 @@ def bfs(
 ) -> Frame:
     """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
     limit = check_depth_limit(depth_limit)
-    check_result_columns(storage, predecessors)
+    check_result_columns(storage.labeling, predecessors)
     check_root(storage, source)
     result = run_bfs(storage, limit, predecessors, memory_limit, progress)
     distances = result.distances, result.distances >= 0
-    return traversal_frame(storage, result, distances, predecessors)
+    return traversal_frame(storage.labeling, result, distances, predecessors)
 
 
 def sssp(
@@ -158,7 +158,7 @@ def sssp(
 ) -> Frame:
     """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
     limit = check_cutoff(cutoff)
-    check_result_columns(storage, predecessors)
+    check_result_columns(storage.labeling, predecessors)
     check_root(storage, source)
     if storage.weighted:
         result = run_sssp(storage, limit, predecessors, memory_limit, progress)
@@ -167,7 +167,7 @@ def sssp(
         depth_limit = int(min(limit, NO_VERTEX))
         result = run_bfs(storage, depth_limit, predecessors, memory_limit, progress)
         distances = float_distances(result.distances)
-    return traversal_frame(storage, result, distances, predecessors)
+    return traversal_frame(storage.labeling, result, distances, predecessors)
 
 
 def run_bfs(
@@ -252,7 +252,7 @@ def run_sssp(
         rounds = sweeps.relax("relax", last_update, cutoff=cutoff, distances=distances)
         if cutoff == math.inf:
             reached = distances[: int(storage.layer_starts[-1])]
-            check_reached_distances(reached, storage.order, storage)
+            check_reached_distances(reached, storage.order, storage.labeling)
         if predecessors:
             sweeps.find_predecessors(distances, last_update, False, parents)
             unresolved = find_unresolved(parents, distances)
@@ -477,7 +477,7 @@ def check_root(storage: LayeredStorage, source: Any) -> None:
     """Raise GraphError unless `source` is None or the root."""
     if source is None:
         return
-    ids = resolve_vertices(storage, source)
+    ids = resolve_vertices(storage.labeling, source)
     if ids.size > 1 or int(ids[0]) != storage.root_id:
         raise GraphError(
             f"source is {format_value(source)}, but the layers belong to the root "

@@ -64,6 +64,7 @@ def build_storage(
     csr = graph.csr
     weight_dtype = storage_dtype(csr.weights) if graph.weighted else None
     storage = LayeredStorage(
+        graph.labeling,
         directed=graph.directed,
         weighted=graph.weighted,
         num_edges=graph.num_arcs,
@@ -71,7 +72,6 @@ def build_storage(
         root_id=root_id,
         minimum_edges=minimum_edges,
     )
-    storage._take_names(graph)
     root = graph.xp.asarray([root_id], graph.xp.int32)
     distances = run_bfs(graph, root, predecessors=False, bottom_up=not graph.directed).distances
     layers = order_by_layer(distances)

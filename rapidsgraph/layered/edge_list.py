@@ -172,7 +172,7 @@ class LayeredEdgeList:
                     hint=f"leave {name} out, or pass the path of a file",
                 )
         local_graph = as_local_graph(graph)
-        ids = resolve_vertices(local_graph, root, "root")
+        ids = resolve_vertices(local_graph.labeling, root, "root")
         if ids.size > 1:
             raise GraphError(
                 f"root names {ids.size} vertices; a layered edge list has one root",

@@ -73,14 +73,14 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
         each[order] if each.size else each for each in arrays
     )
     weight = {"weight": weights} if storage.weighted else {}
-    return storage.edge_frame(
+    return storage.labeling.edge_frame(
         storage.order[sources], storage.order[destinations], {**weight, "forward": forward}
     )
 
 
 def _make_frame(storage: LayeredStorage, **columns: np.ndarray) -> frames.Frame:
     arrays = {name: storage.xp.asarray(values) for name, values in columns.items()}
-    return frames.make(storage._kind, arrays)
+    return frames.make_frame(storage.labeling.library, arrays)
 
 
 def _saturating_edges(xp: ArrayModule) -> int:

@@ -19,10 +19,10 @@ import numpy as np
 
 from .. import device
 from ..algorithms.traversal import initial_delta as estimate_delta
-from ..device import Array, import_cupy
+from ..device import Array, ArrayModule, import_cupy
 from ..errors import GraphError
 from ..graph.labeling import Labeling
-from ..graph.vertex_names import name_of
+from ..graph.vertex_names import VertexNames
 from .packing import COLUMN, checksum, describe_invalid, sections, verify_partitions
 from .store import Store, open_store
 from .store_writer import EDGES
@@ -54,11 +54,13 @@ class StreamStats(NamedTuple):
     nbytes: int
 
 
-class LayeredStorage(Labeling):
+class LayeredStorage:
     """The state of a `LayeredEdgeList` on one CPU or GPU.
 
     Attributes
     ----------
+    labeling : Labeling
+        Vertex names, and the frame library of results.
     order : int32 array, shape (num_vertices,)
         Vertex id at each position.
     out_weights : float64 array, shape (num_vertices,)
@@ -90,6 +92,7 @@ class LayeredStorage(Labeling):
 
     def __init__(
         self,
+        labeling: Labeling,
         *,
         directed: bool,
         weighted: bool,
@@ -98,6 +101,7 @@ class LayeredStorage(Labeling):
         root_id: int,
         minimum_edges: int | None,
     ) -> None:
+        self.labeling = labeling
         self.directed, self.weighted = directed, weighted
         self.num_edges, self.weight_dtype = num_edges, weight_dtype
         self.root_id, self.minimum_edges = root_id, minimum_edges
@@ -107,7 +111,13 @@ class LayeredStorage(Labeling):
         """Return the storage of an opened store, of which nothing else is read yet."""
         on_cpu = device.choose(device_name) == "cpu"
         manifest = store.manifest
+        xp = np if on_cpu else import_cupy()
+        labeling = Labeling(
+            store.vertex_names(xp), xp, "pandas" if on_cpu else "cudf", manifest["own"],
+            manifest["source_columns"],
+        )  # fmt: skip
         storage = cls(
+            labeling,
             directed=manifest["directed"],
             weighted=manifest["weighted"],
             num_edges=manifest["edges"],
@@ -116,12 +126,24 @@ class LayeredStorage(Labeling):
             minimum_edges=manifest["minimum_edges"],
         )
         storage._store, storage.is_mapped = store, True
-        storage.xp = np if on_cpu else import_cupy()
-        storage.names, storage._own = store.vertex_names(storage.xp), manifest["own"]
-        storage._kind, storage._labels = "pandas" if on_cpu else "cudf", storage.names.labels
-        storage._text_types, storage.source_columns = {}, manifest["source_columns"]
         storage.location = str(store.folder / EDGES)
         return storage
+
+    @property
+    def names(self) -> VertexNames:
+        return self.labeling.names
+
+    @property
+    def xp(self) -> ArrayModule:
+        return self.labeling.xp
+
+    @property
+    def num_vertices(self) -> int:
+        return self.labeling.num_vertices
+
+    @property
+    def device(self) -> str:
+        return self.labeling.device
 
     # The arrays of a store are read on first use; `build_storage` sets all of them.
 
@@ -194,7 +216,7 @@ class LayeredStorage(Labeling):
 
     @property
     def root(self) -> Any:
-        return name_of(self.names, self.root_id, self.xp)
+        return self.labeling.name_of(self.root_id)
 
     @property
     def nbytes(self) -> int:
@@ -357,14 +379,14 @@ class LayeredStorage(Labeling):
         """Return the path of an opened store, or else the arrays."""
         if self._store is not None:
             return {"folder": str(self._store.absolute_folder), "device": self.device}
-        return {**super().__getstate__(), "_device_arrays": None, "_pinned_address": None}
+        return {**self.__dict__, "_device_arrays": None, "_pinned_address": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "folder" in state:
             store = open_store(state["folder"])
             self.__dict__.update(type(self).from_store(store, state["device"]).__dict__)
         else:
-            super().__setstate__(state)
+            self.__dict__.update(state)
 
     def __repr__(self) -> str:
         return (

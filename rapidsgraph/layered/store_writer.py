@@ -38,7 +38,6 @@ from ..atomic import write_error
 from ..device import Array
 from ..errors import GraphError
 from ..graph.name_storage import name_columns, name_facts
-from ..graph.vertex_names import name_of
 from ..io.arrow_arrays import Crc32Writer, list_table
 from ..io.formats import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
@@ -231,7 +230,8 @@ class StoreWriter:
             self._file.close()
             files: dict[str, dict[str, Any]] = {EDGES: {"bytes": num_bytes}}
             starts, edges = np.asarray(layered.layer_starts), np.asarray(layered.layer_edges)
-            names = name_columns(layered.names)
+            release = getattr(layered.labeling.names, "release", None)
+            names = name_columns(layered.labeling.names)
             tables = {
                 VERTICES: list_table(
                     {"order": layered.order, "out_weights": layered.out_weights, **names}
@@ -242,14 +242,14 @@ class StoreWriter:
                 PARTITIONS: _integer_table(TABLE, np.array(self.table).reshape(-1, len(TABLE)).T),
             }
             for name, table in tables.items():
-                files[name] = self._write(name, table, getattr(layered.names, "release", None))
+                files[name] = self._write(name, table, release)
             weight_dtype = layered.weight_dtype
             manifest = {
                 "format": STORE_FORMAT,
                 "version": VERSION,
                 "edges": layered.num_edges,
                 "partitions": len(self.table),
-                "root": name_of(layered.names, layered.root_id, device.array_module(layered.order)),
+                "root": layered.labeling.name_of(layered.root_id),
                 "root_id": layered.root_id,
                 "depth": starts.size - 2,
                 "reached": starts[-1],
@@ -257,8 +257,8 @@ class StoreWriter:
                 "weighted": layered.weighted,
                 "weight_dtype": None if weight_dtype is None else np.dtype(weight_dtype).name,
                 "minimum_edges": layered.minimum_edges,
-                **name_facts(layered.names, layered._own),
-                "source_columns": getattr(layered, "source_columns", layered.names.labels),
+                **name_facts(layered.labeling.names, layered.labeling.is_endpoint_specific),
+                "source_columns": list(layered.labeling.source_columns),
                 "origin": getattr(layered, "origin", None),
                 "files": files,
                 "checksum": "0" * 8,

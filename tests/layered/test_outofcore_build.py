@@ -51,7 +51,7 @@ def random_frame(seed=0, vertices=300, rows=6000):
 
 
 def arcs(layered, weight_dtype):
-    """Sources, neighbors and weights of forward and of backward edges, in the order of places."""
+    """Return sources, neighbors and weights of forward and backward edges, by position."""
     found = [[], []]
     for row in storage_of(layered).table:
         start, count = int(row[COLUMN["position"]]), int(row[COLUMN["words"]])
@@ -65,22 +65,22 @@ def arcs(layered, weight_dtype):
 
 
 def check_same(layered, expected):
-    """A store and a LayeredEdgeList hold the same, bit for bit."""
+    """Assert that a store and a LayeredEdgeList are equal, bit for bit."""
     for name in ("order", "out_weights", "layer_starts", "layer_edges"):
         found, wanted = getattr(layered, name), getattr(expected, name)
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted, err_msg=name)
-    assert storage_of(layered).weight_dtype == expected.weight_dtype
+    assert storage_of(layered).weight_dtype == storage_of(expected).weight_dtype
     for name in ("root_id", "directed", "weighted"):
         assert layered.manifest[name] == getattr(expected, name)
     assert layered.manifest["edges"] == expected.num_edges
-    assert layered.manifest["own"] == expected._own
-    assert layered.manifest["source_columns"] == expected.source_columns
-    parts = arcs(layered, expected.weight_dtype), arcs(expected, expected.weight_dtype)
+    assert layered.manifest["own"] == storage_of(expected).labeling.is_endpoint_specific
+    assert layered.manifest["source_columns"] == storage_of(expected).labeling.source_columns
+    parts = arcs(layered, storage_of(expected).weight_dtype), arcs(expected, storage_of(expected).weight_dtype)
     for found, wanted in zip(*parts, strict=True):
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(one, other)
-    found, wanted = storage_of(layered).names, expected.names
+    found, wanted = storage_of(layered).names, storage_of(expected).names
     assert (found.labels, found.count, found.dtype) == (wanted.labels, wanted.count, wanted.dtype)
     for one, other in zip(found.parts, wanted.parts, strict=True):
         assert (one is None) == (other is None)
@@ -161,7 +161,7 @@ def test_types_of_weights(tmp_path, dtype, factor, multi_edges, directed):
 
 
 def named(frame, names):
-    """The edges between other vertices: `names` maps an array of ids."""
+    """Rename the vertices of edges; `names` maps an array of ids."""
     ends = {end: names(frame[end].to_numpy()) for end in ("source", "destination")}
     return frame.assign(**ends)
 
@@ -241,8 +241,8 @@ WRITERS = {
     "bare.csv": lambda f, path: f.to_csv(path, index=False, header=False),
     "edges.csv.gz": lambda f, path: f.to_csv(path, index=False),
     "edges.tsv": lambda f, path: f.to_csv(path, index=False, sep="\t"),
-    "edges.txt": lambda f, path: write_frame(f, path),
-    "edges.el.gz": lambda f, path: write_frame(f, path),
+    "edges.txt": write_frame,
+    "edges.el.gz": write_frame,
     "edges.feather": lambda f, path: feather.write_feather(f, path, chunksize=2500),
     "plain.arrow": lambda f, path: feather.write_feather(f, path, compression="uncompressed"),
     "folder": write_folder,
@@ -277,14 +277,14 @@ def test_text_of_names(tmp_path, names):
 
 @pytest.fixture
 def merges(monkeypatch):
-    """The number of runs of each merge of distinct names that were written to the disk."""
+    """Record the number of runs on disk of each merge of distinct names."""
     seen = []
     for module in (dictionaries, integer_names):
         original = module.merge_runs
 
-        def merge_runs(column, runs, *arguments, original=original):
+        def merge_runs(column, runs, files, original=original, **options):
             seen.append(len(runs))
-            return original(column, runs, *arguments)
+            return original(column, runs, files, **options)
 
         monkeypatch.setattr(module, "merge_runs", merge_runs)
     return seen
@@ -442,10 +442,7 @@ def test_many_layers(tmp_path):
     )
     layered = check(tmp_path / "edges.parquet", places[0], tmp_path / "layers", limit=400_000)
     assert storage_of(layered).layer_starts.size == 2001
-    assert storage_of(layered).layer_edges.sum(axis=1).tolist() == [
-        2000,
-        1999,
-    ]  # the root's loop is forward
+    assert storage_of(layered).layer_edges.sum(axis=1).tolist() == [2000, 1999]  # the root's loop is forward
 
 
 def test_one_edge(tmp_path):
@@ -480,7 +477,7 @@ def test_limit_is_kept(tmp_path):
 
 def test_too_little_memory(tmp_path):
     random_frame(vertices=5000, rows=20_000).to_parquet(tmp_path / "edges.parquet")
-    with pytest.raises(InsufficientMemoryError, match="layers of [45],\\d+ vertices") as caught:
+    with pytest.raises(InsufficientMemoryError, match=r"layers of [45],\d+ vertices") as caught:
         build_from_file(tmp_path / "edges.parquet", 5, tmp_path / "layers", memory_limit=200_000)
     assert caught.value.free == 200_000
     assert os.listdir(tmp_path) == ["edges.parquet"]

@@ -37,9 +37,9 @@ from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
 from ...validation import check_path, vertex_labels
-from ..atomic_folder import temporary_folder
 from ..build import order_by_layer
 from ..packing import PARTITION_BYTES
+from ..atomic_folder import temporary_folder
 from ..store_writer import create_store, write_errors
 from . import run_kernel
 from .bucket_sort import MAX_BUCKETS, BucketSorter
@@ -125,7 +125,10 @@ def build_from_file(
     folder = check_path(folder)
     file = EdgeFile(path, source, destination, weight, vertices)
     limits = Limits(file, directed, file.weighted or multi_edges == "sum", int(memory_limit))
-    builder = _Builder(file, limits, directed, multi_edges, self_loops == "drop", report)
+    builder = _Builder(
+        file, limits, directed=directed, multi_edges=multi_edges,
+        drops_loops=self_loops == "drop", report=report,
+    )  # fmt: skip
     with (
         system_allocator(limits.memory_limit),
         create_store(folder, limits.disk_bytes) as writer,
@@ -133,19 +136,21 @@ def build_from_file(
     ):
         final = resolve_destination(folder)
         with temporary_folder(final) as temporary, TempFiles(temporary) as files:
-            builder.build(files, writer, root, partition_bytes, minimum_edges, origin)
+            builder.build(
+                files, writer, root, partition_bytes=partition_bytes,
+                minimum_edges=minimum_edges, origin=origin,
+            )  # fmt: skip
 
 
-class _FileVertices(Labeling):
-    """The vertex names of a file, labeled as the Graph of a pandas frame labels them."""
-
-    def __init__(self, names: VertexNames, ends: list[list[str]]) -> None:
-        self.names, self.xp, self._kind = names, np, "pandas"
-        self._labels, self._own = vertex_labels(*ends), [a != b for a, b in zip(*ends, strict=True)]
-        self.source_columns, self._text_types = ends[0], {}
-        for label in self._labels:
-            for column in (label, "predecessor" + label.removeprefix("vertex")):
-                self._text_types[column] = None
+def _label_vertices(names: VertexNames, ends: list[list[str]]) -> Labeling:
+    """Return the labeling of the vertices of a file, as the Graph of a pandas frame has it."""
+    text_types = {
+        column: None
+        for label in names.labels
+        for column in (label, "predecessor" + label.removeprefix("vertex"))
+    }
+    is_endpoint_specific = [a != b for a, b in zip(*ends, strict=True)]
+    return Labeling(names, np, "pandas", is_endpoint_specific, ends[0], text_types)
 
 
 class _Builder:
@@ -155,6 +160,7 @@ class _Builder:
         self,
         file: EdgeFile,
         limits: Limits,
+        *,
         directed: bool,
         multi_edges: str,
         drops_loops: bool,
@@ -176,6 +182,7 @@ class _Builder:
         files: TempFiles,
         writer: Any,
         root: Any,
+        *,
         partition_bytes: int,
         minimum_edges: int | None,
         origin: dict[str, Any] | None,
@@ -193,15 +200,15 @@ class _Builder:
         if collector.is_encoded:
             file.remove_parsed()
         limits.check_disk(files.folder)
-        vertices = _FileVertices(names, file.ends)
-        ids = resolve_vertices(vertices, root, "root")
+        labeling = _label_vertices(names, file.ends)
+        ids = resolve_vertices(labeling, root, "root")
         if ids.size > 1:
             raise GraphError(
                 f"root names {ids.size} vertices; a layered edge list has one",
                 parameter="root",
                 value=root,
             )
-        csr = self._build_csr(collector, weights, vertices, files)
+        csr = self._build_csr(collector, weights, labeling, files)
         collector.close()
         weights.close()
         file.remove_parsed()
@@ -216,15 +223,15 @@ class _Builder:
         layers.depths = None  # the positions determine the layers from here on
         release_free_memory()
         facts = SimpleNamespace(
-            **{name: getattr(vertices, name) for name in Labeling._attributes},
+            labeling=labeling,
             root_id=root_id, directed=self.directed, weighted=csr.weighted,
             weight_dtype=csr.weight_dtype, num_edges=csr.num_arcs, minimum_edges=minimum_edges,
             order=layers.order, layer_starts=layers.starts, origin=origin,
         )  # fmt: skip
         num_arcs = csr.num_arcs
         facts.layer_edges = pack_partitions(
-            csr, layers, writer, files, limits.work_bytes, partition_bytes,
-            lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
+            csr, layers, writer, files, memory=limits.work_bytes, partition_bytes=partition_bytes,
+            report=lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
         )  # fmt: skip
         del layers
         facts.out_weights = csr.out_weights()[facts.order]
@@ -302,15 +309,15 @@ class _Builder:
         self,
         collector: NameCollector,
         weights: WeightSpool,
-        vertices: _FileVertices,
+        labeling: Labeling,
         files: TempFiles,
     ) -> CsrFile:
         """Read the edges, sort them by source and destination, and merge parallel edges."""
-        sorter = self._sort_edges(collector, weights, vertices.names, files)
+        sorter = self._sort_edges(collector, weights, labeling.names, files)
         dtype = self.weight_dtype
         is_integer = dtype is not None and dtype.kind == "i"
         total = self.total_weight if is_integer else math.inf
-        csr = CsrFile(files, vertices.names.count, self.multi_edges, dtype, sum_type(total))
+        csr = CsrFile(files, labeling.names.count, self.multi_edges, dtype, sum_type(total))
         done = 0
         for keys, key_weights in sorter.sorted_batches():
             done += keys.size
@@ -319,7 +326,7 @@ class _Builder:
             self._progress(SORTING, done, sorter.size, f"{done:,} edges sorted")
         csr.finish()
         if csr.infinite_edge is not None:
-            raise merged_weight_error(vertices, *csr.infinite_edge)
+            raise merged_weight_error(labeling, *csr.infinite_edge)
         sorter.close()
         return csr
 
@@ -337,18 +344,20 @@ class _Builder:
         max_keys = max(self.limits.work_bytes // (24 + 3 * weight_bytes if weighted else 10), 64)
         num_buckets = 1 if arcs <= max_keys else min(-(-8 * arcs // max_keys), MAX_BUCKETS)
         key_bits = 32 + max(names.count - 1, 1).bit_length()
-        sorter = BucketSorter(files, 0, key_bits, num_buckets, self.weight_dtype, max_keys)
+        sorter = BucketSorter(
+            files, min_key=0, num_bits=key_bits, num_buckets=num_buckets,
+            weight_dtype=self.weight_dtype, max_keys=max_keys,
+        )  # fmt: skip
         capacity = self.limits.work_bytes // 4 // (8 + weight_bytes)
         capacity = min(capacity, MAX_CHUNK_KEYS, max(arcs, arcs_per_edge))
         keys = np.empty(capacity, np.uint64)
         key_weights = np.empty(capacity if weighted else 0, self.weight_dtype)
         no_weights = key_weights[:0].copy()
         size = done = 0
-        for sources, destinations, batch_weights in self._edges(collector, weights, names):
-            if batch_weights is None:
-                batch_weights = no_weights
-            else:
-                batch_weights = batch_weights.astype(self.weight_dtype, copy=False)
+        for sources, destinations, edge_weights in self._edges(collector, weights, names):
+            batch_weights = no_weights
+            if edge_weights is not None:
+                batch_weights = edge_weights.astype(self.weight_dtype, copy=False)
             chunk_rows = capacity // arcs_per_edge
             for start in range(0, sources.size, chunk_rows):
                 chunk = slice(start, start + chunk_rows)
