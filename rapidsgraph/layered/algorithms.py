@@ -25,22 +25,17 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from ..algorithms.pagerank import (
-    PRECISIONS,
-    check_convergence,
-    check_parameters,
-    power_iterate,
-    start_sums,
-)
-from ..algorithms.pagerank import Run as PageRankRun
+from ..algorithms.pagerank import PRECISIONS, check_convergence, check_parameters
+from ..algorithms.pagerank_methods import initialize_sums, power_iterate
+from ..algorithms.pagerank_problem import PageRankProblem
 from ..algorithms.traversal import (
+    TraversalResult,
     check_cutoff,
     check_depth_limit,
     check_result_columns,
     float_distances,
     traversal_frame,
 )
-from ..algorithms.traversal_result import TraversalResult
 from ..device import Array
 from ..errors import GraphError, InsufficientMemoryError, format_value
 from ..frames import Frame
@@ -87,7 +82,7 @@ def pagerank(
         return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)})
     if storage.weighted:
         check_out_weights(storage.out_weights, storage.labeling, storage.order)
-    run = PageRankRun.create(
+    run = PageRankProblem.create(
         storage, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
     )
     run.reorder(storage.order)
@@ -122,7 +117,7 @@ def _scatter_sweep(
     scatter = make_scatter(run.graph, run.partitions, run.damping, out_weights, ranks[0], state)
 
     def sweep(parity: int) -> Array:
-        start_sums(run, state, sums)
+        initialize_sums(run, state, sums)
         scatter(sums)
         return sums
 

@@ -1,9 +1,9 @@
 """Validate the contents of a store before kernels rely on them.
 
 A checksum shows that a file is as it was written, not that this package wrote it: anyone can
-compute one. Kernels do not check bounds, so every value that they use as an index, a length or a bit width
-is checked here, on the host, before its first use. Values inside packed partitions are checked by
-`packing.verify_partitions`, together with their checksums.
+compute one. Kernels do not check bounds, so every value that they use as an index, a length or a
+bit width is checked here, on the host, before its first use. Values inside packed partitions are
+checked by `packing.verify_partitions`, together with their checksums.
 
 The checks cover bounds, lengths, types, and counts that follow from one another. The store of
 another graph than its name promises is still a valid store.

@@ -37,9 +37,9 @@ from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
 from ...validation import check_path, vertex_labels
+from ..atomic_folder import temporary_folder
 from ..build import order_by_layer
 from ..packing import PARTITION_BYTES
-from ..atomic_folder import temporary_folder
 from ..store_writer import create_store, write_errors
 from . import run_kernel
 from .bucket_sort import MAX_BUCKETS, BucketSorter
