@@ -1,6 +1,7 @@
 """The benchmarks run, check what they time and say what is missing; no speed is asserted."""
 
 import dataclasses
+import importlib
 import json
 import sys
 import types
@@ -313,7 +314,7 @@ def cugraph(monkeypatch):
     fake = FakeCuGraph("pylibcugraph")
     monkeypatch.setitem(sys.modules, "pylibcugraph", fake)
     monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(arange=np.arange))
-    monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", sys.modules["scipy.sparse"])
+    monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", importlib.import_module("scipy.sparse"))
     cusparse = types.SimpleNamespace(spmv=spmv)
     monkeypatch.setitem(sys.modules, "cupyx.cusparse", cusparse)
     monkeypatch.setattr(rg.device, "is_on_gpu", lambda array: False)

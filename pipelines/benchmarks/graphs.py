@@ -28,6 +28,7 @@ from rapidsgraph import device, generate
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph import build_memory
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.local_graph import LocalGraph
 
 SEED = 1
@@ -151,7 +152,7 @@ class Workload:
 
     def build(self) -> LocalGraph:
         """Build a new graph."""
-        return LocalGraph(
+        return build_graph(
             self.frame,
             weight=None if self.weight is None else "weight",
             directed=self.directed,

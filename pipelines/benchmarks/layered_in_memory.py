@@ -38,7 +38,7 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph import device
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.layered import algorithms as layered_algorithms
 from rapidsgraph.layered.outofcore.limits import MIN_WORK_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
 
@@ -230,7 +230,7 @@ def measure_build(
 
         def build_from_file() -> None:
             frame = rg.read_edges(path, **columns, device="cpu" if xp is np else "gpu")
-            graph = LocalGraph(frame, **columns, **options)
+            graph = build_graph(frame, **columns, **options)
             rg.LayeredEdgeList.build(graph, root).save(folder / "whole")
 
         times = clock.repeated(build_from_file, 2, effort.build_budget)

@@ -25,6 +25,7 @@ import numpy as np
 
 from pipelines.benchmarks.pagerank_papers import DAMPING, pagerank_formula
 from rapidsgraph.device.arrays import Array
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.local_graph import LocalGraph
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -173,7 +174,7 @@ def run_trial(
     source = xp.concatenate([ring, ring])
     destination = xp.concatenate([(ring + 1) % vertices, xp.zeros(vertices, np.int32)])
     edges = {"source": source, "destination": destination.astype(np.int32)}
-    graph = LocalGraph(edges, multi_edges="keep")
+    graph = build_graph(edges, multi_edges="keep")
     sums = WarpSums(graph, kernel, DAMPING, max_inline)
     values = sums.iterate(iterations)
     sums.check_launches()

@@ -20,7 +20,7 @@ from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.algorithms.clustering import ROLES
 from rapidsgraph.device.arrays import Array
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.build import build_graph
 
 PARTITION_BYTES = 2**15
 METHODS = ("auto", "edge", "node", "contribution", "warp")
@@ -68,7 +68,7 @@ def run_pagerank() -> None:
 
     def compare_methods(frame: Columns, graph_options: dict, **options: Any) -> None:
         def run(columns: Columns) -> Columns:
-            graph = LocalGraph(columns, **graph_options)
+            graph = build_graph(columns, **graph_options)
             return rg.pagerank(graph, tolerance=0, max_iterations=3, **options)
 
         on_cpu, on_gpu = (answer["pagerank"] for answer in run_on_both(frame, run))
@@ -128,8 +128,8 @@ def run_traversals() -> None:
     for columns, start in search_inputs().values():
         graph_of = {
             "frame": lambda columns: columns,
-            "directed": partial(LocalGraph, weight="weight", multi_edges="min"),
-            "undirected": partial(LocalGraph, weight="weight", multi_edges="min", directed=False),
+            "directed": partial(build_graph, weight="weight", multi_edges="min"),
+            "undirected": partial(build_graph, weight="weight", multi_edges="min", directed=False),
         }
         for make in graph_of.values():
             compare(columns, lambda edges: rg.bfs(make(edges), start))  # noqa: B023
@@ -142,14 +142,14 @@ def run_components() -> None:
     """Run components on adjacency in one direction, in both, and undirected."""
 
     def with_both(columns: Columns) -> Any:
-        graph = LocalGraph(columns)
+        graph = build_graph(columns)
         _ = graph.csc
         return rg.connected_components(graph)
 
     for columns, _ in search_inputs().values():
         compare(columns, rg.connected_components)
         compare(columns, with_both)
-        compare(columns, lambda edges: rg.connected_components(LocalGraph(edges, directed=False)))
+        compare(columns, lambda edges: rg.connected_components(build_graph(edges, directed=False)))
 
 
 def clustering_inputs() -> dict[str, Columns]:
@@ -216,7 +216,7 @@ def layered_lists(
 ) -> dict[str, tuple[rg.LayeredEdgeList, bool]]:
     """Return {name: (layered edge list, whether it runs within a limit)}."""
 
-    graph = LocalGraph(columns, weight=weight, multi_edges="min", directed=directed)
+    graph = build_graph(columns, weight=weight, multi_edges="min", directed=directed)
     built = rg.LayeredEdgeList.build(graph, root, partition_bytes=PARTITION_BYTES)
     built.save(Path(folder) / "store")
     stored = open_store(Path(folder) / "store", device.array_module(columns["source"]))
