@@ -1,8 +1,8 @@
 """Select the implementation of an algorithm by the type of its graph.
 
-`IMPLEMENTATIONS` is the one table of what runs where: a row per algorithm, a column per graph type.
-A new algorithm is a row; a new engine for one is an entry. Implementations of `LocalGraph` also take
-edge frames, and those of `DistributedGraph` take Dask frames.
+`IMPLEMENTATIONS` is the one table of what runs where: a row per algorithm, a column per graph
+type. A new algorithm is a row; a new engine for one is an entry. Implementations of `LocalGraph`
+also take edge frames, and those of `DistributedGraph` take Dask frames.
 """
 
 from __future__ import annotations
@@ -106,16 +106,27 @@ def _dispatched(local: Callable[P, R]) -> Callable[P, R]:
         graph = storage_of(graph)
         implementation = implementations.get(graph_type(graph))
         if implementation is None:
-            layered_names = [each for each, row in IMPLEMENTATIONS.items() if LayeredStorage in row]
-            raise GraphError(
-                f"{name} does not support layered edge lists, only {', '.join(layered_names)} do; "
-                "pass a Graph or an edge frame, which may be a Dask frame",
-                parameter="graph",
-            )
+            raise _unsupported_error(name, graph_type(graph))
         return implementation(graph, *args, **kwargs)
 
     public.__module__ = __name__.partition(".")[0]  # where users and pickle find it
     return public  # type: ignore[return-value]
+
+
+def _unsupported_error(name: str, unsupported: type) -> GraphError:
+    """Return the error for an algorithm that has no implementation for a graph type."""
+    if unsupported is DistributedGraph:
+        return GraphError(
+            f"{name} does not support graphs that are partitioned over a Dask cluster; call "
+            ".compute() first",
+            parameter="graph",
+        )
+    supported = [each for each, row in IMPLEMENTATIONS.items() if unsupported in row]
+    return GraphError(
+        f"{name} does not support layered edge lists, only {', '.join(supported)} do; pass a Graph "
+        "or an edge frame, which may be a Dask frame",
+        parameter="graph",
+    )
 
 
 bfs = _dispatched(traversal.bfs)

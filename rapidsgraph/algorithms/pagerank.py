@@ -193,7 +193,8 @@ def _iterate(run: PageRankProblem, report: Callable[[int, str], None]) -> tuple[
             neighbors=rows.neighbors, weights=rows.weights, weighted=rows.weights.size > 0,
             contribution_index=rows.slots, has_contribution_index=rows.slots.size > 0,
             inverse_weights=rows.inverse_weights, teleport=teleport, num_teleports=teleport.size,
-            dangling_weights=dangling, num_dangling_weights=dangling.size, contributions=contributions,
+            dangling_weights=dangling, num_dangling_weights=dangling.size,
+            contributions=contributions,
             pagerank=ranks, chunk_sums=chunk_sums, arrived_chunks=arrivals, partials=partials,
             arrived_blocks=arrived, state=state,
         )  # fmt: skip
@@ -252,11 +253,16 @@ def check_parameters(
     good = isinstance(launch, (tuple, list)) and len(launch) == 2
     if not good or not all(_is_launch_size(number) for number in launch):
         raise GraphError(
-            f"launch is {format_value(launch)}; it must be (blocks, threads), both positive, below 2^31"
+            f"launch is {format_value(launch)}; it must be (blocks, threads), both positive, "
+            "below 2^31",
+            parameter="launch",
+            value=launch,
         )
     if launch[1] > 1024 or (method == "warp" and launch[1] % 32):
         raise GraphError(
-            f"launch has {format_value(launch[1])} threads; 1024 is the most, and warp needs a multiple "
-            "of 32"
+            f"launch has {format_value(launch[1])} threads; 1024 is the most, and "
+            "warp needs a multiple of 32",
+            parameter="launch",
+            value=launch,
         )
     return numbers

@@ -116,7 +116,9 @@ def initialize_sums(run: PageRankProblem, state: Array, sums: Array) -> None:
     device.launch(
         "pagerank", "initialize_sums", size=sums.size, geometry=run.launch,
         num_vertices=sums.size, teleport=run.teleport, num_teleports=run.teleport.size,
-        dangling_weights=run.dangling_weights, num_dangling_weights=run.dangling_weights.size, state=state, sums=sums,
+        dangling_weights=run.dangling_weights,
+            num_dangling_weights=run.dangling_weights.size,
+        state=state, sums=sums,
     )  # fmt: skip
 
 
@@ -130,7 +132,8 @@ def _node_sweep(
             "pagerank", "gather_nodes", size=graph.num_vertices, geometry=run.launch,
             num_vertices=graph.num_vertices, offsets=lists.offsets, neighbors=lists.neighbors,
             weights=weights, weighted=graph.weighted, out_weights=out_weights, damping=run.damping,
-            teleport=run.teleport, num_teleports=run.teleport.size, dangling_weights=run.dangling_weights,
+            teleport=run.teleport, num_teleports=run.teleport.size,
+            dangling_weights=run.dangling_weights,
             num_dangling_weights=run.dangling_weights.size, state=state, pagerank=ranks[parity],
             new_pagerank=ranks[1 - parity],
         )  # fmt: skip
@@ -151,7 +154,8 @@ def _contribution_sweep(
         "offsets": lists.offsets, "neighbors": lists.neighbors, "weights": weights,
         "weighted": graph.weighted, "out_weights": out_weights, "damping": run.damping,
         "teleport": run.teleport, "num_teleports": run.teleport.size,
-        "dangling_weights": run.dangling_weights, "num_dangling_weights": run.dangling_weights.size, "state": state,
+        "dangling_weights": run.dangling_weights, 
+        "num_dangling_weights": run.dangling_weights.size, "state": state,
     }  # fmt: skip
     degrees = xp.diff(lists.offsets)
     bins = [

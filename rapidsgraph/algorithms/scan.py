@@ -1,24 +1,25 @@
-"""SCAN: clusters of vertices with similar neighborhoods, and the hubs and outliers between them.
+"""SCAN: structural clustering into clusters, hubs and outliers.
 
-Means: a core is similar to at least mu vertices, with itself; clusters are the components of
-  similar cores; a border is similar to a core and goes to the one it is most similar to; of the
-  others, a hub has neighbors in several clusters, an outlier has not.
-Requires: nothing; edges are taken both ways, self-loops and repeated edges are ignored.
-Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). clustering.py does the work.
+This module checks arguments and labels results; `clustering` has the algorithm.
 """
+
+from __future__ import annotations
 
 import numbers
 import operator
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError, format_value
+from ..graph.labeling import Labeling
 from ..memory import estimate_graph_memory
 from ..validation import check_choice, check_flag, check_free_memory
 from .clustering import (
     ROLES,
+    Clustering,
     SimilarityGraph,
     closed_neighborhood_sizes,
     cluster,
@@ -28,47 +29,68 @@ from .clustering import (
 )
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
-MOST_DIGITS = 1000  # of a Decimal, which can have more than memory has bytes
+MAX_DIGITS = 1000  # of a Decimal, whose exponent may exceed memory
 
 
-def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
-    """Structural clustering (SCAN): clusters, hubs and outliers.
+def scan(
+    graph: Any,
+    *,
+    epsilon: Any = 0.5,
+    mu: int = 3,
+    memberships: bool = False,
+    method: str = "auto",
+) -> Any:
+    """Cluster vertices by structural similarity (SCAN), and find hubs and outliers.
 
     Parameters
     ----------
     graph : Graph or edge frame
-        Edges are taken as undirected; self-loops, repeated edges and weights are ignored. A
-        `Graph` keeps what was counted of it (8 bytes an edge, 16 if it is directed), so that other
-        parameters take less time; for many of them see `ScanIndex`.
-        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
-    epsilon : float, Fraction or Decimal, above 0, at most 1
-        Neighbors are similar if their similarity (see `structural_similarity`) is at least this.
-        A float is taken as the decimal it prints as, and the comparison is exact.
-    mu : int, at least 1
-        A core is similar to at least so many vertices, itself among them. (GPUSCAN does not count
-        the vertex itself: its mu is one less.)
-    memberships : bool
+        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A `Graph`
+        caches common-neighbor counts (8 bytes per edge, 16 if it is directed), so that calls with
+        other parameters are faster; see `ScanIndex` for many of them. A Dask frame, or the `Graph`
+        of one, gives a Dask frame.
+    epsilon : float, Fraction or Decimal, default 0.5
+        Neighbors are similar if their similarity (see `structural_similarity`) is at least epsilon,
+        which is above 0 and at most 1. The comparison is exact, and a float is the decimal that it
+        prints as.
+    mu : int, default 3
+        A core is similar to at least `mu` vertices, including itself. GPUSCAN does not count the
+        vertex itself, so that its mu is one less.
+    memberships : bool, default False
         Whether a border that is similar to cores of several clusters has a row for each of them:
-        first its own, then the others by number.
-    method : {"auto", "gpuscan"}
-        "gpuscan" compares whole lists and joins cores as GPUSCAN does, linking to the smallest and
-        the largest neighbor in turns; some graphs take it very long. Both give the same.
+        first for its own cluster, then for the others by number.
+    method : {"auto", "gpuscan"}, default "auto"
+        "gpuscan" compares whole neighbor lists and links cores to the smallest and the largest
+        neighbor in turns, as GPUSCAN does, which is slow on some graphs. Both give the same result.
 
     Returns
     -------
     frame
-        `vertex`, `cluster` (int32), `role`: one row a vertex, sorted by vertex, in the caller's
-        library. Clusters are numbered from 0 by descending size, those of one size by their
-        smallest vertex; hubs and outliers have none: null (Int32 in pandas), in a mapping of
-        arrays -1. The role is "core", "border", "hub" or "outlier"; a mapping of CuPy arrays has
-        the places 0 to 3 of these words instead (int8).
+        Columns `vertex`, `cluster` (int32) and `role`: one row per vertex, sorted by vertex, in the
+        library of the edge frame. Clusters are numbered from 0 by descending size, ties by smallest
+        vertex name. The cluster of hubs and outliers is null (Int32 in pandas), or -1 in a dict of
+        arrays. The role is "core", "border", "hub" or "outlier"; a dict of CuPy arrays has the
+        codes 0 to 3 in this order (int8).
 
     Raises
     ------
     GraphError
-        epsilon or mu out of range; a frame that cannot be used.
+        A parameter or the frame cannot be used.
     InsufficientMemoryError
-        The run would not fit; raised before it starts.
+        The run would not fit into memory; raised before it starts.
+
+    See Also
+    --------
+    ScanIndex : Clusterings for many values of epsilon and mu.
+    verify.scan : Check a result.
+
+    References
+    ----------
+    .. [1] X. Xu, N. Yuruk, Z. Feng and T. A. J. Schweiger, "SCAN: a structural clustering algorithm
+       for networks", KDD 2007. https://doi.org/10.1145/1281192.1281280
+    .. [2] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
+       algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
+       https://doi.org/10.1109/TPDS.2014.2388216
 
     Examples
     --------
@@ -103,8 +125,8 @@ def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
     return clustering_frame(graph.labeling, found, memberships)
 
 
-def check_epsilon(epsilon):
-    """As a Fraction; a float as the decimal that it prints as."""
+def check_epsilon(epsilon: Any) -> Fraction:
+    """Return epsilon as a Fraction, a float as the decimal that it prints as."""
     try:
         exact = _exact(epsilon)
     except (TypeError, ValueError, OverflowError):  # also NaN and infinity
@@ -116,14 +138,14 @@ def check_epsilon(epsilon):
     return exact
 
 
-def _exact(number):
+def _exact(number: Any) -> Fraction:
     if isinstance(number, np.ndarray) and number.ndim == 0:
         number = number[()]
     if isinstance(number, (bool, np.bool_, str, np.timedelta64, np.ndarray)):
         raise TypeError
     if isinstance(number, Decimal):
         digits = number.as_tuple().digits
-        if max(abs(number.adjusted()), len(digits)) > MOST_DIGITS:
+        if max(abs(number.adjusted()), len(digits)) > MAX_DIGITS:
             raise ValueError
     if isinstance(number, (Fraction, Decimal, numbers.Integral)):
         return Fraction(number)
@@ -132,8 +154,8 @@ def _exact(number):
     return Fraction(repr(number.item() if hasattr(number, "item") else number))
 
 
-def check_mu(mu):
-    """As an int."""
+def check_mu(mu: Any) -> int:
+    """Return mu as an int; GraphError if it is not a whole number from 1."""
     try:
         if isinstance(mu, (bool, np.bool_)):
             raise TypeError
@@ -145,7 +167,7 @@ def check_mu(mu):
     return whole
 
 
-def clustering_frame(labeling, found, memberships=False):
+def clustering_frame(labeling: Labeling, found: Clustering, memberships: bool = False) -> Any:
     """Return the result frame of `scan`."""
     clusters, roles, ids = found.clusters, found.roles, None
     if memberships:

@@ -1,14 +1,17 @@
-"""Structural similarity: how much of their neighborhoods the ends of an edge share.
+"""Structural similarity: the similarity of the neighborhoods of adjacent vertices.
 
-Means: similarity(u, v) = |N[u] & N[v]| / sqrt(|N[u]| |N[v]|), where N[u] is u and its neighbors.
-Requires: nothing; edges are taken both ways, self-loops and repeated edges are ignored.
-Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN). Common neighbors by triangles, edges oriented by
-  degree: Chiba, Nishizeki 1985; Schank, Wagner 2005. GPUSCAN's way compares whole lists.
+Common neighbors are counted by triangles, with edges oriented from low to high degree. Method
+`gpuscan` compares whole neighbor lists.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from .. import device, frames
+from ..device import Array
 from ..graph.build import build_graph
-from ..graph.csr import count_later, row_indices, simplify, to_undirected
+from ..graph.csr import Adjacency, count_later, row_indices, simplify, to_undirected
 from ..graph.graph import local_storage_of
 from ..graph.local_graph import LocalGraph
 from ..memory import estimate_graph_memory
@@ -22,32 +25,39 @@ SLOTS, MOST_SLOTS = 512, 8192
 WARPS = 8  # of a block that count_some runs in
 
 
-def structural_similarity(graph, *, method="auto"):
-    """How similar the ends of every edge are.
+def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
+    """Compute the structural similarity of the endpoints of every edge.
 
     Parameters
     ----------
     graph : Graph or edge frame
-        Edges are taken as undirected; self-loops, repeated edges and weights are ignored.
-        Of a Dask frame, or a `Graph` of one, the result is a Dask frame.
-    method : {"auto", "gpuscan"}
-        "gpuscan" compares whole lists, 4 neighbors of one end with 8 of the other at a time, as
-        GPUSCAN does (on a CPU one with one). Both give the same.
+        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
+        frame, or the `Graph` of one, gives a Dask frame.
+    method : {"auto", "gpuscan"}, default "auto"
+        "gpuscan" compares whole neighbor lists, 4 neighbors of one endpoint with 8 of the other at
+        a time on a GPU, as GPUSCAN does. Both give the same result.
 
     Returns
     -------
     frame
-        `source`, `destination`, `similarity` (float64, above 0, at most 1): one row an edge, the
-        smaller vertex first, sorted, in the caller's library. The similarity is the number of
-        vertices in both closed neighborhoods (neighbors, and the vertex itself) over the geometric
-        mean of their sizes.
+        Columns `source`, `destination` and `similarity` (float64, above 0, at most 1): one row per
+        edge, the smaller vertex first, sorted, in the library of the edge frame. The similarity is
+        the size of the intersection of both closed neighborhoods (neighbors, and the vertex itself)
+        over the geometric mean of their sizes.
 
     Raises
     ------
     GraphError
-        A frame that cannot be used; the message says why.
+        A parameter or the frame cannot be used.
     InsufficientMemoryError
-        The run would not fit; raised before it starts.
+        The run would not fit into memory; raised before it starts.
+
+    References
+    ----------
+    .. [1] X. Xu, N. Yuruk, Z. Feng and T. A. J. Schweiger, "SCAN: a structural clustering algorithm
+       for networks", KDD 2007. https://doi.org/10.1145/1281192.1281280
+    .. [2] N. Chiba and T. Nishizeki, "Arboricity and subgraph listing algorithms", SIAM J. Comput.
+       14(1), 1985. https://doi.org/10.1137/0214017
 
     Examples
     --------
@@ -83,8 +93,8 @@ def structural_similarity(graph, *, method="auto"):
     return graph.labeling.edge_frame(*ends, {"similarity": similarities})
 
 
-def undirected_graph(edges):
-    """Return a graph as it is; build one from a frame, undirected and without self-loops."""
+def undirected_graph(edges: Any) -> LocalGraph:
+    """Return the storage of a graph; build an undirected one without self-loops from a frame."""
     storage = local_storage_of(edges)
     if isinstance(storage, LocalGraph):
         return storage
@@ -92,33 +102,33 @@ def undirected_graph(edges):
     return build_graph(storage, directed=False, self_loops="drop")
 
 
-def neighborhoods(graph):
-    """Both directions of every edge, once, without self-loops and weights: an Adjacency, kept."""
+def neighborhoods(graph: LocalGraph) -> Adjacency:
+    """Return the undirected simple graph, without weights; cached on the graph."""
 
-    def make():
+    def compute() -> Adjacency:
         if graph.directed:
             return to_undirected(graph.built[0])
         facts = {"is_merged": graph.is_merged, "is_loopless": graph.is_loopless}
         return simplify(graph.csr, **facts)
 
-    return graph.cached("neighborhoods", make)
+    return graph.cached("neighborhoods", compute)
 
 
-def common_neighbors(graph, method="auto"):
-    """|N[u] & N[v]| of every arc (u, v) of `neighborhoods`: int32, shape (arcs,), kept."""
+def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
+    """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
     count = _by_triangles if method == "auto" else _by_comparison
     return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
 
 
-def offsets_from_sizes(sizes):
-    """Where each of lists of these sizes begins, and the last one ends: int64."""
+def offsets_from_sizes(sizes: Array) -> Array:
+    """Return the int64 offsets of consecutive lists of these sizes."""
     xp = device.array_module(sizes)
     offsets = xp.zeros(sizes.size + 1, xp.int64)
     xp.cumsum(sizes, out=offsets[1:])
     return offsets
 
 
-def _by_triangles(lists):
+def _by_triangles(lists: Adjacency) -> Array:
     xp = device.array_module(lists.neighbors)
     offsets, neighbors = lists.offsets, lists.neighbors
     vertices, arcs = offsets.size - 1, neighbors.size
@@ -175,7 +185,7 @@ def _by_triangles(lists):
     return common
 
 
-def _by_comparison(lists):
+def _by_comparison(lists: Adjacency) -> Array:
     xp = device.array_module(lists.neighbors)
     arcs, rows = lists.neighbors.size, row_indices(lists)
     common = xp.empty(arcs, xp.int32)

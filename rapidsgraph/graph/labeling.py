@@ -1,7 +1,7 @@
 """Map vertex ids to the caller's names and back, and build result frames in the caller's library.
 
-A `Labeling` is part of everything that knows vertices by id: graphs, layered edge lists and indexes.
-Results are frames of the library that the edges came in, with the same name columns.
+A `Labeling` is part of everything that knows vertices by id: graphs, layered edge lists and
+indexes. Results are frames of the library that the edges came in, with the same name columns.
 """
 
 from __future__ import annotations
