@@ -1,12 +1,15 @@
 // Breadth-first search.
 //
-// Means: distances[v] = the fewest arcs of a way from a source to v, and predecessors[v] = the
-//   smallest vertex before it on such a way, all in one cooperative launch: blocks meet between
-//   levels, and no level needs the host.
-// Requires: lists by source (offsets, neighbors) and for pulling by destination (in_*), ascending;
-//   distances set to -1 and predecessors to the largest int before, counts and arrived to 0.
-// Reference: Zhu et al. 2017 (WolfPath: no host round trip per level); Beamer, Asanovic, Patterson
-//   2012 (push, then pull). Frontiers in the shared memory of a few blocks are ours.
+// distances[v] becomes the number of arcs of a shortest path from a source to v, and
+// predecessors[v] the smallest vertex before v on such a path, in one cooperative launch: blocks
+// synchronize by a barrier between levels, and no level needs the host.
+//
+// Adjacency lists are by source (offsets, neighbors) and, for the bottom-up direction, by
+// destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
+// NO_VERTEX, and counters and arrived_blocks to 0.
+//
+// References: Zhu et al. 2017 (WolfPath: no host round trip per level); Beamer, Asanovic, Patterson
+// 2012 (direction-optimizing BFS). Frontiers in the shared memory of a few blocks are our own.
 
 #include "frontier.cuh"
 

@@ -1,8 +1,7 @@
-"""Breadth-first search on a CPU: the twin of bfs.cu.
+"""Breadth-first search on a CPU: the twin of bfs.cu, which documents it.
 
-The meaning of every parameter is said there. What differs: a level is pushed by one
-thread, which fetches memory ahead, and pulled by all; what the GPU's twin needs to synchronise
-blocks (pieces, counts, arrived) is not touched.
+A level is expanded top-down by one thread, which prefetches memory, and bottom-up by all. The
+parameters that synchronize blocks (chunks, counters, arrived_blocks) are not used.
 """
 
 import numpy as np

@@ -1,8 +1,7 @@
-// From named edges to adjacency lists: the loops that no array operation does in one pass.
+// Construction of adjacency lists from named edges: loops that no array operation does in one pass.
 //
-// Means: see each entry; build.py beside this does the same on a CPU.
-// Requires: ids below `present`'s and `table`'s length after `low` is taken off; offsets
-//   ascending from 0. Sorting itself is sorting.py's work.
+// Names are less than the length of is_present or table after min_name is subtracted; offsets
+// ascend from 0. Sorting is left to CuPy and, on a CPU, to counting.py.
 
 #include "grid.cuh"
 

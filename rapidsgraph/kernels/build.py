@@ -1,7 +1,4 @@
-"""From named edges to adjacency lists, on a CPU: the twins of build.cu.
-
-The meaning of every entry and parameter is said there.
-"""
+"""Construction of adjacency lists on a CPU: the twins of build.cu, which documents them."""
 
 import numpy as np
 from numba import prange

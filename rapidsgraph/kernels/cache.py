@@ -185,7 +185,7 @@ def unsafe_folders():
 
 @functools.cache
 def write_folder():
-    """The first folder of `folders` that this user can write to; None if there is none."""
+    """Return the first folder of `folders` that this user can write to, or None."""
     for folder in folders():
         try:
             for path in (*reversed(folder.parents), folder):
@@ -287,7 +287,7 @@ def _warn_once(message):
 
 
 def _user_level():
-    """The stack level of the first caller outside this package and Numba."""
+    """Return the stack level of the first caller outside this package and Numba."""
     frame, level = sys._getframe(2), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(
         ("rapidsgraph.", "numba.")

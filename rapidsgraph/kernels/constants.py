@@ -22,8 +22,8 @@ PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
 # BFS and SSSP
 FRONTIER_CHUNK = 2048  # arcs of a long adjacency list that one block expands at a time
 SHARED_FRONTIER = 2048  # vertices of a frontier that a block can keep in shared memory
-# Direction-optimizing BFS goes bottom-up once the frontier has more than 1 / ALPHA of the unexplored
-# arcs, and top-down again once it has less than 1 / BETA of the vertices.
+# Direction-optimizing BFS goes bottom-up once the frontier has more than 1 / ALPHA of the
+# unexplored arcs, and top-down again once it has less than 1 / BETA of the vertices.
 BFS_ALPHA = 15
 BFS_BETA = 20
 

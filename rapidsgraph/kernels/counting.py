@@ -1,11 +1,13 @@
-"""Stable parallel counting sort, for CPUs; sorting.py's other half is CuPy's radix sort.
+"""Stable parallel counting sort for CPUs.
 
-Means: rows are cut into as many contiguous parts as `cursors` has rows. A part counts its keys,
-  parts' counts become places, and each part moves its rows there in order, so that equal keys
-  stay in theirs whatever the number of parts.
-Requires: keys in [0, cursors.shape[1]). They are made unsigned where they index, so that the
-  compiler need not ask whether to count from the end.
-Reference: counting sort, Knuth, The Art of Computer Programming 3, 5.2.
+Rows are cut into as many contiguous parts as `cursors` has rows. Each part counts its keys, the
+counts become positions, and each part moves its rows there in order, so that the sort is stable
+for any number of parts. Keys are in [0, cursors.shape[1]); they are unsigned as indices, which
+spares the test for negative ones.
+
+References
+----------
+.. [1] Knuth, The Art of Computer Programming, volume 3, section 5.2.
 """
 
 import numba

@@ -1,12 +1,13 @@
-// Trees of vertices: a vertex's way to its root, and making two trees one.
+// Disjoint sets as trees of vertices: the root of a vertex, and the union of two trees.
 //
-// parents[v] <= v always, so there is no cycle, and only a root's parent changes to another tree,
-// by compare-and-swap. Before, parents[v] = v. Reference: Jaiganesh, Burtscher 2018 (ECL-CC).
+// parents[v] <= v always, so there is no cycle, and only the parent of a root changes to another
+// tree, by compare-and-swap. Initially parents[v] = v.
+//
+// Reference: Jaiganesh, Burtscher 2018 (ECL-CC).
 
 #include "grid.cuh"
 
-// The root of a vertex; the way there is halved. A parent that is out of date is further down on
-// the same way.
+// The root of a vertex, halving the path to it. A stale parent is a lower vertex on the same path.
 __device__ __forceinline__ int root(int *parents, int vertex) {
   int parent = parents[vertex];
   while (parent != vertex) {
@@ -18,7 +19,7 @@ __device__ __forceinline__ int root(int *parents, int vertex) {
   return vertex;
 }
 
-// Make the trees of two vertices one, the smaller root the root of both.
+// Merge the trees of two vertices; the smaller root becomes the root of both.
 __device__ __forceinline__ void join(int *parents, int one, int other) {
   if (parents[one] == parents[other]) return;
   one = root(parents, one);

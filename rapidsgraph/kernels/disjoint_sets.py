@@ -1,4 +1,4 @@
-"""Trees of vertices, on a CPU; disjoint_sets.cuh says what they mean."""
+"""Disjoint sets as trees of vertices on a CPU: the functions of disjoint_sets.cuh."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from .jit import serial
 
 @serial
 def root(parents, vertex):
-    """The root of a vertex; the way there is halved."""
+    """Return the root of a vertex, halving the path to it."""
     vertex = np.uint32(vertex)
     parent = np.uint32(parents[vertex])
     while parent != vertex:
@@ -21,7 +21,7 @@ def root(parents, vertex):
 
 @serial
 def join(parents, one, other):
-    """Make the trees of two vertices one, the smaller root the root of both."""
+    """Merge the trees of two vertices; the smaller root becomes the root of both."""
     one, other = np.uint32(one), np.uint32(other)
     if parents[one] == parents[other]:
         return

@@ -1,10 +1,11 @@
-// What traversals share: frontiers, their expansion, and looking for a first arc.
+// Frontiers of traversals: their expansion, and the search for a first matching arc.
 //
-// A frontier is a queue of vertices and a list of pieces: FRONTIER_CHUNK arcs of a vertex that has more.
-// counts has three slots of {queued, pieces, arcs, found}: round t reads slot t % 3, adds to slot
-// (t + 1) % 3, and clears slot (t + 2) % 3, which nobody reads any more. What a thread reads may
-// be old; whatever claims a vertex is atomic.
-// Reference: Merrill, Garland, Grimshaw 2012 (a thread, a warp or a block a list).
+// A frontier is a queue of vertices, and a list of chunks of FRONTIER_CHUNK arcs of those vertices
+// that have more. counters has three slots of {queued, chunks, arcs, found}: round t reads slot t %
+// 3, adds to slot (t + 1) % 3 and clears slot (t + 2) % 3, which no block reads any more. A plain
+// load may return an old value; claiming a vertex is atomic.
+//
+// Reference: Merrill, Garland, Grimshaw 2012 (a thread, a warp or a block per list).
 
 #include "grid.cuh"
 

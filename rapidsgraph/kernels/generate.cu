@@ -1,13 +1,15 @@
-// Random edges, each from its own number.
+// Random graphs, each edge from its own random numbers.
 //
-// Means: the random bits of draw k under a key are the k-th output of SplitMix64 started at the
-//   key. No draw waits for another, so any number of threads, and the CPU twin, make the same.
-// Requires: keys are 64-bit patterns in a signed word. Probabilities are thresholds from 0 to
-//   2^53 on the upper 53 bits: whole numbers are compared, so no rounding can differ. names turn
-//   a vertex into the id under which it appears. keys of edges are source * 2^32 + destination.
-// Reference: Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014;
-//   Chakrabarti, Zhan and Faloutsos, R-MAT: a recursive model for graph mining, 2004; Bader and
-//   Madduri, GTgraph: a synthetic graph generator suite, 2006 (SSCA#2, the cliques).
+// The random bits of draw k under a key are the k-th output of SplitMix64 started at the key. No
+// draw depends on another, so the result is the same for any number of threads and for the CPU
+// twin.
+//
+// A key of a stream is a 64-bit pattern in a signed word. Probabilities are thresholds from 0 to
+// 2^53 on the upper 53 bits, so integers are compared and no rounding can differ. names maps a
+// vertex to its id in the result. The key of an edge is source * 2^32 + destination.
+//
+// References: Steele, Lea, Flood 2014 (fast splittable pseudorandom number generators);
+// Chakrabarti, Zhan, Faloutsos 2004 (R-MAT); Bader, Madduri 2006 (GTgraph, SSCA#2: cliques).
 
 #include "grid.cuh"
 

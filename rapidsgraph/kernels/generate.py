@@ -1,7 +1,7 @@
-"""The CPU twin of generate.cu, which says what the entries mean and require.
+"""Random graphs on a CPU: the twins of generate.cu, which documents them.
 
-Every operand of 64-bit arithmetic is made uint64 or int64 by hand: Numba turns a mix of the two
-into a float.
+Operands of 64-bit arithmetic are explicitly uint64 or int64, because Numba converts a mixture of
+the two to float64.
 """
 
 import numba

@@ -1,4 +1,4 @@
-// What kernels of several stems need: a thread's share of a loop, sums, a barrier for all blocks.
+// Grid-stride loops, sums over warps and blocks, and a barrier of the whole grid.
 
 
 #define FULL_MASK 0xffffffffu

@@ -1,6 +1,8 @@
-"""What Numba has no word for: fetching memory ahead of its use, and swapping a value atomically.
+"""Operations that Numba lacks: prefetching, atomic operations and the high half of a product.
 
-Reference: the LLVM language reference, llvm.prefetch and cmpxchg.
+References
+----------
+.. [1] LLVM Language Reference Manual, llvm.prefetch, cmpxchg and atomicrmw.
 """
 
 from llvmlite import ir
@@ -15,7 +17,7 @@ def _pointer(context, builder, array_type, array, index):
 
 @intrinsic
 def prefetch(typing, array, index):
-    """Have array[index] brought into the caches; nothing else waits for it."""
+    """Prefetch array[index] into the caches."""
 
     def generate(context, builder, signature, arguments):
         place = _pointer(context, builder, signature.args[0], *arguments)
@@ -31,7 +33,7 @@ def prefetch(typing, array, index):
 
 @intrinsic
 def exchange_if(typing, array, index, expected, value):
-    """array[index] = value where it still is `expected`, in one step; returns what it was."""
+    """Atomically set array[index] to `value` if it is `expected`, and return the old value."""
     element = array.dtype
 
     def generate(context, builder, signature, arguments):
@@ -48,7 +50,7 @@ def exchange_if(typing, array, index, expected, value):
 
 @intrinsic
 def add_at(typing, array, index, value):
-    """array[index] += value, in one step; returns what it was."""
+    """Atomically add `value` to array[index], and return the old value."""
     element = array.dtype
 
     def generate(context, builder, signature, arguments):
@@ -61,7 +63,7 @@ def add_at(typing, array, index, value):
 
 @intrinsic
 def add_float_at(typing, array, index, value):
-    """array[index] += value of floating-point numbers, in one step."""
+    """Atomically add a floating-point number to array[index]."""
     element = array.dtype
 
     def generate(context, builder, signature, arguments):
@@ -75,7 +77,7 @@ def add_float_at(typing, array, index, value):
 
 @intrinsic
 def high_product(typing, one, other):
-    """The upper 64 of the 128 bits of a product of two uint64."""
+    """Return the upper 64 bits of the 128-bit product of two uint64."""
 
     def generate(context, builder, signature, arguments):
         wide = ir.IntType(128)

@@ -1,13 +1,13 @@
-// Shortest paths over the partitions of a layered edge list, in sweeps that go on until nothing
-// changes.
+// Shortest paths over the partitions of a layered edge list, in sweeps until nothing changes.
 //
-// Means: partitions from `start` to before `stop` of `table` are in `words`, whose first is word
-//   `origin` of all; vertices are places. sums has the checksums found for both sections of each
-//   partition; what is damaged is left alone. `sample` only tells the type of the weights.
-// Requires: as said at each entry; distances are infinite where nothing was reached.
-// Reference: Zhu et al. 2017 (WolfPath: layers, combined lists, no host between them); Davidson,
-//   Baxter, Garland, Owens 2014 (near and far, on CPUs). Rounds inside a partition, and skipping
-//   by stamps, are ours.
+// The partitions start to stop of `table` are in `words`, which begin at word `origin` of the whole
+// list; vertices are positions. checksums has the sums computed for both sections of each
+// partition, and a section whose sum differs from the table is skipped. weight_type only tells the
+// type of the weights. Distances of vertices that have not been reached are infinite.
+//
+// References: Zhu et al. 2017 (WolfPath: layers, combined lists, no host between them); Davidson,
+// Baxter, Garland, Owens 2014 (near-far queues, on CPUs). Rounds inside a partition, and skipping
+// rows by the round of their last update, are our own.
 
 #ifndef weight_t
 #define weight_t double

@@ -1,8 +1,8 @@
-"""Shortest paths over partitions on a CPU: the twins of layered_sssp.cu, which says what they mean.
+"""Shortest paths over partitions on a CPU: the twins of layered_sssp.cu, which documents them.
 
-What differs: one thread expands a row after the other, so a shorter way is taken into account at
-once, and rows wait in two queues, near and far, as in paths.py. A row that was expanded in round r
-is marked r + 1 in `relaxed` (or `done`).
+One thread expands rows one after the other, so a shorter path is taken into account at once, and
+active rows are in a near and a far queue, as in sssp.py. A row that was expanded in round r has
+r + 1 in `last_relaxed` or `last_relaxed_partition`.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ NEAR, FAR, AGAIN = 1, 2, 4  # a row is in the queue, in the far one, was expande
 
 @serial
 def _above(distance, step):
-    """A step farther, or where that makes no difference, the next number."""
+    """Return `distance` plus `step`, or the next floating-point number if that is no different."""
     return max(distance + step, np.nextafter(distance, np.inf))
 
 
@@ -50,7 +50,7 @@ def _waiting_rows(start, stop, table, stamps, relaxed, done, flags, flag, queue)
 
 @serial
 def _partition_of(table, start, stop, place):
-    """The first partition that has a row."""
+    """Return the first partition that has a row."""
     low, high = start, stop
     while low < high:
         middle = (low + high) // 2
@@ -63,7 +63,7 @@ def _partition_of(table, start, stop, place):
 
 @serial
 def _edges_of(words, parts, row):
-    """The first edge of a row in a section, and the one behind its last."""
+    """Return the range of the edges of a row in a section."""
     starts, degrees, _, _, _, _, _, _, degree_bits = parts
     group = row // GROUP_ROWS
     edge = first_edge(words, starts, group)

@@ -1,13 +1,12 @@
-// Sweeps over the partitions of a layered edge list, wherever these are at the moment.
+// Sweeps over the partitions of a layered edge list, in host or device memory.
 //
-// Means: partitions from `start` to before `stop` of `table` are in `words`, whose first is word
-// `origin` of
-//   all; vertices are places. sums has the checksums found for both sections of each partition;
-//   what is damaged is left alone. `sample` only tells the type of the weights.
-// Requires: as said at each entry.
-// Reference: Zhu et al. 2017 (WolfPath: layers, combined lists, no host between them). Kim 2014
-//   (an addition an edge). Davidson, Baxter, Garland, Owens 2014 (a bound that goes on by steps).
-//   Rounds inside a partition, and skipping by stamps, are ours.
+// The partitions start to stop of `table` are in `words`, which begin at word `origin` of the whole
+// list; vertices are positions. checksums has the sums computed for both sections of each
+// partition, and a section whose sum differs from the table is skipped. weight_type only tells the
+// type of the weights.
+//
+// References: Zhu et al. 2017 (WolfPath: layers, combined lists, no host between them); Kim
+// (edge-centric PageRank).
 
 #ifndef weight_t
 #define weight_t double

@@ -1,4 +1,4 @@
-"""Sweeps over partitions on a CPU: the twins of layered_sweep.cu, which says what they mean."""
+"""Sweeps over partitions on a CPU: the twins of layered_sweep.cu, which documents them."""
 
 import numpy as np
 from numba import prange
@@ -85,7 +85,7 @@ def _exceeds(words, position, bits, limit, first, last):
 
 @serial
 def _sum_of(words, position, bits, first, last):
-    """The sum of the packed values from `first` to before `last`."""
+    """Return the sum of the packed values from `first` to before `last`."""
     at, step = np.uint64(first * bits), np.uint64(bits)
     begin, mask, total = np.uint64(position), (ONE << step) - ONE, np.uint64(0)
     for _ in range(last - first):

@@ -1,11 +1,11 @@
-// Building layered edge lists: arcs move to the places of their sources, and are packed.
+// Construction of layered edge lists: arcs move to the positions of their sources and are packed.
 //
-// Means: order[place] = vertex, place_of[vertex] = place, depths[vertex] = edges from the root, the
-//   largest int where unreached. Forward arcs of a source go to its depth or beyond; the others,
-//   and all of an unreached source, go back. Both keep the order that they have in the lists.
-// Requires: depths of one breadth-first search.
-// Reference: Zhu et al. 2017 (WolfPath: layers). Packing is ours; layers/partitions.py describes
-// it.
+// order[position] = vertex, position_of[vertex] = position, and depths[vertex] is its BFS depth or
+// UNREACHED. Forward arcs of a source lead to its depth or beyond; all others, and those of an
+// unreached source, are backward. Both keep their order in the adjacency lists.
+//
+// Reference: Zhu et al. 2017 (WolfPath: layers). The packing is our own; layered/packing.py
+// describes it.
 
 #include "rows.cuh"
 

@@ -1,4 +1,4 @@
-"""Building layered edge lists on a CPU: the twins of pack.cu, which says what they mean."""
+"""Construction of layered edge lists on a CPU: the twins of pack.cu, which documents them."""
 
 import numpy as np
 from numba import prange

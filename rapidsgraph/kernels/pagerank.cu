@@ -1,16 +1,23 @@
-// PageRank sweeps, five ways.
+// Power iteration for PageRank, in five variants.
 //
-// Means: one iteration makes  rank'[v] = damping * sum over edges (u, v) of rank[u] w / W[u]
-//                                        + restart[v] + mass * share[v]
-//   with W[u] the weight that leaves u, restart = (1 - damping) p, mass the rank held by sinks
-//   (W = 0), and share = damping q, where sinks send it. restart and share have n values or one.
-// Requires: edges sorted by destination (offsets, neighbors) unless said otherwise; W of a sink
-//   given as 1, so that 0 / W is 0; state = {iterations, residual, mass, converged} in double.
-//   Kernels do nothing once state says converged, so the host may queue iterations ahead.
-// Reference: Kim (edge- and node-centric: start_ranks, scatter_edges, gather_nodes); Reddy
-//   (contributions and warp-level sums: gather_contributions, gather_threads / warps / blocks).
-//   iterate is ours: degree-ordered rows, sliced lists (SELL), one launch for all iterations.
-// Sums accumulate in double; value_t is the precision of what is gathered.
+// One iteration computes
+//
+//   pagerank'[v] = damping * sum over arcs (u, v) of pagerank[u] * w / W[u]
+//                  + teleport[v] + mass * dangling_weights[v]
+//
+// where W[u] is the total weight of the arcs that leave u, teleport is (1 - damping) times the
+// personalization, mass is the PageRank of dangling vertices (W = 0), and dangling_weights is
+// damping times the distribution it goes to. teleport and dangling_weights have one value per
+// vertex or one for all.
+//
+// Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
+// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, mass, converged}
+// in double. Kernels return at once when state says converged, so the host may enqueue iterations
+// ahead. Sums accumulate in double; value_t is the precision of the values that are gathered.
+//
+// References: Kim (edge- and node-centric: initialize_sums, scatter_edges, gather_nodes); Reddy
+// (contributions and warp-level sums: gather_contributions, gather_groups). iterate is our own:
+// rows in order of degree, sliced ELLPACK, one launch for all iterations.
 
 #include "grid.cuh"
 
@@ -31,7 +38,7 @@ __device__ __forceinline__ double finish(double sum, double damping, const doubl
   return damping * sum + restart[restarts > 1 ? vertex : 0] + mass * share[shares > 1 ? vertex : 0];
 }
 
-// Kim, algorithm 1: every rank starts from what needs no edge.
+// Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
                                        long long num_teleports, const double *dangling_weights, long long num_dangling_weights,
                                        const double *state, double *sums) {
@@ -75,7 +82,7 @@ extern "C" __global__ void gather_nodes(long long num_vertices, const long long 
   }
 }
 
-// What one thread of a group of `threads` adds up of a vertex's list.
+// The partial sum of one thread of a group of `threads` over the list of a vertex.
 __device__ __forceinline__ double partial_sum(long long edge, long long end, int threads,
                                               const int *neighbors, const value_t *weights,
                                               long long weighted, const value_t *contributions) {
@@ -88,7 +95,7 @@ __device__ __forceinline__ double partial_sum(long long edge, long long end, int
   return sum;
 }
 
-// A vertex is done: its rank, and what it gives to each neighbor next, one division for all.
+// Store the PageRank of a vertex and its next contribution, divided once for all neighbors.
 __device__ __forceinline__ void store_vertex(long long vertex, double rank,
                                              const value_t *out_weights, value_t *new_ranks,
                                              value_t *new_contributions) {
@@ -137,8 +144,8 @@ extern "C" __global__ void gather_groups(long long num_rows, const int *rows, lo
   }
 }
 
-// After a sweep: by how much ranks changed and what sinks hold, summed per block. With `copy`,
-// the new ranks also replace the old ones (a sweep that adds into sums of its own needs that).
+// After a sweep, sum the change and the mass of dangling vertices per block. With `copy` the new
+// values also replace the old ones, for a sweep that adds into sums of its own.
 extern "C" __global__ void measure_change(long long num_vertices, long long copy, const fresh_t *new_pagerank,
                                    const bool *is_dangling, const double *state, value_t *pagerank,
                                    double *partials) {
@@ -158,7 +165,7 @@ extern "C" __global__ void measure_change(long long num_vertices, long long copy
   }
 }
 
-// One block: total the partial sums in a fixed order, count the iteration, decide.
+// One block: add the partial sums in a fixed order, count the iteration, and test for convergence.
 extern "C" __global__ void check_convergence(long long num_blocks, double tolerance, const double *partials,
                                   double *state) {
   if (state[3] != 0.0) return;

@@ -1,9 +1,8 @@
-"""PageRank sweeps on a CPU: the twins of pagerank.cu.
+"""Power iteration for PageRank on a CPU: the twins of pagerank.cu, which documents them.
 
-The meaning of every entry and parameter is said there; state is {iterations, residual, mass,
-converged}. Work is cut into as many parts as there is room for partial sums, whatever the number
-of threads, so that sums do not depend on it. Numba counts prange in uint64, which beside int64
-makes float64, hence the casts.
+The work is cut into as many parts as there are partial sums, whatever the number of threads, so
+that sums do not depend on it. Numba counts prange in uint64, which combined with int64 gives
+float64, hence the casts.
 """
 
 import numpy as np

@@ -1,4 +1,5 @@
-// A pass over adjacency lists: short ones a thread each, others a warp each, long ones a block.
+// A pass over adjacency lists: a thread for each short list, a warp for each longer one, and a
+// block for each very long one.
 
 #include "grid.cuh"
 

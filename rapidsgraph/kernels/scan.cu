@@ -1,12 +1,15 @@
-// Clusters of similar vertices: cores, their trees, borders, hubs.
+// Structural clustering: cores, clusters, border vertices and hubs.
 //
-// Means: neighbors u, v are similar if common^2 * denominator >= numerator * sizes[u] * sizes[v],
-//   where sizes counts a vertex and its neighbors. A core is similar to at least mu vertices, with
-//   itself. parents are trees of similar cores; labels[v] is the root of v's cluster, or -1.
-// Requires: lists of both directions without self-loops and repeated neighbors. Lists are sorted by
-//   neighbor, and floor is 0; or by falling level of similarity, and what is similar has at least
-//   the level floor, so that a pass over a list ends soon.
-// Reference: Xu, Yuruk, Feng, Schweiger 2007 (SCAN); Wen et al. 2017 (GS*-Index).
+// Neighbors u and v are similar if common^2 * denominator >= numerator * sizes[u] * sizes[v], where
+// common and sizes count closed neighborhoods. A core is similar to at least mu vertices, including
+// itself. parents are trees of similar cores; labels[v] is the root of the cluster of v, or
+// NO_CLUSTER.
+//
+// Adjacency lists have both directions and no self-loops or parallel arcs. They are either sorted
+// by neighbor, and floor is 0; or by descending level of similarity, and similar neighbors have at
+// least the level floor, so that a pass over a list can end early.
+//
+// References: Xu, Yuruk, Feng, Schweiger 2007 (SCAN); Wen et al. 2017 (GS*-Index).
 
 #include "rows.cuh"
 #include "similar.cuh"

@@ -1,7 +1,4 @@
-"""Clusters of similar vertices, on a CPU: the twins of scan.cu.
-
-The meaning of every entry and parameter is said there.
-"""
+"""Structural clustering on a CPU: the twins of scan.cu, which documents them."""
 
 import math
 

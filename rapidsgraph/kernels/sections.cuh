@@ -1,5 +1,5 @@
-// Packed partitions, as layers/partitions.py describes them: where their parts are, and a pass over
-// the edges of a section. Who includes this says what a weight_t is.
+// Packed partitions of layered edge lists: the sections of a partition, and a pass over the edges
+// of one. layered/packing.py describes the format. The including file defines weight_t.
 
 #include "grid.cuh"
 

@@ -1,6 +1,6 @@
-"""Packed partitions on a CPU, for the kernels that sweep over them; sections.cuh says the same.
+"""Packed partitions of layered edge lists on a CPU: the functions of sections.cuh.
 
-Numba has no #include: what the twins of several stems share is here, and compiled into each.
+Numba has no include directive, so these functions are inlined into each kernel.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-// Whether two neighbors are similar, and how similar, for order.
+// Comparison of similarities: exact against a threshold, and by level for sorting.
 
 
 

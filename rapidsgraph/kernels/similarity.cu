@@ -1,15 +1,17 @@
 // Common neighbors of the ends of every edge.
 //
-// Means: an edge points to the end of higher degree, of equal degrees to the later vertex; the
-//   upper list of a vertex are the ends that its edges point to. The ends of a triangle's lowest
-//   edge have the third vertex in both their upper lists, so every triangle is found once: the
-//   end x with the longer list keeps it in a table, and the other's list is looked up there. It
-//   counts for three edges: (x, y), kept in a register; the one from x, kept beside the table;
-//   the one from y, in memory.
-// Requires: lists of both directions, ascending, without self-loops and repeated neighbors; here
-//   degrees are those of an adjacency list, without the vertex itself.
-// Reference: Chiba, Nishizeki 1985 (orientation by degree); Schank, Wagner 2005 (forward);
-//   Stovall, Kockara, Avci 2015 (GPUSCAN: compare_lists).
+// An edge is oriented to the end of higher degree, of equal degrees to the later vertex; the upper
+// neighbors of a vertex are the ends that its edges point to. The ends of the lowest edge of a
+// triangle both have the third vertex as upper neighbor, so every triangle is found once: the end x
+// with the longer upper list (the owner) keeps it in a hash table, and the list of the other is
+// looked up there. A triangle counts for three edges: (x, y), in a register; the edge of x, beside
+// the table; and the edge of y, in memory.
+//
+// Adjacency lists have both directions, are ascending and have no self-loops or parallel arcs;
+// degrees do not count the vertex itself.
+//
+// References: Chiba, Nishizeki 1985 (orientation by degree); Schank, Wagner 2005 (forward
+// algorithm); Stovall, Kockara, Avci 2015 (GPUSCAN: compare_lists).
 
 #include "rows.cuh"
 

@@ -1,7 +1,7 @@
-"""Common neighbors of the ends of every edge, on a CPU: the twins of similarity.cu.
+"""Common neighbors of the ends of every edge on a CPU: the twins of similarity.cu.
 
-The meaning of every entry and parameter is said there. A table is here also a bit a vertex, which
-says of most vertices at once that they are not in it.
+The CUDA file documents the entries. Each table is accompanied by a bitmap of the vertices, which
+rejects most lookups at once.
 """
 
 import math

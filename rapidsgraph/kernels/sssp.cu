@@ -1,12 +1,14 @@
-// Shortest paths by weight.
+// Single-source shortest paths by weight.
 //
-// Means: distances[v] = the least of a source's distance and the sum of weights of a way from it
-//   to v, all in one cooperative launch; then the smallest vertex before v on such a way, among
-//   those nearer.
-// Requires: weights finite and not negative; distances of sources set, others to infinity or to
-//   what is known already, predecessors to the largest int before, counts, stamps and arrived to 0,
-//   lowest to infinity.
-// Reference: Davidson, Baxter, Garland, Owens 2014 (near and far queue).
+// distances[v] becomes the least distance of a source plus the weight of a path from it to v, in
+// one cooperative launch. Then predecessors[v] becomes the smallest vertex before v on a shortest
+// path, among those with a smaller distance.
+//
+// Weights are finite and not negative. The caller sets the distances of sources, other distances to
+// infinity or a known upper bound, predecessors to NO_VERTEX, counters, marks and arrived_blocks to
+// 0, and min_distance to infinity.
+//
+// Reference: Davidson, Baxter, Garland, Owens 2014 (near-far queues).
 
 #include "frontier.cuh"
 

@@ -1,7 +1,7 @@
-"""Shortest paths by weight on a CPU: the twins of sssp.cu.
+"""Shortest paths by weight on a CPU: the twins of sssp.cu, which documents them.
 
-The meaning of every entry and parameter is said there. What differs: one thread expands a vertex
-after the other, so a shorter way is taken into account at once, and the near queue is a ring.
+One thread expands vertices one after the other, so a shorter path is taken into account at once,
+and the near queue is a ring buffer.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ ONE = np.uint64(1)
 
 @serial
 def _above(distance, step):
-    """A step farther, or where that makes no difference, the next number."""
+    """Return `distance` plus `step`, or the next floating-point number if that is no different."""
     return max(distance + step, np.nextafter(distance, np.inf))
 
 

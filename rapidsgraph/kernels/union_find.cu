@@ -1,10 +1,11 @@
-// Trees of vertices that are connected.
+// Connected components by union-find.
 //
-// Means: parents[v] leads to the root of v's tree, which is its smallest vertex; vertices are in
-//   one tree once every arc between them has been linked. parents[v] <= v always, so there is no
-//   cycle, and only a root's parent changes to another tree, by compare-and-swap.
-// Requires: parents[v] = v before.
-// Reference: Jaiganesh, Burtscher 2018 (ECL-CC); Sutton, Ben-Nun, Barak 2018 (Afforest).
+// parents[v] leads to the root of the tree of v, which is its smallest vertex; two vertices are in
+// one tree once every arc on a path between them has been linked. The caller sets parents[v] = v.
+// parents[v] <= v always, so there is no cycle, and only the parent of a root changes to another
+// tree, by compare-and-swap.
+//
+// References: Jaiganesh, Burtscher 2018 (ECL-CC); Sutton, Ben-Nun, Barak 2018 (Afforest).
 
 #include "disjoint_sets.cuh"
 
@@ -60,8 +61,8 @@ extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs,
   STRIDE(arc, num_arcs) join(parents, rows[arc], neighbors[arc]);
 }
 
-// Let every vertex point to its root. Nobody writes but to its own vertex: a way halved meanwhile
-// could put a vertex back to a parent between.
+// Point every vertex to its root. A thread writes to its own vertex only: path halving could replace
+// a root by a parent below it.
 extern "C" __global__ void compress(long long num_vertices, int *parents) {
   STRIDE(vertex, num_vertices) {
     int parent = parents[vertex];

@@ -1,7 +1,4 @@
-"""Trees of vertices that are connected, on a CPU: the twins of union_find.cu.
-
-The meaning of every entry and parameter is said there.
-"""
+"""Connected components by union-find on a CPU: the twins of union_find.cu, which documents them."""
 
 import numpy as np
 from numba import prange
