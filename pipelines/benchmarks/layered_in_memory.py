@@ -161,7 +161,9 @@ def measure_iterations(
         row["check"] = compare_results(answer, reference, session.xp) or "ok"
         del answer, reference
         if algorithm == "sssp":
-            result = layered_algorithms.run_sssp(storage_of(layered), float("inf"), True, None, False)
+            result = layered_algorithms.run_sssp(
+                storage_of(layered), float("inf"), True, None, False
+            )
             row["sweep_rounds"] = result.rounds
         if row["check"] == "ok":
             jobs = {
@@ -250,9 +252,17 @@ def space_per_edge(layered: rg.LayeredEdgeList) -> dict[str, float]:
     Weights count as they are stored.
     """
     edges, vertices = max(layered.num_edges, 1), layered.num_vertices
-    weight = 0 if storage_of(layered).weight_dtype is None else np.dtype(storage_of(layered).weight_dtype).itemsize
+    weight = (
+        0
+        if storage_of(layered).weight_dtype is None
+        else np.dtype(storage_of(layered).weight_dtype).itemsize
+    )
     csr = (4 + weight) * layered.num_edges + 8 * (vertices + 1)
-    arrays = storage_of(layered).table, storage_of(layered).layer_starts, storage_of(layered).layer_edges
+    arrays = (
+        storage_of(layered).table,
+        storage_of(layered).layer_starts,
+        storage_of(layered).layer_edges,
+    )
     own = layered.nbytes + 4 * vertices + sum(array.nbytes for array in arrays)
     return {
         "csr_per_edge": wolfpath.rounded(csr / edges),

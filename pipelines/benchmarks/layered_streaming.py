@@ -199,7 +199,11 @@ def fill_row(
     algorithm, variant = row["algorithm"], row["how"]
     is_in_place = variant in IN_PLACE
     limit = None if is_in_place else memory_limit(layered, algorithm)
-    row |= {"partitions": len(storage_of(layered).table), "list_bytes": layered.nbytes, "limit_bytes": limit}
+    row |= {
+        "partitions": len(storage_of(layered).table),
+        "list_bytes": layered.nbytes,
+        "limit_bytes": limit,
+    }
     run = partial(CALLS[algorithm], layered, memory_limit=limit)
     with limit_overlap(1, 1) if variant == NO_OVERLAP else contextlib.nullcontext():
         with record_copies() as copies:
