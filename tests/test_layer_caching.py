@@ -11,7 +11,10 @@ from conftest import build_storage
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.io.writers import STORE_FILES
-from rapidsgraph.layered import LayeredEdgeList, cache
+from rapidsgraph.layered import LayeredEdgeList
+from rapidsgraph.layered import cache as store_cache
+from rapidsgraph.layered.store import open_store
+from rapidsgraph.layered.store_writer import save_store
 
 OPTIONS = {"source": None, "weight": "km", "directed": True, "multi_edges": "first"}
 
@@ -25,7 +28,7 @@ def cache(path, frame, root, options=OPTIONS, **columns):
     """Put a store beside `path`."""
     layered = LayeredEdgeList.build(build_storage(frame, weight="km", **columns), root)
     storage_of(layered).origin = store_cache.origin_of(path, options)
-    save_store(layered, store_cache.cache_path(path))
+    save_store(storage_of(layered), store_cache.cache_path(path))
 
 
 @pytest.fixture
@@ -192,7 +195,7 @@ def test_a_folder_of_somebody(cached):
 
 def test_a_store_of_something_else(cached):
     layered = LayeredEdgeList.build(edges(), 5)
-    save_store(layered, store_cache.cache_path(cached))
+    save_store(storage_of(layered), store_cache.cache_path(cached))
     assert open_store(store_cache.cache_path(cached)).manifest["origin"] is None
     assert store_cache.find_store(cached, 5, OPTIONS) is None
 

@@ -20,7 +20,12 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList, atomic_folder
 from rapidsgraph.layered.packing import COLUMN, TABLE, checksum
 from rapidsgraph.layered.store import open_store
-from rapidsgraph.layered.store_writer import check_destination, create_store, save_store
+from rapidsgraph.layered.store_writer import (
+    NPY_HEADER_BYTES,
+    check_destination,
+    create_store,
+    save_store,
+)
 
 SMALL = ["vertices.arrow", "layers.arrow", "partitions.arrow"]
 FILES = ["manifest.json", *SMALL, "edges.npy"]
@@ -39,7 +44,7 @@ def edges(names=range(60), seed=0):
 def layered_list(frame, root=None, partition_bytes=200, **options):
     graph = rg.Graph(frame, **options)
     root = to_pandas(frame)["source"][0] if root is None else root
-    return LayeredEdgeList.build(graph, root, partition_bytes=partition_bytes)
+    return storage_of(LayeredEdgeList.build(graph, root, partition_bytes=partition_bytes))
 
 
 def networks():
@@ -97,23 +102,21 @@ def assert_same(opened, layered):
         assert found.dtype == given.dtype and found.tolist() == given.tolist(), name
         assert found.flags.writeable and found.flags.c_contiguous, name
     assert opened.table.dtype == np.int64 and opened.table.flags.c_contiguous
-    assert partitions(opened.words, opened.table) == partitions(
-        storage_of(layered).words, storage_of(layered).table
-    )
-    assert name_frame(opened.names) == name_frame(storage_of(layered).names, storage_of(layered).xp)
-    assert opened.names.labels == storage_of(layered).names.labels
-    assert opened.names.dtype == storage_of(layered).names.dtype
-    assert (opened.root_id, opened.root) == (storage_of(layered).root_id, layered.root)
-    assert opened.weight_dtype == storage_of(layered).weight_dtype
+    assert partitions(opened.words, opened.table) == partitions(layered.words, layered.table)
+    assert name_frame(opened.names) == name_frame(layered.names, layered.xp)
+    assert opened.names.labels == layered.names.labels
+    assert opened.names.dtype == layered.names.dtype
+    assert (opened.root_id, opened.root) == (layered.root_id, layered.root)
+    assert opened.weight_dtype == layered.weight_dtype
     facts = {
         "edges": layered.num_edges,
         "vertices": layered.num_vertices,
         "depth": layered.depth,
         "directed": layered.directed,
         "weighted": layered.weighted,
-        "minimum_edges": storage_of(layered).minimum_edges,
-        "own": layered._own,
-        "source_columns": layered.source_columns,
+        "minimum_edges": layered.minimum_edges,
+        "own": list(layered.labeling.is_endpoint_specific),
+        "source_columns": list(layered.labeling.source_columns),
         "origin": None,
     }
     assert {name: opened.manifest[name] for name in facts} == facts
@@ -133,7 +136,7 @@ def verify_partitions(opened):
 def saved(tmp_path):
     """A list with several partitions, and its folder."""
     layered, folder = LISTS["weights"](), tmp_path / "list"
-    assert len(storage_of(layered).table) > 3
+    assert len(layered.table) > 3
     save_store(layered, folder)
     return layered, folder
 
@@ -178,25 +181,23 @@ def test_text_from_a_gpu_and_to_it(tmp_path):
     assert moved.to_arrow().to_pylist() == name_frame(opened.names)["vertex"]
 
 
-def test_any_reader_of_arrow_can_read_the_files(saved):
+def test_numpy_and_arrow_can_read_the_files(saved):
     layered, folder = saved
-    found = pyarrow.ipc.open_file(folder / "edges.npy")
-    assert found.num_record_batches == len(storage_of(layered).table)
-    table = found.read_all()
-    assert table.column_names == [*TABLE, "packed_words"]
-    rows = list(zip(*(table[name].to_pylist() for name in table.column_names)))
+    words, header = np.load(folder / "edges.npy"), NPY_HEADER_BYTES // 4
     opened = open_store(folder)
-    assert [list(row[:-1]) for row in rows] == opened.table.tolist()
-    assert [row[-1] for row in rows] == [
-        words for _, words in partitions(storage_of(layered).words, storage_of(layered).table)
-    ]
+    assert words.dtype == np.uint32 and words.size == opened.words.size - header
+    for row, (_, expected) in zip(
+        opened.table, partitions(layered.words, layered.table), strict=True
+    ):
+        start = int(row[COLUMN["position"]]) - header
+        assert words[start : start + int(row[COLUMN["words"]])].tolist() == expected
     listed = pyarrow.ipc.open_file(folder / "partitions.arrow").read_all()
-    assert listed.column_names == list(TABLE) and listed.num_rows == len(storage_of(layered).table)
+    assert listed.column_names == list(TABLE) and listed.num_rows == len(layered.table)
     layers = pyarrow.ipc.open_file(folder / "layers.arrow").read_all().to_pydict()
-    assert layers["first_vertex"] == storage_of(layered).layer_starts[:-1].tolist()
-    assert layers["forward_edges"] == storage_of(layered).layer_edges[0].tolist()
+    assert layers["first_vertex"] == layered.layer_starts[:-1].tolist()
+    assert layers["forward_edges"] == layered.layer_edges[0].tolist()
     vertices = pyarrow.ipc.open_file(folder / "vertices.arrow").read_all()
-    assert vertices["order"][0].as_py() == storage_of(layered).order.tolist()
+    assert vertices["order"][0].as_py() == layered.order.tolist()
 
 
 @pytest.mark.parametrize("sizes", [[0], [4, 8, 0, 12, 16, 20, 4], [1, 2, 3, 5, 1000, 7, 1]])
@@ -222,15 +223,13 @@ def test_words_begin_where_the_table_says(tmp_path, saved, sizes):
 def test_words_stay_when_the_store_is_gone(saved):
     layered, folder = saved
     words, table = open_store(folder).words, open_store(folder).table
-    assert partitions(words, table) == partitions(
-        storage_of(layered).words, storage_of(layered).table
-    )
+    assert partitions(words, table) == partitions(layered.words, layered.table)
 
 
 def test_saving_what_was_opened_gives_the_same_files(tmp_path, saved):
     layered, folder = saved
     opened = open_store(folder)
-    storage_of(layered).words, storage_of(layered).table = opened.words, opened.table
+    layered.words, layered.table = opened.words, opened.table
     save_store(layered, tmp_path / "again")
     for name in FILES:
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
@@ -473,9 +472,9 @@ def test_what_goes_wrong_in_the_block_leaves_nothing(tmp_path, saved, before, er
     layered, folder = saved
     place = folder if before else tmp_path / "new"
     with pytest.raises(error, match="stop"), create_store(place) as writer:
-        for row in storage_of(layered).table[:done]:
+        for row in layered.table[:done]:
             start = row[COLUMN["position"]]
-            writer.add(storage_of(layered).words[start : start + row[COLUMN["words"]]], row)
+            writer.add(layered.words[start : start + row[COLUMN["words"]]], row)
         raise error("stop")
     assert only(tmp_path)
     assert_same(open_store(folder), layered)

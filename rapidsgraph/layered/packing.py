@@ -268,7 +268,8 @@ def verify_partitions(
         "layered_sweep", "check_sections", size=num_words,
         start=start, stop=stop, origin=origin, num_sections=num_sections,
         num_vertices=num_vertices, table=table, words=words,
-        weight_type=xp.empty(0, weight_dtype or np.float64), weighted=weight_dtype is not None, checksums=checksums,
+        weight_type=xp.empty(0, weight_dtype or np.float64),
+        weighted=weight_dtype is not None, checksums=checksums,
     )  # fmt: skip
 
 

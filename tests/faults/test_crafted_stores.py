@@ -141,7 +141,7 @@ def try_store_field(argument, device="cpu"):
 
 
 def edit_facts(index, name, value):
-    if value is MISSING:
+    if value == "missing":
         del index.facts[name]
     else:
         index.facts[name] = value
