@@ -14,7 +14,6 @@ made in the folder of the results and removed at the end, or kept in --stores an
 as long as file, root and options are the same.
 """
 
-import re
 import shutil
 import sys
 from contextlib import suppress
@@ -182,9 +181,10 @@ def _check_there(roots, files, source, destination):
 
 
 def _in_options(error, weight):
-    """An error of the library, which calls what options name by its own names."""
-    text = str(error).replace("of column 'weight'", f"of column {weight!r}")
-    return rg.GraphError(re.sub(r"^root: vertex", "--root: vertex", text))
+    """Return an error of the library with the names of the options."""
+    if error.parameter == "root":
+        return error.with_fields(parameter="--root")
+    return error.with_fields(column=weight) if error.column == "weight" else error
 
 
 def _folder(name):

@@ -253,9 +253,7 @@ def test_wrong_usage_is_code_2(arguments):
 
 
 def test_output_is_checked_before_the_edges_are_read(edges, monkeypatch):
-    monkeypatch.setattr(
-        "rapidsgraph.io.edge_files.read_edges", lambda *_, **__: pytest.fail("too late")
-    )
+    monkeypatch.setattr("rapidsgraph.io.read_edges", lambda *_, **__: pytest.fail("too late"))
     run("pagerank", edges, "--output", edges.with_name("none") / "a.csv", code=1)
     run("pagerank", edges, "--plot", edges.with_name("none") / "a.png", code=1)
     run("pagerank", edges, "--start", edges.with_name("none.csv"), code=1)

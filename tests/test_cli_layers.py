@@ -16,8 +16,13 @@ from test_cli_traversal import COSTS_1, EDGES, NUMBERS, PAIRS, plain, written
 
 import rapidsgraph as rg
 from rapidsgraph.cli import options as graphs
-from rapidsgraph.cli.app import as_options
-from rapidsgraph.cli.layered import amount
+from rapidsgraph.cli.app import describe_error
+from rapidsgraph.errors import (
+    GraphError,
+    InsufficientMemoryError,
+    VertexNotFoundError,
+    format_bytes,
+)
 from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.packing import TABLE
@@ -356,7 +361,7 @@ def test_a_run_of_a_store_is_told(store, monkeypatch):
     ],
 )
 def test_amounts(nbytes, shown):
-    assert amount(nbytes) == shown
+    assert format_bytes(nbytes) == shown
 
 
 # Stores as EDGES
@@ -603,17 +608,29 @@ def test_the_same_vertex_twice_is_one(edges):
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("error", "shown"),
     [
-        ("root: vertex 7 is not in the graph", "--from: vertex 7 is not in the graph"),
-        ("root names 2 vertices; a list has one", "--from names 2 vertices; a list has one"),
-        ("1 GB are free by memory_limit; use", "1 GB are free by --memory-limit; use"),
-        ("memory_limit is 'x'; it must be", "--memory-limit is 'x'; it must be"),
-        ("/root/edges.csv: the root folder", "/root/edges.csv: the root folder"),
+        (
+            VertexNotFoundError("{parameter}: vertex 7 is not in the graph", parameter="root"),
+            "--from: vertex 7 is not in the graph",
+        ),
+        (
+            GraphError("{parameter} names 2 vertices; a list has one", parameter="root"),
+            "--from names 2 vertices; a list has one",
+        ),
+        (
+            InsufficientMemoryError("this", 10, 1, "memory_limit"),
+            "this needs about 10 bytes and --memory-limit is 1 bytes; raise it",
+        ),
+        (
+            GraphError("{parameter} is 'x'; it must be", parameter="memory_limit"),
+            "--memory-limit is 'x'; it must be",
+        ),
+        (GraphError("/root/edges.csv: the root folder"), "/root/edges.csv: the root folder"),
     ],
 )
-def test_messages_name_options(said, shown):
-    assert as_options(said) == shown
+def test_errors_name_options(error, shown):
+    assert describe_error(error) == shown
 
 
 def test_layer_is_in_the_help():

@@ -142,7 +142,7 @@ main()
 @pytest.mark.parametrize(
     ("command", "module", "name"),
     [
-        ("pagerank", "rapidsgraph.io.edge_files", "read_edges"),
+        ("pagerank", "rapidsgraph.io", "read_edges"),
         ("pagerank", "rapidsgraph", "Graph"),
         ("pagerank", "rapidsgraph", "pagerank"),
         ("pagerank", "rapidsgraph.io.formats", "write"),

@@ -243,7 +243,7 @@ def test_a_sweep_reports_every_pair(edges, monkeypatch):
         calls.append((progress, what, total))  # None: a bar on a terminal, if it takes long
         yield lambda *call: calls.append(call)
 
-    monkeypatch.setattr("rapidsgraph.progress.reporter", reporter)
+    monkeypatch.setattr("rapidsgraph.cli.scan.reporter", reporter)
     run("scan", edges, "--sweep", "--mu", 2, "--epsilon", "0.50", "--epsilon", ".7")
     assert calls == [(None, "Sweep", 2), (1, "epsilon 0.50, mu 2"), (2, "epsilon 0.7, mu 2")]
 
@@ -443,9 +443,7 @@ def test_what_is_read_is_not_written_over(edges, tmp_path):
 
 
 def test_results_are_checked_before_the_edges_are_read(edges, monkeypatch):
-    monkeypatch.setattr(
-        "rapidsgraph.io.edge_files.read_edges", lambda *_, **__: pytest.fail("too late")
-    )
+    monkeypatch.setattr("rapidsgraph.io.read_edges", lambda *_, **__: pytest.fail("too late"))
     for option in ("--output", "--similarities", "--plot"):
         for more in ([], ["--sweep"]):
             given = edges.with_name("none") / ("a.png" if option == "--plot" else "a.csv")

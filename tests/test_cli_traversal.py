@@ -12,7 +12,9 @@ from conftest import build_storage
 from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests here
 
 import rapidsgraph as rg
-from rapidsgraph.cli.app import as_options
+from rapidsgraph import frames
+from rapidsgraph.cli.app import describe_error
+from rapidsgraph.errors import GraphError, VertexNotFoundError
 from rapidsgraph.io import write_frame
 
 # a -> b, c; b -> c, d; c -> d; e -> f, which neither a nor b reaches; a -> c twice
@@ -303,18 +305,33 @@ def test_a_wrong_result_is_not_written(edges, monkeypatch, name, function, colum
     assert os.listdir(edges.parent) == ["edges.csv"]
 
 
-def test_messages_are_in_words_of_the_command():
-    for text, expected in (
-        ("source: vertex 7 is not in the graph", "--from: vertex 7 is not in the graph"),
-        ("source is empty; name at least one vertex", "--from is empty; name at least one vertex"),
-        ("there is no column 'source'; give source='from'", "there is no column 'source'; give "
-         "--source 'from'"),
-        ("cutoff is nan; it must be a number", "--cutoff is nan; it must be a number"),
-        ("depth_limit is -1; it must be", "--depth-limit is -1; it must be"),
-        ("cutoff.csv: there is no such file", "cutoff.csv: there is no such file"),
-        ("sources/depth_limit.csv: gone", "sources/depth_limit.csv: gone"),
-    ):  # fmt: skip
-        assert as_options(text) == expected
+def test_errors_name_options_instead_of_parameters():
+    for error, message in (
+        (
+            VertexNotFoundError("{parameter}: vertex 7 is not in the graph", parameter="source"),
+            "--from: vertex 7 is not in the graph",
+        ),
+        (
+            GraphError("{parameter} is empty; name at least one vertex", parameter="source"),
+            "--from is empty; name at least one vertex",
+        ),
+        (
+            frames.missing_column("source", ["from", "to"], "source"),
+            "there is no column 'source'; the columns are from, to; give --source 'from' if that "
+            "is it",
+        ),
+        (
+            GraphError("{parameter} is nan; it must be a number", parameter="cutoff"),
+            "--cutoff is nan; it must be a number",
+        ),
+        (
+            GraphError("{parameter} is -1; it must be", parameter="depth_limit"),
+            "--depth-limit is -1; it must be",
+        ),
+        (GraphError("cutoff.csv: there is no such file"), "cutoff.csv: there is no such file"),
+        (GraphError("sources/depth_limit.csv: gone"), "sources/depth_limit.csv: gone"),
+    ):
+        assert describe_error(error) == message
 
 
 def test_plot(edges):
@@ -496,9 +513,7 @@ def test_standard_input_is_not_read(edges, name):
 
 
 def test_results_and_starts_are_checked_before_the_edges_are_read(edges, monkeypatch):
-    monkeypatch.setattr(
-        "rapidsgraph.io.edge_files.read_edges", lambda *_, **__: pytest.fail("too late")
-    )
+    monkeypatch.setattr("rapidsgraph.io.read_edges", lambda *_, **__: pytest.fail("too late"))
     for name in ("bfs", "sssp", "components"):
         run(name, edges, *start_of(name), "--output", edges.with_name("none") / "a.csv", code=1)
         run(name, edges, *start_of(name), "--plot", edges.with_name("none") / "a.png", code=1)

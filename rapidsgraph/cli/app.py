@@ -1,20 +1,41 @@
-"""What all commands share: how they end, the options they have in common, how results are shown."""
+"""What all commands share: the application, error messages, exit codes and tables."""
+
+from __future__ import annotations
 
 import contextlib
 import errno
 import functools
-import re
 import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
+import numpy as np
 import typer
 
 from ..atomic import is_no_space
-from ..errors import GraphError
+from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
+from ..frames import Frame
 
 Device = StrEnum("Device", "auto cpu gpu")
 DeviceOption = Annotated[Device, typer.Option(help="Where to run; auto: a GPU where one works.")]
+
+COLUMN_PARAMETERS = (
+    "source",
+    "destination",
+    "weight",
+)  # of the library, and options of the same name
+OPTIONS = {  # of the commands, by the parameters of the library
+    "source": "--from",
+    "root": "--from",
+    "cutoff": "--cutoff",
+    "depth_limit": "--depth-limit",
+    "memory_limit": "--memory-limit",
+    "method": "--method",
+    "damping": "--damping",
+    "tolerance": "--tolerance",
+    "max_iterations": "--max-iterations",
+}
 
 app = typer.Typer(
     help="Graph analytics on dataframes, on a CPU or a GPU.",
@@ -24,18 +45,18 @@ app = typer.Typer(
 )
 
 
-def command(group):
-    """Make a function a command of `group` that ends in one line when something goes wrong."""
+def command(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds a command to `group`; it reports an error in one line."""
 
-    def decorate(function):
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @group.command()
         @functools.wraps(function)
-        def safely(**given):
+        def run(**arguments: Any) -> None:
             try:
-                function(**given)
-                sys.stdout.flush()  # here, where a closed pipe can still be dealt with
+                function(**arguments)
+                sys.stdout.flush()  # here, where a closed pipe can still be handled
             except GraphError as error:
-                fail(error)
+                fail(describe_error(error))
             except MemoryError:
                 fail("out of memory; use a machine with more, or fewer edges")
             except OSError as error:
@@ -49,50 +70,65 @@ def command(group):
     return decorate
 
 
-def show_warning(message, *_location, **_file):
+def show_warning(message: Warning | str, *_location: Any, **_file: Any) -> None:
     """Print a warning as one line on standard error; replaces `warnings.showwarning`."""
     typer.secho("warning: ", fg="yellow", nl=False, err=True)
-    typer.echo(as_options(" ".join(str(message).split())), err=True)
+    typer.echo(" ".join(str(message).split()), err=True)
 
 
-def fail(reason, code=1):
-    """End with one line on standard error."""
-    with contextlib.suppress(OSError):  # the exit code tells, too
+def fail(reason: object, code: int = 1) -> NoReturn:
+    """Exit with one line on standard error."""
+    with contextlib.suppress(OSError):  # the exit code says it, too
         typer.secho("error: ", fg="red", nl=False, err=True)
-        typer.echo(as_options(" ".join(str(reason).split())), err=True)
+        typer.echo(" ".join(str(reason).split()), err=True)
     raise typer.Exit(code)
 
 
-def as_options(text):
-    """A message of the library in the words of the command: its parameters are options here."""
-    text = re.sub(r"\b(source|destination|weight|tolerance|dangling)=", r"--\1 ", text)
-    text = re.sub(r"^source(?= is\b|:| holds\b)|^root(?= is\b|:| names\b| holds\b)", "--from", text)
-    text = text.replace("leave the source out", "leave --from out")
-    text = re.sub(r"^(?=(cutoff|depth_limit|method) is\b)", "--", text).replace(
-        "--depth_", "--depth-"
-    )
-    text = re.sub(r"(^|\bby )memory_limit\b", r"\1--memory-limit", text)
-    return text.replace("max_iterations", "--max-iterations")
+def describe_error(error: GraphError) -> str:
+    """Return the message of an error with the options of the command for its parameters."""
+    if isinstance(error, ConvergenceError):
+        return (
+            f"not converged: after {error.iterations} iterations the ranks still change by "
+            f"{error.residual:.3g} in total, more than the tolerance {error.tolerance:g}; raise "
+            "--max-iterations or --tolerance, or give --tolerance 0 to take what there is"
+        )
+    if isinstance(error, MissingColumnError) and error.parameter in COLUMN_PARAMETERS:
+        prefix = "" if error.path is None else f"{error.path}: "
+        hint = f"name the one to take with --{error.parameter}"
+        if error.candidate is not None:
+            hint = f"give --{error.parameter} {error.candidate!r} if that is it"
+        return (
+            f"{prefix}there is no column {format_value(error.column)}; the columns are "
+            f"{', '.join(error.columns)}; {hint}"
+        )
+    option = OPTIONS.get(error.parameter or "")
+    return str(error if option is None else error.with_fields(parameter=option))
 
 
-def print_highest(frame, column, count):
-    """The `count` rows with most in `column`, beside their places."""
+def print_highest(frame: Frame, column: str, count: int) -> None:
+    """Print the `count` rows with the largest values of `column`, and their ranks."""
     rows = frame.nlargest(count, column)
     print_rows([("rank", range(1, len(rows) + 1)), *columns_of(rows)], ("rank", column))
 
 
-def columns_of(frame):
-    """(name, values) of each column of a pandas or cuDF frame; what is missing is empty."""
+def columns_of(frame: Frame) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield (name, values) for each column of a pandas or cuDF frame; missing values are empty."""
     frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     for name in frame.columns:
-        values, there = frame[name], frame[name].notna()
-        yield name, (values if there.all() else values.astype(object).where(there, "")).to_numpy()
+        values, is_valid = frame[name], frame[name].notna()
+        if not is_valid.all():
+            values = values.astype(object).where(is_valid, "")
+        yield name, values.to_numpy()
 
 
-def print_rows(columns, numbers):
-    """Rows of (name, values) columns: a table on a terminal, else tabs and all digits.
+def print_rows(columns: Iterable[tuple[str, Iterable]], numbers: Collection[str]) -> None:
+    """Print columns as a table on a terminal, otherwise as lines of tabs with all digits.
 
-    `numbers` are the names of columns that a table aligns to the right.
+    Parameters
+    ----------
+    columns : iterable of (str, values)
+    numbers : collection of str
+        Names of the columns that a table aligns to the right.
     """
     names, values = zip(*columns)
     if not sys.stdout.isatty():
@@ -110,5 +146,5 @@ def print_rows(columns, numbers):
     Console().print(table)
 
 
-def _is_float(value):
+def _is_float(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", "") == "f" or isinstance(value, float)

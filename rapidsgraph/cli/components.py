@@ -5,8 +5,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
+import rapidsgraph as rg
+
 from .app import Device, DeviceOption, app, command, print_rows
-from .layered import refuse_store
+from .layered_input import refuse_store
 from .options import (
     DestinationOption,
     EdgesArgument,
@@ -36,21 +38,17 @@ def components(
     plot: plot_option("how the sizes are spread") = None,
 ):
     """Find connected components, the largest first. Directions do not matter (weak)."""
-    from .. import connected_components
-    from .. import plot as pictures
 
     job = Job("components", output, top, verify, plot, {"EDGES": edges, "--vertices": vertices})
     refuse_store(edges, "components")
     graph = job.read(edges, source, destination, device=device, vertices=vertices)
-    result = connected_components(graph)
+    result = rg.connected_components(graph)
     job.tell(graph, "found")
     sizes = np.bincount(result["component"].to_numpy())
     if sizes.size:
         job.say(f"components: {sizes.size:,}, the largest of {sizes[0]:,} vertices")
     if verify:
-        from .. import verify as checks
-
-        checks.components(graph, result)
+        rg.verify.components(graph, result)
         job.say("verified: every component is connected, and no edge joins two")
 
     def show(count):
@@ -58,4 +56,4 @@ def components(
         columns = [("component", np.arange(largest.size)), ("vertices", largest)]
         print_rows(columns, ("component", "vertices"))
 
-    job.deliver(result, show, lambda path: pictures.distribution(result, path))
+    job.deliver(result, show, lambda path: rg.plot.distribution(result, path))

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+import rapidsgraph as rg
+
+from .. import io
 from .app import Device, DeviceOption, app, command
 
 generating = typer.Typer(
@@ -89,11 +92,8 @@ def uniform(
 
 
 def _write(output, name, *sizes, **options):
-    from .. import generate as generators
-    from .. import io
-
     kind = io.check_writable(output)
-    frame = getattr(generators, name)(*sizes, **options)
+    frame = getattr(rg.generate, name)(*sizes, **options)
     if kind == "mtx":  # has ids from 1 on
         frame["source"] += 1
         frame["destination"] += 1

@@ -5,20 +5,24 @@ from typing import Annotated
 
 import typer
 
+import rapidsgraph as rg
+
+from ..layered import cache, store_writer
+from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .layered import (
+from .layered_input import (
     READING,
     BuildLimitOption,
-    amount,
-    beside,
-    check_there,
-    counted,
-    differences,
+    build_options,
+    check_exists,
+    describe_replacement,
+    find_differences,
+    format_bytes,
     is_store,
-    opened,
-    options_of,
-    refuse,
-    replaced,
+    load_cached,
+    open_layered,
+    pluralize,
+    refuse_options,
 )
 from .options import (
     DestinationOption,
@@ -34,7 +38,7 @@ from .options import (
     VerticesOption,
     top_option,
 )
-from .sources import Root, written
+from .sources import Root, parse_starts
 
 MAKING = "root", "output", "minimum_edges", "memory_limit"
 
@@ -84,11 +88,11 @@ def layer(
 
     The graph may be larger than memory. Given a folder of this kind, show what is in it.
     """
-    check_there(edges)
+    check_exists(edges)
     if is_store(edges):
-        refuse(context, [*MAKING, *READING], f"{edges} is a layered edge list, to be shown")
+        refuse_options(context, [*MAKING, *READING], f"{edges} is a layered edge list, to be shown")
         job = Job("layers", None, top, False, None, {"EDGES": edges})
-        _show(opened(job, edges, device), edges, top)
+        _show(open_layered(job, edges, device), edges, top)
         return
     if root is None:
         raise typer.BadParameter("name the vertex that is to be the root", param_hint="--from")
@@ -99,13 +103,11 @@ def layer(
         "minimum_edges": minimum_edges,
         "vertices": vertices,
     }
-    options = options_of(source, destination, undirected, weight, **policies)
-    start = Root(options, written([root], None, Root.labels(options)))
+    options = build_options(source, destination, undirected, weight, **policies)
+    start = Root(options, parse_starts([root], None, Root.labels(options)))
     how = {"device": device, "memory_limit": memory_limit, "progress": progress}
     if output is None:
-        from ..layered import cache
-
-        layered = beside(job, edges, start, options, (), always=True, **how)
+        layered = load_cached(job, edges, start, options, (), always=True, **how)
         folder = cache.cache_path(edges)
     else:
         layered, folder = _made(job, edges, start, options, output, how), output
@@ -117,21 +119,18 @@ def layer(
 
 def _made(job, edges, start, options, output, how):
     """The LayeredEdgeList that is put into a folder, whatever layers were in it."""
-    from .. import LayeredEdgeList
-    from ..layered import cache
-    from ..layered.store_writer import check_destination, check_separate
 
-    check_destination(output)
-    check_separate(output, edges)
-    found, problem = cache.load_store(output)
-    reasons = differences(found, edges, start, options, ()) if found else {}
-    layered = start.building(
+    store_writer.check_destination(output)
+    store_writer.check_separate(output, edges)
+    store, problem = cache.load_store(output)
+    reasons = find_differences(store, edges, start, options, ()) if store else {}
+    layered = start.build(
         edges,
-        lambda name: LayeredEdgeList.build(edges, name, store=output, **how, **options),
+        lambda name: rg.LayeredEdgeList.build(edges, name, store=output, **how, **options),
     )
     job.note("layered")
-    if found:
-        job.say(replaced(found, reasons), always=True)
+    if store:
+        job.say(describe_replacement(store, reasons), always=True)
     elif problem:
         job.say(f"the layers there were not used: {problem}", always=True)
     return layered
@@ -139,8 +138,6 @@ def _made(job, edges, start, options, output, how):
 
 def _show(layered, folder, count):
     """Facts on standard error, a row a layer on standard output."""
-    from ..layered.edge_list import layered_storage
-
     storage = layered_storage(layered)
     unreached = layered.num_vertices - int(storage.layer_starts[-1])
     root = layered.root if isinstance(layered.root, tuple) else [layered.root]
@@ -148,13 +145,13 @@ def _show(layered, folder, count):
     each = layered.nbytes / max(layered.num_edges, 1)
     combined = layered.combined
     for line in (
-        f"{folder}: {counted(layered.num_vertices, 'vertex', 'vertices')}, "
-        f"{counted(layered.num_edges, 'edge')}, "
+        f"{folder}: {pluralize(layered.num_vertices, 'vertex', 'vertices')}, "
+        f"{pluralize(layered.num_edges, 'edge')}, "
         f"{'directed' if layered.directed else 'undirected'}, {weights}",
         f"root {','.join(map(str, root))}, depth {layered.depth:,}, "
-        f"{counted(unreached, 'vertex', 'vertices')} unreached",
-        f"{counted(len(storage.table), 'partition')}, {amount(layered.nbytes)}, {each:.2f} bytes "
-        f"an edge; {counted(len(combined), 'combined edge list')}",
+        f"{pluralize(unreached, 'vertex', 'vertices')} unreached",
+        f"{pluralize(len(storage.table), 'partition')}, {format_bytes(layered.nbytes)}, {each:.2f} bytes "
+        f"an edge; {pluralize(len(combined), 'combined edge list')}",
     ):
         typer.echo(line, err=True)
     rows = layered.layers.head(count or layered.depth + 1)

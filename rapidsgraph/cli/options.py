@@ -11,7 +11,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
+import rapidsgraph as rg
+
+from .. import io
 from ..errors import GraphError
+from ..validation import vertex_labels
 
 MultiEdges = StrEnum("MultiEdges", "first sum min max keep")
 SelfLoops = StrEnum("SelfLoops", "keep drop")
@@ -121,16 +125,14 @@ class Job:
             if path and output and _is_same(path.expanduser(), output.expanduser()):
                 raise GraphError(f"{path}: --{name} would write over --output; name another file")
         if plot:
-            from .. import plot as pictures
-
-            pictures.check(plot)
+            rg.plot.check(plot)
         self.output, self.top, self.verify, self.plot = output, top, verify, plot
         self.talks = verify or sys.stderr.isatty()
         self._parts, self._last = [], time.perf_counter()
 
     def read(self, edges, source, destination, weight=None, *, device, vertices=None, **policies):
         """Return the Graph of a file of edges, and of a file of vertices if there is one."""
-        from .. import Graph, io
+        from .. import io
 
         source, destination = one_or_several(source), one_or_several(destination)
         frame = io.read_edges(
@@ -138,7 +140,7 @@ class Job:
         )
         self.note("read")
         is_plain = not isinstance(source, list) and not isinstance(destination, list)
-        graph = Graph(
+        graph = rg.Graph(
             frame,
             *(("source", "destination") if is_plain else (source, destination)),
             weight=weight and ("weight" if is_plain else weight),
@@ -166,8 +168,6 @@ class Job:
     def deliver(self, result, show, draw):
         """Write the result, `show(top)` what is asked for, `draw(path)` the picture."""
         if self.output:
-            from .. import io
-
             io.write_frame(result, self.output)
         if self.top or not self.output:
             show(self.top)
@@ -183,8 +183,6 @@ class Job:
 
 def _vertices(edges, frame, path, ends, device):
     """What `Graph` takes as vertices: those that EDGES declares, and those of --vertices."""
-    from .. import io
-
     declared = io.declared_vertices(edges)
     if path is None:
         return declared
@@ -218,8 +216,6 @@ _TRY = "try .parquet or .csv"
 
 def _check_result(path, what, has_nulls=False):
     """Raise GraphError if such a result could not be written there."""
-    from .. import io
-
     kind = path and io.check_writable(path)
     if kind == "mtx":
         raise GraphError(f"{path}: Matrix Market holds edges, not {what}; {_TRY}")
@@ -244,8 +240,6 @@ def _is_within(path, read):
 
 def vertex_columns(source, destination):
     """The columns that name a vertex in results and in tables of vertices."""
-    from ..validation import vertex_labels
-
     if len(source or ()) < 2 and len(destination or ()) < 2:
         return ["vertex"]
     return vertex_labels(source or ["source"], destination or ["destination"])

@@ -6,16 +6,21 @@ from typing import Annotated
 
 import typer
 
+import rapidsgraph as rg
+
+from .. import io
+from ..algorithms.pagerank import DANGLING
+from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, command, print_highest
-from .layered import (
-    ANY_FOR_PAGERANK,
+from .layered_input import (
+    PAGERANK_IGNORES,
     MemoryLimitOption,
-    beside,
-    is_by_layers,
+    build_options,
     is_store,
-    opened,
-    options_of,
-    tell_run,
+    load_cached,
+    open_layered,
+    report_run,
+    uses_layers,
 )
 from .options import (
     DestinationOption,
@@ -100,12 +105,8 @@ def pagerank(
     With --memory-limit edges stream from the layers beside EDGES, of any root; where there are none
     they are made from the vertex of the first row. Layers with other weights are not replaced.
     """
-    from .. import io
-    from .. import pagerank as rank
-    from .. import plot as pictures
-    from ..algorithms.pagerank import DANGLING
 
-    by_layers = is_by_layers(context, edges, False, memory_limit, verify)
+    by_layers = uses_layers(context, edges, False, memory_limit, verify)
     if by_layers and method != Method.auto:
         raise typer.BadParameter("of layers there is auto alone", param_hint="--method")
     tables = {"personalization": personalization, "start": start}
@@ -115,8 +116,8 @@ def pagerank(
         f"--{what}": path for what, path in tables.items()
     }
     job = Job("ranks", output, top, verify, plot, inputs)
-    graph = opened(job, edges, device) if is_store(edges) else None
-    names = graph.names.labels if graph else vertex_columns(source, destination)
+    graph = open_layered(job, edges, device) if is_store(edges) else None
+    names = layered_storage(graph).names.labels if graph else vertex_columns(source, destination)
     values = {"dangling": dangling} | {  # a mistake in them shows before the long work
         what: io.read_vertex_values(path, names=names, device=device)
         for what, path in tables.items()
@@ -124,10 +125,12 @@ def pagerank(
     }
     policies = {"multi_edges": multi_edges.value, "self_loops": self_loops.value}
     if by_layers and graph is None:
-        options = options_of(source, destination, undirected, weight, vertices=vertices, **policies)
+        options = build_options(
+            source, destination, undirected, weight, vertices=vertices, **policies
+        )
         how = {"device": device, "memory_limit": memory_limit, "progress": progress}
         root = Root(options, None)  # any
-        graph = beside(job, edges, root, options, ANY_FOR_PAGERANK, may_replace=False, **how)
+        graph = load_cached(job, edges, root, options, PAGERANK_IGNORES, may_replace=False, **how)
     elif graph is None:
         graph = job.read(
             edges,
@@ -139,7 +142,7 @@ def pagerank(
             directed=not undirected,
             **policies,
         )
-    ranks = rank(
+    ranks = rg.pagerank(
         graph,
         damping=damping,
         tolerance=tolerance,
@@ -152,19 +155,17 @@ def pagerank(
     )
     job.tell(graph, "ranked")
     if by_layers:
-        tell_run(job, graph)
+        report_run(job, graph)
     if is_store(edges) and graph.weighted:
         job.say("an edge counts by its weight in the layered edge list")
     if verify:
-        from .. import verify as checks
-
         values.pop("start", None)
-        change = checks.pagerank(
+        change = rg.verify.pagerank(
             graph, ranks, damping=damping, tolerance=tolerance or 1e-6, **values
         )
         job.say(f"verified: the formula changes the ranks by {change:.1e} in total")
     job.deliver(
         ranks,
         lambda count: print_highest(ranks, "pagerank", count or 10),
-        lambda path: pictures.distribution(ranks, path),
+        lambda path: rg.plot.distribution(ranks, path),
     )

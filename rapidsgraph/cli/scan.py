@@ -11,9 +11,14 @@ from typing import Annotated
 import numpy as np
 import typer
 
+import rapidsgraph as rg
+
+from .. import io
+from ..algorithms.clustering import ROLES
 from ..algorithms.scan_index import EPSILONS, MUS
+from ..progress import reporter
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .layered import refuse_store
+from .layered_input import refuse_store
 from .options import (
     DestinationOption,
     EdgesArgument,
@@ -106,7 +111,6 @@ def scan(
 
     Directions do not matter.
     """
-    from .. import io, structural_similarity
 
     epsilons, mus = _parameters(epsilon, mu, sweep, memberships, verify)
     inputs = {"EDGES": edges, "--vertices": vertices}
@@ -122,7 +126,7 @@ def scan(
     else:
         delivery = _clustered(job, graph, epsilons[0], mus[0], memberships, method.value)
     if similarities:
-        io.write_frame(structural_similarity(graph, method=method.value), similarities)
+        io.write_frame(rg.structural_similarity(graph, method=method.value), similarities)
     job.deliver(*delivery)
 
 
@@ -147,20 +151,16 @@ def _parameters(epsilons, mus, sweep, memberships, verify):
 
 def _clustered(job, graph, epsilon, mu, memberships, method):
     """What `Job.deliver` takes."""
-    from .. import plot as pictures
-    from .. import scan as cluster
 
     parameters = {"epsilon": epsilon, "mu": mu}
-    result = cluster(graph, **parameters, memberships=memberships, method=method)
+    result = rg.scan(graph, **parameters, memberships=memberships, method=method)
     job.tell(graph, "clustered")
     members = result[result["cluster"].notna()]
     numbers = members["cluster"].to_numpy()
     if job.talks:
         job.say(_counted(result, numbers))
     if job.verify:
-        from .. import verify as checks
-
-        checks.scan(graph, result, **parameters)
+        rg.verify.scan(graph, result, **parameters)
         job.say("verified: similar cores share a cluster, each cluster hangs together, roles fit")
 
     def show(count):
@@ -174,7 +174,7 @@ def _clustered(job, graph, epsilon, mu, memberships, method):
         names = [(f"smallest {name}", values) for name, values in columns_of(names)]
         print_rows([*((name, columns[name][shown]) for name in columns), *names], columns)
 
-    return result, show, lambda path: pictures.adjacency(graph, result, path)
+    return result, show, lambda path: rg.plot.adjacency(graph, result, path)
 
 
 def _are(rows, role):
@@ -184,7 +184,6 @@ def _are(rows, role):
 
 def _counted(result, numbers):
     """Clusters and roles in a line."""
-    from ..algorithms.clustering import ROLES
 
     vertices = result.drop_duplicates(list(result.columns[:-2]))
     counts = [f"{role}s: {int((vertices['role'] == role).sum()):,}" for role in ROLES]
@@ -201,11 +200,7 @@ def _swept(job, graph, epsilons, mus, method):
     """What `Job.deliver` takes."""
     import pandas
 
-    from .. import ScanIndex
-    from .. import plot as pictures
-    from ..progress import reporter
-
-    index = ScanIndex(graph, method=method)
+    index = rg.ScanIndex(graph, method=method)
     job.note("indexed")
     pairs, rows = list(itertools.product(epsilons, mus)), []
     with reporter(None, "Sweep", len(pairs)) as report:
@@ -227,7 +222,7 @@ def _swept(job, graph, epsilons, mus, method):
             rows = _narrowed(rows.round({"clustered": 4, "modularity": 4}))
         print_rows(columns_of(rows), result.columns)
 
-    return result, show, lambda path: pictures.sweep(result, path)
+    return result, show, lambda path: rg.plot.sweep(result, path)
 
 
 def _narrowed(rows):

@@ -6,17 +6,23 @@ from typing import Annotated
 import numpy as np
 import typer
 
+import rapidsgraph as rg
+
+from .. import io
+from ..graph.graph import storage_of
+from ..graph.vertex_arguments import resolve_vertices
+from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
-from .layered import (
-    ANY_FOR_BFS,
-    ANY_FOR_SSSP,
+from .layered_input import (
+    BFS_IGNORES,
+    SSSP_IGNORES,
     LayersOption,
     MemoryLimitOption,
-    is_by_layers,
+    build_options,
     is_store,
-    of_root,
-    options_of,
-    tell_run,
+    load_rooted,
+    report_run,
+    uses_layers,
 )
 from .options import (
     DestinationOption,
@@ -34,7 +40,7 @@ from .options import (
     verify_option,
     vertex_columns,
 )
-from .sources import FromFileOption, FromOption, named, written
+from .sources import FromFileOption, FromOption, name_starts, parse_starts
 
 NoPredecessorsOption = Annotated[
     bool, typer.Option("--no-predecessors", help="Leave out the vertex before each.")
@@ -74,10 +80,8 @@ def bfs(
 
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
-    from .. import bfs as search
-    from .. import plot as pictures
 
-    by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
+    by_layers = uses_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
     how = {"memory_limit": memory_limit, "progress": progress}
@@ -87,24 +91,22 @@ def bfs(
         return job.read(edges, source, destination, device=device, **options)
 
     if by_layers:
-        options = options_of(source, destination, undirected, vertices=vertices)
+        options = build_options(source, destination, undirected, vertices=vertices)
         starts = starts, starts_file
-        graph, names = of_root(job, edges, starts, options, ANY_FOR_BFS, device=device, **how)
+        graph, names = load_rooted(job, edges, starts, options, BFS_IGNORES, device=device, **how)
     else:
-        starts = written(starts, starts_file, vertex_columns(source, destination))
+        starts = parse_starts(starts, starts_file, vertex_columns(source, destination))
         graph = read()
-        names = named(starts, graph)
-    result = search(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **how)
+        names = name_starts(starts, graph)
+    result = rg.bfs(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **how)
     job.tell(graph, "searched")
     if by_layers:
-        tell_run(job, graph)
+        report_run(job, graph)
     levels = np.bincount(result["distance"].dropna().to_numpy())
     job.say(_reached(graph, levels.sum(), levels.size - 1))
     if verify:
-        from .. import verify as checks
-
         whole, names = (read(), [graph.root]) if by_layers else (graph, names)
-        checks.bfs(whole, result, names, depth_limit=depth_limit)
+        rg.verify.bfs(whole, result, names, depth_limit=depth_limit)
         job.say("verified: no edge spans two levels, and one leads to each vertex reached")
 
     def show(count):
@@ -112,7 +114,7 @@ def bfs(
         columns = [("distance", np.arange(first.size)), ("vertices", first)]
         print_rows(columns, ("distance", "vertices"))
 
-    job.deliver(result, show, lambda path: pictures.distribution(result, path))
+    job.deliver(result, show, lambda path: rg.plot.distribution(result, path))
 
 
 @command(app)
@@ -151,16 +153,13 @@ def sssp(
 
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
-    from .. import plot as pictures
-    from .. import sssp as search
-    from ..graph.vertex_arguments import resolve_vertices
 
-    by_layers = is_by_layers(context, edges, layers, memory_limit, verify)
+    by_layers = uses_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
     how = {"memory_limit": memory_limit, "progress": progress}
     if not by_layers:
-        starts = written(starts, starts_file, vertex_columns(source, destination))
+        starts = parse_starts(starts, starts_file, vertex_columns(source, destination))
     is_given = weight is not None
     if not is_given and not is_store(edges):
         weight = _weight_column(edges, [*(source or ()), *(destination or ())])
@@ -172,18 +171,19 @@ def sssp(
 
     if by_layers:
         policies = {"multi_edges": multi_edges.value, "vertices": vertices}
-        options = options_of(source, destination, undirected, weight, **policies)
+        options = build_options(source, destination, undirected, weight, **policies)
         starts = starts, starts_file
-        graph, names = of_root(job, edges, starts, options, ANY_FOR_SSSP, device=device, **how)
+        graph, names = load_rooted(job, edges, starts, options, SSSP_IGNORES, device=device, **how)
     else:
         graph = read()
-        names = named(starts, graph)
-    result = search(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **how)
+        names = name_starts(starts, graph)
+    result = rg.sssp(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **how)
     job.tell(graph, "searched")
     if by_layers:
-        tell_run(job, graph)
+        report_run(job, graph)
     distances = result["distance"].values
-    is_reached = graph.xp.isfinite(distances)
+    storage = layered_storage(graph) if by_layers else storage_of(graph)
+    is_reached = storage.xp.isfinite(distances)
     if is_store(edges):
         if not graph.weighted:
             job.say("the layered edge list has no weights: each edge costs 1", True)
@@ -193,21 +193,19 @@ def sssp(
         job.say("an edge costs what column 'weight' says")
     job.say(_reached(graph, is_reached.sum(), float(distances[is_reached].max())))
     if verify:
-        from .. import verify as checks
-
         whole, names = (read(), [graph.root]) if by_layers else (graph, names)
-        checks.sssp(whole, result, names, cutoff=cutoff)
+        rg.verify.sssp(whole, result, names, cutoff=cutoff)
         job.say("verified: no edge shortens a path, and one leads to each vertex reached")
 
     def show(count):
-        is_reached[[graph.root_id] if by_layers else resolve_vertices(graph.labeling, names)] = (
-            False
-        )
-        rows = graph.xp.flatnonzero(is_reached)
-        order = graph.xp.argsort(distances[rows], kind="stable")[: count or 10]
+        is_reached[
+            [storage.root_id] if by_layers else resolve_vertices(storage.labeling, names)
+        ] = False
+        rows = storage.xp.flatnonzero(is_reached)
+        order = storage.xp.argsort(distances[rows], kind="stable")[: count or 10]
         print_rows(columns_of(result.take(rows[order])), ("distance",))
 
-    job.deliver(result, show, lambda path: pictures.distribution(result, path))
+    job.deliver(result, show, lambda path: rg.plot.distribution(result, path))
 
 
 def _reached(graph, count, farthest):
@@ -219,7 +217,6 @@ def _reached(graph, count, farthest):
 
 def _weight_column(edges, ends):
     """ "weight" where the file has such a column and no end of edges is in it."""
-    from .. import io
 
     there = io.column_names(edges)
     return "weight" if "weight" in there and "weight" not in ends else None

@@ -475,9 +475,9 @@ def check_root(storage: LayeredStorage, source: Any) -> None:
     ids = resolve_vertices(storage.labeling, source)
     if ids.size > 1 or int(ids[0]) != storage.root_id:
         raise GraphError(
-            f"source is {format_value(source)}, but the layers belong to the root "
-            f"{storage.root!r}; build a layered edge list from the other vertex, or leave the "
-            "source out",
+            f"{{parameter}} is {format_value(source)}, but the layers belong to the root "
+            f"{storage.root!r}; build a layered edge list from the other vertex, or leave "
+            "{parameter} out",
             parameter="source",
             value=source,
             hint="build a layered edge list from the other vertex, or leave the source out",

@@ -175,7 +175,7 @@ class LayeredEdgeList:
         ids = resolve_vertices(local_graph.labeling, root, "root")
         if ids.size > 1:
             raise GraphError(
-                f"root names {ids.size} vertices; a layered edge list has one root",
+                f"{{parameter}} names {ids.size} vertices; a layered edge list has one root",
                 parameter="root",
                 value=root,
             )

@@ -1,0 +1,358 @@
+"""Layered edge lists as the input of commands.
+
+EDGES may be the folder of a stored layered edge list, or a file with one beside it, which is built
+if it is missing. A stored list is used again if root, options and version of the file are those
+that a command needs; otherwise the command says what differs.
+"""
+
+import json
+import shlex
+import warnings
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import rapidsgraph as rg
+
+from ..errors import GraphError, format_bytes
+from ..layered import cache
+from ..layered.cache import DEFAULTS
+from ..layered.edge_list import layered_storage
+from ..validation import parse_bytes
+from .options import Job, one_or_several
+from .sources import Root, name_starts, parse_starts
+
+
+def _parse_size(text: str) -> int:
+    try:
+        return parse_bytes(text, "the size")
+    except GraphError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+LayersOption = Annotated[
+    bool,
+    typer.Option("--layers", help="By the layers beside EDGES, which are made the first time."),
+]
+
+
+def _memory_limit_option(text: str) -> Any:
+    return Annotated[
+        int | None,
+        typer.Option(parser=_parse_size, metavar="SIZE", help=f"As 2GB or 512MiB: {text}."),
+    ]
+
+
+MemoryLimitOption = _memory_limit_option("by layers that stream through as much memory")
+BuildLimitOption = _memory_limit_option(
+    "what making the layers may take, 45MB of it for libraries; by default half of what is free"
+)
+
+READING = (
+    "source", "destination", "weight", "undirected", "multi_edges", "self_loops", "vertices",
+)  # fmt: skip
+# Options that the results of BFS, SSSP and PageRank do not depend on.
+BFS_IGNORES = "weight", "multi_edges", "self_loops", "minimum_edges"
+SSSP_IGNORES = "self_loops", "minimum_edges"
+PAGERANK_IGNORES = ("minimum_edges",)
+
+
+def is_store(path: Path) -> bool:
+    """Return whether a path is the folder of a layered edge list, and not of Parquet files."""
+    path = path.expanduser()
+    if not (path / "manifest.json").is_file():
+        return False
+    return not _has_parquet(path)
+
+
+def _has_parquet(path: Path) -> bool:
+    return any(each.suffix in (".parquet", ".pq") for each in path.rglob("*"))
+
+
+def check_exists(edges: Path) -> None:
+    """Raise GraphError if EDGES is not a file, nor a folder with edges; `Job` refuses ``-``."""
+    path = edges.expanduser()
+    if str(edges) == "-":
+        return
+    if not path.exists():
+        raise GraphError(f"{edges}: there is no such file or folder", path=edges)
+    if path.is_dir() and not is_store(edges) and not _has_parquet(path):
+        raise GraphError(
+            f"{edges}: the folder holds no .parquet or .pq file, and no layered edge list",
+            path=edges,
+        )
+
+
+def refuse_store(edges: Path, command: str) -> None:
+    """Raise GraphError if EDGES is a layered edge list, for commands that cannot take one."""
+    if is_store(edges):
+        raise GraphError(
+            f"{edges}: it is a layered edge list; {command} takes edges, so give the file that "
+            "it was made of"
+        )
+
+
+def refuse_options(context: typer.Context, names: Iterable[str], reason: str) -> None:
+    """Raise BadParameter if one of these options was given."""
+    for name in names:
+        source = name in context.params and context.get_parameter_source(name)
+        if source and not source.name.startswith("DEFAULT"):
+            option = "--from" if name == "root" else "--" + name.replace("_", "-")
+            raise typer.BadParameter(f"{reason}; leave it out", param_hint=option)
+
+
+def uses_layers(
+    context: typer.Context, edges: Path, layers: bool, memory_limit: int | None, verify: bool
+) -> bool:
+    """Return whether a command works on a layered edge list; refuse options that do not apply."""
+    check_exists(edges)
+    if is_store(edges):
+        refuse_options(
+            context, READING, f"{edges} is a layered edge list, which holds what was read"
+        )
+    elif memory_limit is None:
+        return layers
+    if verify:
+        raise typer.BadParameter(
+            "a check needs the whole graph in memory; leave it out, or give a file of edges "
+            "without --memory-limit",
+            param_hint="--verify",
+        )
+    return True
+
+
+def build_options(
+    source: list[str] | None,
+    destination: list[str] | None,
+    undirected: bool,
+    weight: str | None = None,
+    **policies: Any,
+) -> dict[str, Any]:
+    """Return the options of `LayeredEdgeList.build` that differ from its defaults."""
+
+    given = {
+        "source": one_or_several(source),
+        "destination": one_or_several(destination),
+        "weight": weight,
+        "directed": not undirected,
+        **policies,
+    }
+    if given.get("vertices") is not None:
+        given["vertices"] = str(given["vertices"])
+    if weight is None and given.get("multi_edges") in ("min", "max"):
+        given["multi_edges"] = "first"  # the same where rows have no weights
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not None and value != DEFAULTS[name]
+    }
+
+
+def open_layered(job: Job, folder: Path, device: str) -> Any:
+    """Open the layered edge list in a folder."""
+
+    layered = rg.LayeredEdgeList.open(folder, device=device)
+    job.note("opened")
+    return layered
+
+
+def load_rooted(
+    job: Job,
+    edges: Path,
+    starts: tuple[list[str] | None, Path | None],
+    options: dict[str, Any],
+    ignored: Collection[str],
+    **build: Any,
+) -> tuple[Any, Any]:
+    """Return the layered edge list of EDGES, and the source of a search in it, or None.
+
+    Parameters
+    ----------
+    starts : (list of str or None, path or None)
+        The values of --from and --from-file.
+    options : dict
+        As `build_options` returns them.
+    ignored : collection of str
+        Options that may differ from those of a stored list.
+    **build
+        Options device, memory_limit and progress.
+    """
+    if not is_store(edges):
+        root = Root(options, parse_starts(*starts, Root.labels(options)))
+        return load_cached(job, edges, root, options, ignored, **build), None
+    layered = open_layered(job, edges, build["device"])
+    if not any(starts):
+        return layered, None
+    storage = layered_storage(layered)
+    names = name_starts(parse_starts(*starts, storage.names.labels), storage)
+    return layered, names[0] if len(names) == 1 else names
+
+
+def load_cached(
+    job: Job,
+    edges: Path,
+    root: Root,
+    options: dict[str, Any],
+    ignored: Collection[str],
+    *,
+    device: str,
+    may_replace: bool = True,
+    always: bool = False,
+    **build: Any,
+) -> Any:
+    """Open the layered edge list beside a file of edges, or build one if none fits.
+
+    Parameters
+    ----------
+    may_replace : bool
+        Whether to replace a list of this version of the file with other options.
+    always : bool
+        Whether to report also the use of a list that fits.
+    """
+
+    folder = cache.cache_path(edges)
+    cache.origin_of(edges, {})  # raises if the file does not exist
+    store, problem = cache.load_store(folder)
+    reasons = find_differences(store, edges, root, options, ignored) if store else {}
+    if store and not reasons:
+        job.say(f"reused the layers in {folder}", always)
+        return open_layered(job, folder, device)
+    if store and not may_replace and "file" not in reasons:
+        raise unusable_store(store, reasons, edges, options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the cache is not used", RuntimeWarning)  # said below
+        layered = root.build(
+            edges,
+            lambda name: rg.LayeredEdgeList.cached(edges, name, device=device, **build, **options),
+        )
+    job.note("layered")
+    if problem:
+        job.say(f"the layers there were not used: {problem}", always=True)
+    message = describe_replacement(store, reasons) if store else f"the layers are kept in {folder}"
+    job.say(message, always=True)
+    return layered
+
+
+def report_run(job: Job, layered: Any) -> None:
+    """Report the passes and bytes of the last run."""
+    run = layered.last_run
+    job.say(
+        f"{pluralize(run.passes, 'pass', 'passes')} over the edges: "
+        f"{pluralize(run.partitions, 'partition')}, {format_bytes(run.nbytes)}"
+    )
+
+
+def pluralize(count: int, singular: str, plural: str | None = None) -> str:
+    """Return a count with its noun: 1 partition, 2 partitions."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+REASONS = {
+    "root": "another root",
+    "weight": "other weights",
+    "multi_edges": "other multi-edges",
+    "directed": "another direction",
+    "source": "other columns",
+    "destination": "other columns",
+    "self_loops": "other self-loops",
+    "minimum_edges": "another --minimum-edges",
+    "vertices": "other vertices",
+}
+CHANGED, OTHER = "the file has changed", "they were not made of this file"
+
+
+def find_differences(
+    store: Any, edges: Path, root: Root, options: dict[str, Any], ignored: Collection[str]
+) -> dict[str, str]:
+    """Return what keeps a stored list from being used, by option, root and "file".
+
+    Parameters
+    ----------
+    store : Store
+    edges : path
+    root : Root
+    options : dict
+        As `build_options` returns them.
+    ignored : collection of str
+        Options that may differ.
+    """
+
+    expected, stored = cache.origin_of(edges, options), store.manifest["origin"]
+    if not stored or "options" not in stored or "files" not in stored:
+        return {"file": OTHER}
+    different = {
+        name
+        for name in expected["options"]
+        if name not in ignored
+        and expected["options"][name] != stored["options"].get(name, "unknown")
+    }
+    if not _is_root(store, root):
+        different.add("root")
+    reasons = {name: reason for name, reason in REASONS.items() if name in different}
+    if expected["files"] != stored["files"]:
+        names = [[file["name"] for file in each["files"]] for each in (expected, stored)]
+        is_same = names[0] == names[1] or edges.expanduser().is_dir()
+        reasons["file"] = CHANGED if is_same else OTHER
+    return reasons
+
+
+def _is_root(store: Any, root: Root) -> bool:
+    try:
+        return cache.has_root(store, root.like(store.root))
+    except GraphError:
+        return False
+
+
+def _join_reasons(reasons: dict[str, str]) -> str:
+    if "weight" in reasons:  # without weights the cheapest edge is the first one
+        reasons = {name: reason for name, reason in reasons.items() if name != "multi_edges"}
+    return ", ".join(dict.fromkeys(reasons.values()))
+
+
+def describe_replacement(store: Any, reasons: dict[str, str]) -> str:
+    """Return the report that another list has replaced `store`."""
+    root = store.root if isinstance(store.root, tuple) else [store.root]
+    text = f"replaced the layers of root {','.join(map(str, root))} in {store.folder}"
+    return f"{text}: {_join_reasons(reasons)}" if reasons else text
+
+
+def unusable_store(
+    store: Any, reasons: dict[str, str], edges: Path, options: dict[str, Any]
+) -> GraphError:
+    """Return the error for a list of this file that a command can neither use nor replace."""
+
+    stored = {**DEFAULTS, **store.manifest["origin"]["options"]}
+    other = {name: stored[name] for name in reasons if stored[name] != DEFAULTS[name]}
+    without = [name for name in reasons if name not in other]
+    remedies = [f"give {_format_options(other)}"] if other else []
+    if without:
+        remedies.append(f"leave out {' '.join(map(_option, without))}")
+    command = ["rapidsgraph", "layer", shlex.quote(str(edges)), "--from VERTEX"]
+    given = json.loads(json.dumps(options))
+    if "weight" in given:  # of parallel edges with weights layer takes others by default
+        given.setdefault("multi_edges", DEFAULTS["multi_edges"])
+    command += [*filter(None, [_format_options(given)]), "--output FOLDER"]
+    return GraphError(
+        f"{store.folder}: the layers there are of this file, but do not fit ({_join_reasons(reasons)}); "
+        f"{' and '.join(remedies)} to use them, or make others by `{' '.join(command)}` and give that "
+        "folder"
+    )
+
+
+def _option(name: str) -> str:
+    return "--undirected" if name == "directed" else "--" + name.replace("_", "-")
+
+
+def _format_options(options: dict[str, Any]) -> str:
+    """Return options of the library as the words of a command."""
+    words = []
+    for name, value in options.items():
+        if name == "directed":
+            words += ["--undirected"] if not value else []
+            continue
+        value = value["path"] if isinstance(value, dict) else value
+        for each in value if isinstance(value, list) else [value]:
+            words += [_option(name), shlex.quote(str(each))]
+    return " ".join(words)
