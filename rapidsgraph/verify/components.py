@@ -4,8 +4,7 @@ from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
-from .partitioning import check_order, smallest_joined, smallest_members
-from .result_reader import Result, vertex_name
+from .result_reader import Result, check_order, smallest_joined, smallest_members, vertex_name
 
 
 def components(graph, result):

@@ -1,4 +1,7 @@
-"""What a result frame says, by vertex id; whatever makes it no result is a VerificationError."""
+"""Read result frames by vertex id, and check partitions of the vertices into groups.
+
+Whatever makes a frame no result of an algorithm is a VerificationError that names the vertex.
+"""
 
 import numpy as np
 
@@ -181,3 +184,48 @@ def vertex_name(graph, vertex):
     names = graph.names.columns(graph.xp, graph.xp.asarray([vertex])).values()
     shown = [str(n.tolist()[0] if hasattr(n, "tolist") else n.to_arrow()[0]) for n in names]
     return "vertex " + ", ".join(shown)
+
+
+def smallest_members(groups, vertices, number, count, xp):
+    """Return the smallest vertex of each of `number` groups; `count` for an empty group.
+
+    `groups` has the group of each of the `vertices`; both are int32.
+    """
+    smallest = xp.full(number, count, xp.int32)
+    xp.minimum.at(smallest, groups, vertices)
+    return smallest
+
+
+def smallest_joined(tails, heads, count, xp):
+    """Return the smallest vertex of every vertex's connected component.
+
+    Where arcs connect two trees, the larger root is linked to the smaller one; then all vertices
+    are linked to their roots.
+    """
+    parent = xp.arange(count, dtype=xp.int32)
+    while True:
+        apart = tails != heads
+        tails, heads = tails[apart], heads[apart]
+        if not tails.size:
+            return parent
+        xp.minimum.at(parent, xp.maximum(tails, heads), xp.minimum(tails, heads))
+        while True:
+            above = parent[parent]
+            if bool((above == parent).all()):
+                break
+            parent = above
+        tails, heads = parent[tails], parent[heads]
+
+
+def check_order(sizes, smallest, graph, what):
+    """Raise VerificationError unless groups are sorted by descending size, then smallest vertex."""
+    wrong = sizes[:-1] < sizes[1:]
+    wrong |= (sizes[:-1] == sizes[1:]) & (smallest[:-1] > smallest[1:])
+    if bool(wrong.any()):
+        first = int(wrong.argmax())
+        described = [
+            f"{group} ({int(sizes[group])} vertices from "
+            f"{vertex_name(graph, int(smallest[group]))} on)"
+            for group in (first, first + 1)
+        ]
+        raise VerificationError(f"{what} {described[0]} must come after {described[1]}")

@@ -16,8 +16,7 @@ from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError, format_value
 from ..graph.csr import row_indices
 from .clusters import LOW, check_roles_fit, read_clusters
-from .partitioning import check_order, smallest_joined, smallest_members
-from .result_reader import vertex_name
+from .result_reader import check_order, smallest_joined, smallest_members, vertex_name
 
 PIECE = 2**22  # arcs that are looked at together
 PROBES = 2**21  # neighbors that are looked up together
