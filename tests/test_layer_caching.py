@@ -188,7 +188,7 @@ def test_a_folder_of_somebody(cached):
         each.unlink()
     (folder / "notes.txt").write_text("mine")
     assert store_cache.find_store(cached, 5, OPTIONS) is None
-    with pytest.raises(rg.GraphError, match=r"layers: .*it holds notes\.txt"):
+    with pytest.raises(rg.GraphError, match=r"layers: .*it contains notes\.txt"):
         cache(cached, edges(), 5)
     assert [each.name for each in folder.iterdir()] == ["notes.txt"]
 

@@ -92,7 +92,7 @@ def partitions(words, table):
 
 def name_frame(names, xp=np):
     columns = names.columns(xp).items()
-    return {label: frames.moved(values, np).tolist() for label, values in columns}
+    return {label: frames.to_device(values, np).tolist() for label, values in columns}
 
 
 def assert_same(opened, layered):
@@ -348,12 +348,12 @@ def test_files_of_two_stores(tmp_path, saved):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"version": 1', b'"version": 2', "of version 2; 1 can be read"),
-        (b'"version": 1', b'"version": null', "of version None; 1 can be read"),
+        (b'"version": 2', b'"version": 3', "has version 3; only version 2 is supported"),
+        (b'"version": 2', b'"version": null', "has version None; only version 2 is supported"),
         (b'"depth": ', b'"depth": 1', "the manifest is damaged"),
         (b'"checksum": "', b'"checksum": "+', "the manifest is damaged"),
-        (b"rapidsgraph.Lay", b"rapidsgraph.lay", "no manifest"),
-        (b"{", b"[", "no manifest"),
+        (b"rapidsgraph.Lay", b"rapidsgraph.lay", "not the manifest"),
+        (b"{", b"[", "not the manifest"),
     ],
 )
 def test_another_manifest(saved, old, new, message):
@@ -369,7 +369,7 @@ def test_another_manifest(saved, old, new, message):
 )
 def test_other_files_are_no_manifest(tmp_path, text):
     (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(rg.GraphError, match=r"manifest\.json: it is no manifest"):
+    with pytest.raises(rg.GraphError, match=r"manifest\.json: it is not the manifest"):
         open_store(tmp_path)
 
 
@@ -397,10 +397,10 @@ def test_where_a_store_cannot_go(tmp_path):
     before = sorted(tmp_path.rglob("*"))
     for name, message in (
         ("file", "file: it is a file"),
-        ("data", "data: the folder is no layered edge list, it holds other files"),
-        ("more", r"more: .* it holds notes\.txt, which is no part of one"),
-        ("absent/list", "list: the folder .*absent does not exist; make it first"),
-        ("file/list", "list: the folder .*file does not exist; make it first"),
+        ("data", "data: the folder is not a layered edge list, it contains other files"),
+        ("more", r"more: .* it contains notes\.txt, which is not part of one"),
+        ("absent/list", "list: the folder .*absent does not exist; create it first"),
+        ("file/list", "list: the folder .*file does not exist; create it first"),
     ):
         for use in (check_destination, lambda folder: save_store(lonely(), folder)):
             with pytest.raises(rg.GraphError, match=message):

@@ -194,7 +194,7 @@ def test_the_root_does_not_matter(make_arrays):
 def test_another_method_than_auto(method):
     _, layered = layered_graph(FrameMaker("arrays"), random_edges(98))
     with pytest.raises(
-        rg.GraphError, match=f"method is '{method}'; a layered edge list has 'auto' alone"
+        rg.GraphError, match=f"method is '{method}'; a layered edge list supports only 'auto'"
     ):
         rg.pagerank(layered, method=method)
 

@@ -314,7 +314,7 @@ def test_a_frame_is_taken_as_directed_and_without_weights(make_held_frame):
     [
         (99, "root: vertex 99 is not in the graph"),
         (-1, "root: vertex -1 is not in the graph"),
-        ([0, 1], "root names 2 vertices; a layered edge list has one"),
+        ([0, 1], "root names 2 vertices; a layered edge list has one root"),
         ([], "root is empty"),
         (None, "root is None; name a vertex"),
         (True, "root is True; name a vertex"),
@@ -342,11 +342,11 @@ def test_roots_in_any_form(make_arrays, root):
         ({"minimum_edges": True}, "minimum_edges is True"),
         ({"partition_bytes": 0}, "partition_bytes is 0; it must be an integer above 0"),
         ({"partition_bytes": "1MB"}, "partition_bytes is '1MB'"),
-        ({"store": "folder"}, "store is for a path"),
-        ({"memory_limit": 10**9}, "memory_limit is for a path"),
-        ({"device": "cpu"}, "device is for a path"),
-        ({"directed": False}, "directed is for a path"),
-        ({"weight": "weight"}, "weight is for a path"),
+        ({"store": "folder"}, "store is an option for the path"),
+        ({"memory_limit": 10**9}, "memory_limit is an option for the path"),
+        ({"device": "cpu"}, "device is an option for the path"),
+        ({"directed": False}, "directed is an option for the path"),
+        ({"weight": "weight"}, "weight is an option for the path"),
     ],
 )
 def test_wrong_options(options, message):

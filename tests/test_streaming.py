@@ -358,7 +358,7 @@ def test_a_flipped_bit_is_noticed(copied, on, limited, part):
         bit = int(random.integers(32))
         damaged(folder, whole, partition, word, bit)
         layered = LayeredEdgeList.open(folder, device=on)
-        message = rf"edges\.arrow: partition {partition} of its edges is damaged; build"
+        message = rf"edges\.npy: partition {partition} of its edges is damaged; build"
         reads = {
             "bfs": part == 0 and first < starts[whole.depth],
             "sssp": first < starts[-1],
@@ -510,7 +510,7 @@ def test_a_damaged_list_is_not_saved(tmp_path):
         byte = file.read(1)[0]
         file.seek(place)
         file.write(bytes([byte ^ 16]))
-    with pytest.raises(rg.GraphError, match=r"edges\.arrow: partition 0 .* is damaged"):
+    with pytest.raises(rg.GraphError, match=r"edges\.npy: partition 0 .* is damaged"):
         opened.save(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
