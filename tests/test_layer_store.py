@@ -378,7 +378,7 @@ def test_what_is_no_store(tmp_path):
     for name, message in (
         ("absent", "absent: there is no such folder"),
         ("file", "file: it is a file; a layered edge list is a folder"),
-        (".", r"manifest\.json: there is no such file, so the folder is no layered edge list"),
+        (".", r"manifest\.json: there is no such file, so the folder is not a layered edge list"),
     ):
         with pytest.raises(rg.GraphError, match=message):
             open_store(tmp_path / name)
