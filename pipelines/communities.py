@@ -45,7 +45,6 @@ from pipelines.runtime import (
 from rapidsgraph.algorithms.scan import check_epsilon, check_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
-from rapidsgraph.distributed.executor import tree
 from rapidsgraph.io import write_frame
 
 MOST_DRAWN = 2_000_000  # edges that are brought here for the picture
@@ -145,29 +144,33 @@ def swept(graph, pairs, report):
 
 def rated(graph, epsilon, mu):
     """Facts of one clustering. On workers are its rows and one number a vertex."""
-    engine = graph.engine
-    pieces = engine.frames(rg.scan(graph, epsilon=epsilon, mu=mu))
-    clusters = engine.submit(_clusters, pieces, name="clusters")
+    executor = graph.executor
+    pieces = executor.compute_partitions(rg.scan(graph, epsilon=epsilon, mu=mu))
+    clusters = executor.submit(_clusters, pieces, name="clusters")
     tallies = [
-        engine.submit(_tally, graph.parts()[place], piece, clusters, name="tally", at=place)
+        executor.submit(
+            _tally, graph.partitions()[place], piece, clusters, name="tally", worker=place
+        )
         for place, piece in zip(_filled(graph), pieces)
     ]
-    whole = engine.submit(_facts, tree(engine, _added, tallies, "add-tallies"), name="facts")
-    return engine.results([whole])[0]
+    total = executor.tree_reduce(_added, tallies, "add-tallies")
+    return executor.gather([executor.submit(_facts, total, name="facts")])[0]
 
 
 def with_degrees(graph, roles):
     """The Dask frame of scan with a column `degree`."""
-    pieces = [None] * graph.num_parts
-    for place, piece in zip(_filled(graph), graph.engine.frames(roles)):
-        part = graph.parts()[place]
-        pieces[place] = graph.engine.submit(_with_degrees, piece, part, name="degrees", at=place)
-    return graph.result(pieces)
+    executor, pieces = graph.executor, [None] * graph.num_partitions
+    for place, piece in zip(_filled(graph), executor.compute_partitions(roles)):
+        part = graph.partitions()[place]
+        pieces[place] = executor.submit(_with_degrees, piece, part, name="degrees", worker=place)
+    return graph.to_dask(pieces)
 
 
 def _filled(graph):
     """Places of the parts that have vertices: a result has a partition for each of these."""
-    return [place for place, (first, stop) in enumerate(graph.ranges) if first < stop]
+    return [
+        place for place, (first, stop) in enumerate(zip(graph.starts, graph.stops)) if first < stop
+    ]
 
 
 # These run on workers, which know rapidsgraph but perhaps not this file: run as a script, its
@@ -186,15 +189,15 @@ def _tally(part, piece, clusters):
     """What the vertices of a part add to the facts."""
     from rapidsgraph.graph.csr import row_indices
 
-    xp, lists = part.xp, part.lists
-    own = clusters[part.first : part.first + part.count]
+    xp, lists = part.xp, part.local_adjacency
+    own = clusters[part.local_range]
     degrees = xp.diff(lists.offsets).astype(float)
     of_ends = own[row_indices(lists)]
     inside = (of_ends == clusters[lists.neighbors]) & (of_ends >= 0)
     is_member = own >= 0
     weights = xp.bincount(own[is_member], degrees[is_member], minlength=int(clusters.max()) + 1)
     return {
-        "vertices": part.count,
+        "vertices": part.num_local,
         "members": int(is_member.sum()),
         "largest": int((own == 0).sum()),  # clusters are numbered by size
         **{f"{role}s": int((piece["role"] == role).sum()) for role in ("core", "hub", "outlier")},
@@ -223,7 +226,7 @@ def _facts(tally):
 
 
 def _with_degrees(piece, part):
-    return piece.assign(degree=part.xp.diff(part.lists.offsets))
+    return piece.assign(degree=part.xp.diff(part.local_adjacency.offsets))
 
 
 def _found(roles):

@@ -79,7 +79,7 @@ def test_policies(in_parts, policies):
     frame = frame_of(random_edges(5, 60, 900))
     spread = rg.Graph(in_partitions(frame, 3), weight="weight", **policies)
     whole = rg.Graph(frame, weight="weight", **policies)
-    assert spread.num_parts == 3
+    assert spread.num_partitions == 3
     assert (spread.num_vertices, spread.num_edges) == (whole.num_vertices, whole.num_edges)
     assert (spread.weighted, spread.directed) == (whole.weighted, whole.directed)
     report = spread.report
@@ -261,11 +261,11 @@ def test_what_cannot_be_used(client):
 
 def test_parts_stay_and_are_built_once(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(14)), 3))
-    assert graph.parts() is graph.parts()
-    csc = graph.parts("csc")
+    assert graph.partitions() is graph.partitions()
+    csc = graph.partitions("csc")
     rg.pagerank(graph)
-    assert graph.parts("csc") is csc
-    holders = client.who_has(graph.parts())
+    assert graph.partitions("csc") is csc
+    holders = client.who_has(graph.partitions())
     assert len({tuple(where) for where in holders.values()}) == 3  # one on each worker
 
 
@@ -349,7 +349,7 @@ def test_within_a_task(client):
 
 def test_what_is_not_sent_about(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(19)), 1))
-    with pytest.raises(rg.GraphError, match="a DistributedGraph stays with its client"):
+    with pytest.raises(rg.GraphError, match="a distributed Graph cannot leave its client"):
         pickle.dumps(graph)
     nothing = pandas.DataFrame(
         {"source": np.empty(0, np.int16), "destination": np.empty(0, np.int16)}
@@ -359,11 +359,11 @@ def test_what_is_not_sent_about(client):
 
 def test_ranges_hold_about_as_many_ends():
     counts = np.ones(1000, np.int64)
-    assert partition.cut(counts, 4, 1000) == [0, 250, 500, 750, 1000]
+    assert partition.balance_ranges(counts, 4, 1000) == [0, 250, 500, 750, 1000]
     counts[0] = 10**6  # one vertex has almost all
-    assert partition.cut(counts, 4, 1000) == [0, 0, 1, 1, 1000]
-    assert partition.cut(np.zeros(0, np.int64), 3, 0) == [0, 0, 0, 0]
-    assert partition.cut(np.array([4]), 1, 1) == [0, 1]
+    assert partition.balance_ranges(counts, 4, 1000) == [0, 0, 1, 1, 1000]
+    assert partition.balance_ranges(np.zeros(0, np.int64), 3, 0) == [0, 0, 0, 0]
+    assert partition.balance_ranges(np.array([4]), 1, 1) == [0, 1]
 
 
 @gpu

@@ -146,7 +146,7 @@ def test_workers_die_between_steps(two, edges, name, killed):
 
 TASKS = [
     ("pagerank", "read-edges"),
-    ("pagerank", "build-part"),
+    ("pagerank", "build-partition"),
     ("pagerank", "label"),
     ("sssp", "search-member"),
     ("sssp", "predecessors"),
@@ -205,11 +205,11 @@ def test_a_worker_dies_while_one_has_a_part_of_a_result(two, edges):
 
 def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
     """The first is made, the second not yet."""
-    results, killed = executor.DaskExecutor.results, []
+    results, killed = executor.DaskExecutor.gather, []
 
     def watched(self, tasks):
         tasks = list(tasks)
-        if not killed and tasks and tasks[0].key.startswith("rank-member"):
+        if not killed and tasks and tasks[0].key.startswith("pagerank-member"):
             distributed.wait(tasks[0])
             [[address]] = two.who_has(tasks[:1]).values()
             killed.append(address)
@@ -218,7 +218,7 @@ def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
                 time.sleep(0.05)
         return results(self, tasks)
 
-    monkeypatch.setattr(executor.DaskExecutor, "results", watched)
+    monkeypatch.setattr(executor.DaskExecutor, "gather", watched)
     found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
     assert killed
     same(found, CALLS["pagerank"](edges))
@@ -226,7 +226,7 @@ def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
 
 def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
     """While the client waits for many iterations; and the count goes on where it had been."""
-    by_tasks, tried, seen = pagerank._by_tasks, [], []
+    by_tasks, tried, seen = pagerank._iterate_by_tasks, [], []
     timer = threading.Timer(0.5, kill, [two])
 
     def watched(*arguments):
@@ -238,8 +238,8 @@ def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
         if done == 1:
             timer.start()
 
-    monkeypatch.setattr(pagerank, "_by_tasks", watched)
-    monkeypatch.setattr(communicator, "FEW", 1200)
+    monkeypatch.setattr(pagerank, "_iterate_by_tasks", watched)
+    monkeypatch.setattr(communicator, "FIRST_BATCH", 1200)
     options = {"tolerance": 0, "max_iterations": 2400}
     found = rg.pagerank(spread(plain(edges, "pagerank")), progress=progress, **options)
     timer.join()
@@ -345,7 +345,7 @@ def test_errors_of_tasks_are_theirs(two, error):
     """Not taken for those of the cluster."""
     there = executor.DaskExecutor(two)
     with pytest.raises(error, match="of a task"):
-        there.results([there.submit(fail, error, name="fail")])
+        there.gather([there.submit(fail, error, name="fail")])
 
 
 def fail(error):
@@ -360,7 +360,7 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
     submit, calls = executor.DaskExecutor.submit, []
 
     def deadly(self, function, *arguments, **options):
-        if options["name"] in ("rank-member", "rank"):
+        if options["name"] in ("pagerank-member", "pagerank"):
             calls.append(function)
             return submit(self, end, *arguments, **options)
         return submit(self, function, *arguments, **options)
@@ -371,7 +371,7 @@ def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
         patch.setattr(
             executor.DaskExecutor, "_retry", lambda *_: pytest.fail("retried within the call")
         )
-        with pytest.raises(ClusterError, match="workers died again and again"):
+        with pytest.raises(ClusterError, match="workers died repeatedly"):
             CALLS["pagerank"](graph)
     assert calls
     same(CALLS["pagerank"](graph), CALLS["pagerank"](edges))
@@ -393,11 +393,11 @@ def test_only_tasks_of_earlier_calls_are_retried(two, tmp_path, monkeypatch):
     monkeypatch.setattr(executor.DaskExecutor, "_retry", watched)
     there = executor.DaskExecutor(two)
     task = there.submit(end_where, str(flag), name="end")
-    with pytest.raises(ClusterError, match="workers died again and again"):
-        there.results([task])
+    with pytest.raises(ClusterError, match="workers died repeatedly"):
+        there.gather([task])
     assert not retried
     flag.unlink()
-    assert there.results([there.submit(int, task, name="int")]) == [1]
+    assert there.gather([there.submit(int, task, name="int")]) == [1]
     assert retried
 
 
@@ -423,7 +423,7 @@ def test_failed_tasks_of_a_frame_are_tried_again(two, edges, tmp_path, monkeypat
 
     frame = dataframe.from_map(load, range(2), meta=rows[:0])
     persisted = frame.persist()  # fails once, as workers die
-    with pytest.raises(ClusterError, match="workers died again and again"):
+    with pytest.raises(ClusterError, match="workers died repeatedly"):
         rg.Graph(persisted)
     flag.unlink()
     same(CALLS["bfs"](rg.Graph(persisted)), CALLS["bfs"](edges))
@@ -551,7 +551,7 @@ def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit, m
     monkeypatch.setattr(monitor, "MIN_TIMEOUT", 0.1)
     time_limit(0.4)
     client = FakeClient(workers)
-    watcher = monitor.monitor_of(client)
+    watcher = monitor.get_monitor(client)
 
     async def watch():
         with pytest.raises(lost) as caught:
@@ -575,7 +575,7 @@ def test_silent_workers_are_restarted_where_warnings_are_errors(time_limit, monk
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning, match="did not answer for 0.2 s and is restarted"):
-            asyncio.run(monitor.monitor_of(client).run())
+            asyncio.run(monitor.get_monitor(client).run())
     assert client.restarted == list(workers)
 
 
@@ -591,7 +591,7 @@ def test_watching_goes_on_after_other_errors(two, monkeypatch, caplog):
 
     monkeypatch.setattr(monitor, "MAX_INTERVAL", 0.05)
     with distributed.Client(two.cluster, set_as_default=False) as client:
-        monkeypatch.setattr(monitor.monitor_of(client), "check", check)
+        monkeypatch.setattr(monitor.get_monitor(client), "check", check)
         with monitor.watching(client, close=True) as errors:
             while client.status != "closed":
                 time.sleep(0.02)

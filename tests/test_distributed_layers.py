@@ -202,7 +202,7 @@ def test_one_layer_on_all_workers(threads, tmp_path):
     assert whole.depth == 1 and (own[:, COLUMN["first"]] == 0).all()
     for algorithm in RUNS:
         check_same(algorithm, layers, whole)
-    run = spread._Run(layers, "bfs", "BFS", None, slice(None), "words")
+    run = spread._ShardedRun(layers, "bfs", "BFS", None, slice(None), "words")
     assert run.busy == [0, 1, 2]
 
 
@@ -405,8 +405,10 @@ def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind)
 
 def share_of(folder, start, stop, algorithm="pagerank", limit=None):
     checksum = LayeredEdgeList.open(folder, device="cpu").manifest_checksum
-    return store_shard.Share(
-        store_shard.Asked(str(folder), checksum, "cpu", start, stop, algorithm, "A run", limit)
+    return store_shard.StoreShard(
+        store_shard.ShardRequest(
+            str(folder), checksum, "cpu", start, stop, algorithm, "A run", limit
+        )
     )
 
 
@@ -414,7 +416,7 @@ def share_of(folder, start, stop, algorithm="pagerank", limit=None):
 @settings(max_examples=200)
 def test_partitions_are_shared_out_evenly(costs, workers):
     costs = np.array(costs, np.int64)
-    ranges = store_shard.shared_out(costs, workers)
+    ranges = store_shard.balance_partitions(costs, workers)
     assert len(ranges) == workers
     found = [p for start, stop in ranges for p in range(start, stop)]
     assert found == list(range(found[0], found[-1] + 1)) if found else not costs.any()
@@ -426,7 +428,7 @@ def test_partitions_are_shared_out_evenly(costs, workers):
 def test_a_share_is_opened_again_where_it_is_sent(saved):
     share = share_of(saved, 3, 9)
     other = pickle.loads(pickle.dumps(share))
-    assert other.asked == share.asked and other is not share
+    assert other.request == share.request and other is not share
     for each in (share, other, pickle.loads(pickle.dumps(other))):
         np.testing.assert_array_equal(
             each.layered.table, LayeredEdgeList.open(saved, device="cpu").table[3:9]
@@ -478,7 +480,7 @@ def test_a_store_that_a_worker_does_not_see(client, copied, algorithm):
 def test_another_store_at_the_path(client, copied):
     layers, _ = opened(copied, client)
     stored(copied, random_edges(104), ROOT, 800)
-    with pytest.raises(rg.GraphError, match="has another layered edge list there than the client"):
+    with pytest.raises(rg.GraphError, match="sees another layered edge list there than the client"):
         spread.bfs(layers)
     check_same("bfs", *opened(copied, client))
 

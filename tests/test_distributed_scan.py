@@ -31,7 +31,7 @@ dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 from rapidsgraph.distributed import executor, scan_partition  # noqa: E402
-from rapidsgraph.distributed.partition import Part  # noqa: E402
+from rapidsgraph.distributed.partition import Partition  # noqa: E402
 
 PARAMETERS = [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]
 
@@ -233,9 +233,9 @@ def test_the_packages_of_debian(client):
 
 def test_counts_stay_with_the_graph(monkeypatch):
     monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 4)
-    launched, count = [], scan_partition._count
+    launched, count = [], scan_partition._launch_count
     monkeypatch.setattr(
-        scan_partition, "_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
+        scan_partition, "_launch_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
     )
     graph = rg.Graph(spread(columns_of(random_edges(33))))
     rg.scan(graph, epsilon=0.3)
@@ -253,15 +253,15 @@ class Recorded(executor.LocalExecutor):
     def __init__(self):
         self.tasks = {}
 
-    def submit(self, function, *arguments, name, at=None):
-        task = super().submit(function, *arguments, name=name, at=at)
-        self.tasks[task] = name, arguments, at
+    def submit(self, function, *arguments, name, worker=None):
+        task = super().submit(function, *arguments, name=name, worker=worker)
+        self.tasks[task] = name, arguments, worker
         return task
 
 
 def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
     recorded = Recorded()
-    monkeypatch.setattr("rapidsgraph.distributed.graph.engine_of", lambda: recorded)
+    monkeypatch.setattr("rapidsgraph.distributed.graph.get_executor", lambda: recorded)
     graph = rg.Graph(spread(columns_of(random_edges(34, 200, 900))))
     scan_partition.common_neighbors(graph)
     meetings = []
@@ -271,8 +271,8 @@ def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
         _, [other, token], other_at = recorded.tasks[arguments[1]]
         _, [last], token_at = recorded.tasks[token]
         last_name, _, last_at = recorded.tasks[last]
-        assert (token_at, last_at) == (at, at) and other is graph.undirected()[other_at]
-        assert last_name == ("count-inside" if (other_at - at) % 7 == 1 else "count-between")
+        assert (token_at, last_at) == (at, at) and other is graph.simple_partitions()[other_at]
+        assert last_name == ("count-within" if (other_at - at) % 7 == 1 else "count-between")
         meetings.append((at, other_at))
     assert len({frozenset(pair) for pair in meetings}) == len(meetings) == 21
     assert [at for at, _ in meetings] == [at for at in range(7) for _ in range(3)]
@@ -286,7 +286,7 @@ def parts_of(graph, bounds):
         begin, end = int(offsets[first]), int(offsets[stop])
         padded = xp.clip(offsets, begin, end) - begin
         lists_of_part = type(lists)(padded, lists.neighbors[begin:end].copy(), lists.weights)
-        parts.append(Part(lists_of_part, first, stop, False))
+        parts.append(Partition(lists_of_part, first, stop, False))
     return parts
 
 
@@ -294,14 +294,14 @@ class Given:
     """Parts as a DistributedGraph gives them."""
 
     def __init__(self, parts, bounds):
-        self.engine, self.bounds, self.kept = (
+        self.executor, self.bounds, self.cached = (
             executor.LocalExecutor(),
             bounds,
             lambda _, make: make(),
         )
-        self.tasks = [executor._Done(part) for part in parts]
+        self.tasks = [executor._LocalTask(part) for part in parts]
 
-    def undirected(self):
+    def simple_partitions(self):
         return self.tasks
 
 
@@ -317,14 +317,14 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
         [0, 1, 1, 5, count // 2, count // 2 + 40, count - 1, count],
     ):
         given = Given(parts_of(graph, bounds), bounds)
-        found = [task.value for task in scan_partition.common_neighbors(given)]
+        found = [task.result for task in scan_partition.common_neighbors(given)]
         assert {each.dtype for each in found} == {np.dtype(np.int32)}
         np.testing.assert_array_equal(np.concatenate([on_host(each) for each in found]), common)
-        at = [on_host(rows_of_lists(task.value.padded)) for task in given.tasks]
+        at = [on_host(rows_of_lists(task.result.adjacency)) for task in given.tasks]
         np.testing.assert_array_equal(np.concatenate(at), rows)
-        whole = scan_partition.closed_sizes_of(given)
+        whole = scan_partition.closed_sizes(given)
         assert len(whole) == len(bounds) - 1
-        np.testing.assert_array_equal(on_host(whole[-1].value), sizes)
+        np.testing.assert_array_equal(on_host(whole[-1].result), sizes)
 
 
 # What cannot be

@@ -18,10 +18,18 @@ import rapidsgraph as rg
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
-from rapidsgraph.distributed import communicator, executor, pagerank_partition, traversal_partition  # noqa: E402
+from rapidsgraph.distributed import (  # noqa: E402
+    communicator,
+    executor,
+    pagerank_partition,
+    shared_memory,
+    traversal_partition,
+)
 
 gpu = pytest.mark.gpu
-on_linux = pytest.mark.skipif(communicator.machine() is None, reason="memory in common is of Linux")
+on_linux = pytest.mark.skipif(
+    shared_memory.get_machine_id() is None, reason="memory in common is of Linux"
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,29 +44,29 @@ def client():
         yield client
 
 
-class Counting(communicator.Member):
+class Counting(communicator.GroupMember):
     """Adds up what all count."""
 
-    def __init__(self, number, name, step):
-        super().__init__(number, name)
-        self._count, self._step = number, step
+    def __init__(self, rank, name, step):
+        super().__init__(rank, name)
+        self._count, self._step = rank, step
 
     async def go_on(self, rounds):
         for _ in range(rounds):
-            counts = await self.round(self._work)
-            self._count = sum(counts) + self.number
+            counts = await self.superstep(self._work)
+            self._count = sum(counts) + self.rank
         return self._count, counts
 
     def _work(self):
-        return self._step(self.number, self._count)
+        return self._step(self.rank, self._count)
 
-    def made_for(self, other, made):
-        return made + 100 * other if made < 0 else made
+    def message_for(self, rank, result):
+        return result + 100 * rank if result < 0 else result
 
 
 def start_three(client, step):
     own = [(step,)] * 3
-    return communicator.Together(executor.DaskExecutor(client), Counting, own, name="count")
+    return communicator.ActorGroup(executor.DaskExecutor(client), Counting, own, name="count")
 
 
 def test_rounds(client):
@@ -94,10 +102,12 @@ def negative(number, count):
 def test_one_fails(client, error):
     """The others do not wait for it."""
     members = start_three(client, {ValueError: wrong, OSError: broken}[error])
-    expected = (ValueError, communicator.Lost) if error is ValueError else communicator.Lost
+    expected = (
+        (ValueError, communicator.MemberLost) if error is ValueError else communicator.MemberLost
+    )
     with pytest.raises(expected, match="of the second|failed|stop"):
         members.call("go_on", 2)
-    with pytest.raises(communicator.Lost):
+    with pytest.raises(communicator.MemberLost):
         members.call("go_on", 1)
 
 
@@ -116,7 +126,7 @@ def broken(number, count):
 def gone(names):
     """Whether members are let go of soon, without Python looking for garbage."""
     for _ in range(100):
-        if not any(communicator.here(name) for name in names):
+        if not any(communicator.get_local_member(name) for name in names):
             return True
         time.sleep(0.05)
     return False
@@ -133,8 +143,8 @@ def no_garbage_collection():
 def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collection):
     with start_three(client, negative) as members:
         members.call("go_on", 2)
-        assert [communicator.here(name).number for name in members.names] == [0, 1, 2]
-        assert communicator.here("another") is None
+        assert [communicator.get_local_member(name).rank for name in members.names] == [0, 1, 2]
+        assert communicator.get_local_member("another") is None
     assert gone(members.names)
 
 
@@ -146,11 +156,14 @@ def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
     members.futures = members.futures[1:]
     members.close()
     assert gone(names[1:])
-    with caplog.at_level("WARNING"), pytest.raises(communicator.Lost, match="its member any more"):
+    with (
+        caplog.at_level("WARNING"),
+        pytest.raises(communicator.MemberLost, match="its member any more"),
+    ):
         client.sync(members._ask, members._members[1], "stop", ())
-    with pytest.raises(communicator.Lost):
+    with pytest.raises(communicator.MemberLost):
         members._actors, members.futures = [], [kept]
-        client.sync(members._ask, members._members[0], "act", (members._members, "go_on", 1))
+        client.sync(members._ask, members._members[0], "run", (members._members, "go_on", 1))
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
@@ -159,9 +172,9 @@ def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
 LOOK = """
 import sys
 import numpy as np
-from rapidsgraph.distributed import common  # noqa: E402
+from rapidsgraph.distributed import shared_memory
 
-array = common.reach({address}, (2, 5), np.float32)
+array = shared_memory.attach({address}, (2, 5), np.float32)
 if array is None:
     sys.exit(3)
 assert array[1, 2] == 7 and array.dtype == np.float32
@@ -175,17 +188,17 @@ def look(address):
 
 @on_linux
 def test_memory_in_common():
-    array, address = communicator.make((2, 5), np.float32)
+    array, address = shared_memory.allocate((2, 5), np.float32)
     assert array.shape == (2, 5) and not array.any()
     array[1, 2] = 7
     assert look(address) == 0 and array[0, 4] == 5
     process, file, token = address
-    assert communicator.reach((process, file, bytes(16)), (2, 5), np.float32) is None
-    assert communicator.reach((process, 10**6, token), (2, 5), np.float32) is None
+    assert shared_memory.attach((process, file, bytes(16)), (2, 5), np.float32) is None
+    assert shared_memory.attach((process, 10**6, token), (2, 5), np.float32) is None
     assert (
-        communicator.reach((2**22 + 1, file, token), (2, 5), np.float32) is None
+        shared_memory.attach((2**22 + 1, file, token), (2, 5), np.float32) is None
     )  # no such process
-    held = communicator.reach(address, (2, 5), np.float32)
+    held = shared_memory.attach(address, (2, 5), np.float32)
     del array
     assert look(address) == 3  # its maker has let it go
     assert held[1, 2] == 7
@@ -198,8 +211,8 @@ def test_no_files_stay_open():
 
     before = count()
     for _ in range(20):
-        array, address = communicator.make((2, 5), np.float64)
-        assert communicator.reach(address, (2, 5), np.float64) is not None
+        array, address = shared_memory.allocate((2, 5), np.float64)
+        assert shared_memory.attach(address, (2, 5), np.float64) is not None
         del array
     assert count() == before
 
@@ -224,13 +237,13 @@ def make_way(patch, way):
     """Have three members exchange in a way, one of `ways`."""
     machines = iter(["one", "other", "one"])
     if way == "sent":
-        patch.setattr(communicator, "machine", lambda: None)
+        patch.setattr(shared_memory, "get_machine_id", lambda: None)
     if way == "some sent":
-        patch.setattr(communicator, "machine", lambda: next(machines))
+        patch.setattr(shared_memory, "get_machine_id", lambda: next(machines))
     if way == "unreachable":
-        patch.setattr(communicator, "reach", lambda *_: None)
+        patch.setattr(shared_memory, "attach", lambda *_: None)
     if way == "tasks":
-        patch.setattr(communicator.Together, "call", lost)
+        patch.setattr(communicator.ActorGroup, "call", lost)
 
 
 ways = pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
@@ -241,21 +254,21 @@ ways = pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreac
 def test_ways_to_exchange(client, monkeypatch, way, precision):
     """What members have in common, what they send each other, and tasks: the same bits."""
     expected = rg.pagerank(EDGES, tolerance=0, max_iterations=30, precision=precision)["pagerank"]
-    sent, made_for = [], pagerank_partition.RankMember.made_for
+    sent, message_for = [], pagerank_partition.PageRankMember.message_for
 
     def watched(self, other, made):
-        made = made_for(self, other, made)
+        made = message_for(self, other, made)
         sent.append(getattr(made, "values", None) is not None)
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(pagerank_partition.RankMember, "made_for", watched)
+        patch.setattr(pagerank_partition.PageRankMember, "message_for", watched)
         make_way(patch, way)
         found = ranks_in_parts(precision=precision)
     close = 1e-12 if precision == "double" else 1e-6
     np.testing.assert_allclose(found, expected, rtol=0, atol=close)
     of_all = 31 * 6  # pieces in 30 iterations and before the first
-    if communicator.machine() is not None or way not in ("in common", "some sent"):
+    if shared_memory.get_machine_id() is not None or way not in ("in common", "some sent"):
         many = {"in common": 0, "tasks": 0, "some sent": 4 / 6 * of_all}.get(way, of_all)
         assert sum(sent) == many
     assert (found == ranks_in_parts(precision=precision)).all()
@@ -276,21 +289,21 @@ def test_ways_to_tell(client, monkeypatch, way, name):
     frame = EDGES.assign(weight=np.random.default_rng(3).choice([0.0, 0.5, 1, 2.5], len(EDGES)))
     graph = rg.Graph(dataframe.from_pandas(frame, npartitions=3, sort=False), weight="weight")
     expected = SEARCHES[name](rg.Graph(frame, weight="weight"))
-    sent, made_for = [], traversal_partition.SearchMember.made_for
+    sent, message_for = [], traversal_partition.SearchMember.message_for
 
     def watched(self, other, made):
-        made = made_for(self, other, made)
-        if isinstance(made, traversal_partition.News):
+        made = message_for(self, other, made)
+        if isinstance(made, traversal_partition.FrontierUpdate):
             sent.append(made.ids is not None)
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(traversal_partition.SearchMember, "made_for", watched)
+        patch.setattr(traversal_partition.SearchMember, "message_for", watched)
         make_way(patch, way)
         found = SEARCHES[name](graph).compute()
     pandas.testing.assert_frame_equal(found, expected)
     assert bool(sent) == (way != "tasks")
-    if communicator.machine() is not None and sent:
+    if shared_memory.get_machine_id() is not None and sent:
         share = {"in common": 0, "some sent": 4 / 6}.get(way, 1)
         assert sum(sent) == pytest.approx(share * len(sent))
 
@@ -314,7 +327,7 @@ def test_rounds_go_on_where_few_are_left(client, monkeypatch):
 
 
 def lost(self, *_):
-    raise communicator.Lost("of the test")
+    raise communicator.MemberLost("of the test")
 
 
 def test_members_do_it_without_tasks(client, monkeypatch):
@@ -326,13 +339,13 @@ def test_members_do_it_without_tasks(client, monkeypatch):
 
     monkeypatch.setattr(executor.DaskExecutor, "submit", watched)
     ranks_in_parts()
-    assert names.count("rank-member") == 3 and "rank" not in names
+    assert names.count("pagerank-member") == 3 and "pagerank" not in names
 
 
 def test_results_are_made_again(client, monkeypatch):
     """Where the member is gone when its piece is asked for."""
     expected = ranks_in_parts()
-    monkeypatch.setattr(communicator, "here", lambda name: None)
+    monkeypatch.setattr(communicator, "get_local_member", lambda name: None)
     assert (ranks_in_parts() == expected).all()
 
 
@@ -343,10 +356,10 @@ def test_members_go_after_a_call(client, error, no_garbage_collection):
             raise error("now")
 
     graph = rg.Graph(dataframe.from_pandas(EDGES, npartitions=3, sort=False))
-    before, seen = set(communicator._here), set()
+    before, seen = set(communicator._local_members), set()
 
     def progress(done, total, text):
-        seen.update(set(communicator._here) - before)
+        seen.update(set(communicator._local_members) - before)
         fail(done, total, text)
 
     with pytest.raises(error, match="now") if error else contextlib.nullcontext():
@@ -361,16 +374,16 @@ SENT = []
 
 def watch(machine):
     """In a worker: count pieces that are sent, and say that this machine is `machine`."""
-    made_for, SENT[:] = pagerank_partition.RankMember.made_for, []
+    message_for, SENT[:] = pagerank_partition.PageRankMember.message_for, []
 
     def watched(self, other, made):
-        made = made_for(self, other, made)
+        made = message_for(self, other, made)
         SENT.append(getattr(made, "values", None) is not None)
         return made
 
-    pagerank_partition.RankMember.made_for = watched
+    pagerank_partition.PageRankMember.message_for = watched
     if machine is None:
-        communicator.machine = lambda: None
+        shared_memory.get_machine_id = lambda: None
 
 
 def share(number):
@@ -386,9 +399,11 @@ def test_gpus(way, monkeypatch):
     from rapidsgraph.distributed import pagerank
 
     iterations, tried = {"lost": 800}.get(way, 30), []
-    by_tasks = pagerank._by_tasks
-    monkeypatch.setattr(pagerank, "_by_tasks", lambda *given: tried.append(1) or by_tasks(*given))
-    monkeypatch.setattr(communicator, "FEW", 400)
+    by_tasks = pagerank._iterate_by_tasks
+    monkeypatch.setattr(
+        pagerank, "_iterate_by_tasks", lambda *given: tried.append(1) or by_tasks(*given)
+    )
+    monkeypatch.setattr(communicator, "FIRST_BATCH", 400)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         client.run(watch, None if way == "sent" else "as it is")

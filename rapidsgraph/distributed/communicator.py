@@ -1,444 +1,407 @@
-"""Objects on workers, one a part of a graph, that go through rounds in step.
+"""Exchange between workers: actors, one per partition of a graph, that run supersteps together.
 
-Means: in a round each does its work and asks all others for what they made of theirs; so only the
-  first call and the last answer pass the scheduler, whose turns cost more than most rounds.
-Requires: a Dask client. Members are Dask's actors, which nobody can compute again: where one is
-  lost, `Lost` is raised, and what they did is done another way.
-Reference: the actors of Dask (distributed.actor); bulk-synchronous rounds: Valiant, "A bridging
-  model for parallel computation", CACM 33(8), 1990.
+In a superstep each member computes and fetches the results of all others from their workers. Only
+the first call and the last answer pass through the scheduler, which takes longer than most
+supersteps do (bulk-synchronous parallel: L. G. Valiant, "A bridging model for parallel
+computation", Communications of the ACM 33(8), 1990, doi:10.1145/79173.79181).
 
-A member's request waits at the other one until that has the answer, so a connection that breaks
-ends it. What a round made may be changed two rounds later: by then all others have taken it.
+Members are actors of Dask, whose state cannot be recomputed. Where one is lost, `MemberLost` is
+raised and the caller computes the result by tasks instead.
+
+A request waits at its target until the result is ready, so a broken connection ends it. The buffer
+of superstep t may be overwritten in superstep t+2, when every member has read it.
 """
-# Arrays that processes of one machine have in common, without messages between them.
-#
-# Means: one process makes an array and gives its address to others, which look at the same memory,
-#   of the machine or of a GPU.
-# Requires: Linux, and processes of one user that see each other; others get None, and send copies.
-# Reference: memfd_create(2). Such a file has no name, so nothing is left of it when its processes
-#   end, however they end; and unlike /dev/shm no container limits it but by its memory. On GPUs
-#   cudaIpcGetMemHandle of CUDA's runtime, which takes no memory of a pool.
+
+from __future__ import annotations
 
 import asyncio
 import math
-import mmap
-import os
 import time
 import uuid
 import weakref
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
-import numpy as np
+from ..device.arrays import Array, ArrayModule
+from . import shared_memory
+from .executor import DaskExecutor, get_executor, run_on_worker
+from .shared_memory import Shape
 
-from . import executor as engines
+FIRST_BATCH = 4  # supersteps of the first call
+MAX_BATCH_SECONDS = 0.25  # the number is doubled while calls take less
+CONNECTION_ERRORS = OSError, RuntimeError  # what Dask raises for lost workers and actors
+HANDLER_NAME = "rapidsgraph_member"  # of the workers' handler for calls of members
+STOP_TIMEOUT = 5  # seconds for members to hear that a call failed; nobody waits for it
 
-FEW, LASTING = 4, 0.25  # rounds at once at first; seconds from which on they are not doubled
-GONE = OSError, RuntimeError  # what Dask raises of a worker and of an actor that are no more
-OPERATION = "rapidsgraph_member"  # name of the handler that workers have for calls of members
-STOPPING = 5  # seconds for members to hear that a call failed; nobody waits for it
-
-_here = weakref.WeakValueDictionary()  # members in this process
-
-
-class Lost(Exception):
-    """A member is gone, or gave up since another one is."""
+_local_members: weakref.WeakValueDictionary[str, GroupMember] = weakref.WeakValueDictionary()
 
 
-class Member:
-    """What a member of any kind can do. Its coroutines run on the event loop of its worker."""
+class MemberLost(Exception):  # noqa: N818 - as WorkerLost
+    """Report that a member is gone, or stopped because another one is."""
 
-    def __init__(self, number, name):
+
+class GroupMember:
+    """Base class of members. Coroutines run on the event loop of the worker."""
+
+    def __init__(self, rank: int, name: str) -> None:
         from distributed import get_worker
 
-        _here[name] = self
-        self.number, self._worker = number, get_worker()
-        self._worker.handlers.setdefault(OPERATION, _call_member)
-        self._round, self._made, self._is_there = 0, {}, defaultdict(asyncio.Event)
-        self._stopped = False
+        _local_members[name] = self
+        self.rank, self._worker = rank, get_worker()
+        self._worker.handlers.setdefault(HANDLER_NAME, _handle_call)
+        self._superstep, self._is_stopped = 0, False
+        self._results: dict[int, Any] = {}  # by superstep
+        self._is_ready: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+        self._peers: list[tuple[str, str]] = []
 
-    async def act(self, members, method, *arguments):
-        """Call a method; `members` are the (address, name) of all, in the order of parts."""
-        self._others = [each for at, each in enumerate(members) if at != self.number]
+    async def run(self, members: Sequence[tuple[str, str]], method: str, *arguments: Any) -> Any:
+        """Call a method; `members` are the addresses and names of all members, by rank."""
+        self._peers = [each for rank, each in enumerate(members) if rank != self.rank]
         return await getattr(self, method)(*arguments)
 
-    async def give(self, round, other):
-        """What this member made in a round for another one, as soon as it has."""
-        if not self._stopped:
-            await self._is_there[round].wait()
-        if self._stopped:
-            raise Lost("it was told to stop")
-        return self.made_for(other, self._made[round])
+    async def send(self, superstep: int, rank: int) -> Any:
+        """Return this member's message to another rank, once the superstep is computed."""
+        if not self._is_stopped:
+            await self._is_ready[superstep].wait()
+        if self._is_stopped:
+            raise MemberLost("the member was stopped")
+        return self.message_for(rank, self._results[superstep])
 
-    def made_for(self, other, made):
-        """What of it is sent to member `other`."""
-        return made
+    def message_for(self, rank: int, result: Any) -> Any:
+        """Return what member `rank` needs of the result of a superstep."""
+        return result
 
-    async def stop(self):
-        """Let nobody wait for this member."""
-        self._stopped = True
-        for event in self._is_there.values():
+    async def stop(self) -> None:
+        """End all waits for this member."""
+        self._is_stopped = True
+        for event in self._is_ready.values():
             event.set()
 
-    async def round(self, work, *arguments):
-        """What all made of a round, in the order of parts; this one makes work(*arguments)."""
-        if self._stopped:
-            raise Lost("it was told to stop")
-        self._round += 1
-        asked = [asyncio.ensure_future(self._ask(other, self._round)) for other in self._others]
+    async def superstep(self, compute: Callable[..., Any], *arguments: Any) -> list:
+        """Return the results of all members, by rank; this member runs ``compute(*arguments)``."""
+        if self._is_stopped:
+            raise MemberLost("the member was stopped")
+        self._superstep += 1
+        step = self._superstep
+        requests = [asyncio.ensure_future(self._receive(peer, step)) for peer in self._peers]
         try:
-            made = await asyncio.to_thread(engines.run_on_worker, work, *arguments)
-            self._made[self._round] = made
-            self._is_there[self._round].set()
-            found = await asyncio.gather(*asked)
+            result = await asyncio.to_thread(run_on_worker, compute, *arguments)
+            self._results[step] = result
+            self._is_ready[step].set()
+            results = list(await asyncio.gather(*requests))
         except BaseException:
-            for each in asked:
-                each.cancel()
-                each.add_done_callback(_looked_at)
+            for request in requests:
+                request.cancel()
+                request.add_done_callback(_retrieve_exception)
             await self.stop()
             raise
         finally:
-            asked = None  # or errors would hold the frame that holds them, and with it this member
-        for memory in (self._made, self._is_there):
-            memory.pop(self._round - 1, None)
-        found.insert(self.number, made)
-        return found
+            requests = []  # or errors would refer to this frame, and with it to this member
+        for per_superstep in (self._results, self._is_ready):
+            per_superstep.pop(step - 1, None)
+        results.insert(self.rank, result)
+        return results
 
-    async def _ask(self, other, round):
-        address, name = other
+    async def _receive(self, peer: tuple[str, str], superstep: int) -> Any:
+        address, name = peer
         try:
-            call = getattr(self._worker.rpc(address), OPERATION)
-            answer = await call(member=name, method="give", arguments=(round, self.number))
+            call = getattr(self._worker.rpc(address), HANDLER_NAME)
+            answer = await call(member=name, method="send", arguments=(superstep, self.rank))
         except OSError as error:
-            raise Lost(f"{address} does not answer: {error}") from error
+            raise MemberLost(f"{address} does not answer: {error}") from error
         if answer["status"] != "OK":
-            raise Lost(f"{address} has failed")
+            raise MemberLost(f"{address} has failed")
         return answer["result"]
 
 
-async def _call_member(member, method, arguments):
-    """Answer a call of a member of this process: the handler of OPERATION on workers.
+async def _handle_call(member: str, method: str, arguments: tuple) -> dict[str, Any]:
+    """Answer a call of a member of this process: the workers' handler `HANDLER_NAME`.
 
     Dask's own handler of calls to actors logs an error with a traceback where the actor is gone,
-    which is what happens to members whose client ends.
+    as members are whose client has ended.
     """
     from distributed.protocol import to_serialize
 
-    own = here(member)
-    if own is None:
+    instance = get_local_member(member)
+    if instance is None:
         return {"status": "gone"}
     try:
-        return {"status": "OK", "result": to_serialize(await getattr(own, method)(*arguments))}
+        return {"status": "OK", "result": to_serialize(await getattr(instance, method)(*arguments))}
     except Exception as error:
         return {"status": "error", "exception": to_serialize(error)}
 
 
-def _looked_at(task):
-    """What else went wrong needs no word on standard error."""
+def _retrieve_exception(task: asyncio.Future) -> None:
+    """Retrieve an exception that is a consequence of another, or asyncio would print it."""
     if not task.cancelled():
         task.exception()
 
 
-class Near(Member):
-    """A member with an array that others of its machine read.
+class SharedMemoryMember(GroupMember):
+    """A member with a buffer that other members of its machine read.
 
-    On a CPU it may be one for all of them. Where others cannot reach it, `is_near` says so.
+    On a CPU all of them may use one buffer. `is_read_by` tells which members cannot attach to it.
+
+    Attributes
+    ----------
+    buffer : array
+        What this member writes.
+    peer_buffers : dict of int to array
+        Buffers of other members that this one reads, by rank, except its own `buffer`.
     """
 
-    async def make_room(self, shape, dtype, xp, one_for_all=False):
-        """Sets `room`, zeros, and `reached`: {member: its room}, without those that have this."""
-        self._kind, self._one_for_all = (shape, dtype, xp), one_for_all
-        self.room, self.reached = None, {}
-        machines = await self.round(machine)
-        addresses = await self.round(self._offer, machines)
-        self._rooms = await self.round(self._settle, machines, addresses)
+    buffer: Array
+    peer_buffers: dict[int, Array]
 
-    def _offer(self, machines):
-        """The address of a room that others reach, or None."""
-        mine = machines[self.number]
-        if mine is None or machines.count(mine) == 1:
+    async def allocate_buffer(
+        self, shape: Shape, dtype: Any, xp: ArrayModule, one_per_machine: bool = False
+    ) -> None:
+        """Set `buffer`, zeros, and `peer_buffers`; optionally members of a machine share one."""
+        self._allocation, self._one_per_machine = (shape, dtype, xp), one_per_machine
+        self._own_buffer: Array | None = None
+        self.peer_buffers = {}
+        machines = await self.superstep(shared_memory.get_machine_id)
+        addresses = await self.superstep(self._offer_buffer, machines)
+        # By rank: the rank whose buffer it writes, and the ranks whose buffers it reads.
+        self._access = await self.superstep(self._attach_buffers, machines, addresses)
+
+    def _offer_buffer(self, machines: list[str | None]) -> Any:
+        """Return the address of a shared buffer of this member, or None without one."""
+        machine = machines[self.rank]
+        if machine is None or machines.count(machine) == 1:
             return None
-        if self._one_for_all and machines.index(mine) != self.number:
-            return None  # the first one's is for all
+        if self._one_per_machine and machines.index(machine) != self.rank:
+            return None  # the first member of the machine allocates
         try:
-            self.room, address = make(*self._kind)
-        except UNAVAILABLE:
+            self._own_buffer, address = shared_memory.allocate(*self._allocation)
+        except shared_memory.ALLOCATION_ERRORS:
             return None
         return address
 
-    def _settle(self, machines, addresses):
-        """(whose room this one writes, those whose it reads)."""
-        (shape, dtype, xp), mine, owner = self._kind, machines[self.number], self.number
-        for other, (machine, address) in enumerate(zip(machines, addresses)):
-            if other != self.number and machine == mine and address is not None:
-                array = reach(address, *self._kind)
+    def _attach_buffers(
+        self, machines: list[str | None], addresses: list[Any]
+    ) -> tuple[int, set[int]]:
+        (shape, dtype, xp), own_machine, owner = self._allocation, machines[self.rank], self.rank
+        for rank, (machine, address) in enumerate(zip(machines, addresses, strict=True)):
+            if rank != self.rank and machine == own_machine and address is not None:
+                array = shared_memory.attach(address, *self._allocation)
                 if array is not None:
-                    self.reached[other] = array
-        reads = {self.number, *self.reached}
-        if self._one_for_all and self.reached:
-            [(owner, self.room)] = self.reached.items()
-            self.reached, reads = {}, {owner}
-        if self.room is None:
-            self.room = xp.zeros(shape, dtype)
-        return owner, reads
+                    self.peer_buffers[rank] = array
+        readable = {self.rank, *self.peer_buffers}
+        if self._one_per_machine and self.peer_buffers:
+            [(owner, self._own_buffer)] = self.peer_buffers.items()
+            self.peer_buffers, readable = {}, {owner}
+        if self._own_buffer is None:
+            self._own_buffer = xp.zeros(shape, dtype)
+        self.buffer = self._own_buffer
+        return owner, readable
 
-    def is_near(self, other):
-        """Whether member `other` reads what this one writes."""
-        return self._rooms[self.number][0] in self._rooms[other][1]
-
-
-def here(name):
-    """The member of a name, if it is in this process."""
-    return _here.get(name)
+    def is_read_by(self, rank: int) -> bool:
+        """Return whether member `rank` reads the buffer that this one writes."""
+        return self._access[self.rank][0] in self._access[rank][1]
 
 
-class Together:
-    """The members as the client sees them, as a context.
+def get_local_member(name: str) -> GroupMember | None:
+    """Return the member of a name if it is in this process."""
+    return _local_members.get(name)
+
+
+class ActorGroup:
+    """The members as the client sees them, as a context manager.
 
     Parameters
     ----------
-    engine : There
-    kind : type
-        A Member.
-    arguments : list
-        Of each member, as of a task; its number and its name come before them.
+    executor : DaskExecutor
+    member_type : type
+        Subclass of GroupMember.
+    arguments : list of tuple
+        Constructor arguments of each member; its rank and its name precede them.
+    name : str
+        Prefix of the keys of tasks.
     """
 
-    def __init__(self, engine, kind, arguments, name):
-        self._engine, self._actors, self._taken = engine, [], []
+    def __init__(
+        self, executor: DaskExecutor, member_type: type, arguments: Sequence[tuple], name: str
+    ) -> None:
+        self._executor = executor
+        self._actors: list[Any] = []
+        self._result_markers: list[Any] = []
         self.names = [uuid.uuid4().hex for _ in arguments]
         self.futures = [
-            engine.submit(kind, number, own_name, *own, name=name, at=number, actor=True)
-            for number, (own_name, own) in enumerate(zip(self.names, arguments))
+            executor.submit(
+                member_type, rank, member_name, *own, name=name, worker=rank, actor=True
+            )
+            for rank, (member_name, own) in enumerate(zip(self.names, arguments, strict=True))
         ]
         try:
-            with engine.client.as_current():
-                self._actors = engine.results(self.futures)
+            with executor.client.as_current():
+                self._actors = executor.gather(self.futures)
             addresses = [actor._address for actor in self._actors]
-            self._members = list(zip(addresses, self.names))
+            self._members = list(zip(addresses, self.names, strict=True))
         except BaseException as error:
             self.close()
-            if isinstance(error, GONE):
-                raise Lost(str(error)) from error
+            if isinstance(error, CONNECTION_ERRORS):
+                raise MemberLost(str(error)) from error
             raise
 
-    def __enter__(self):
+    def __enter__(self) -> ActorGroup:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         try:
-            if kind is None:
-                self._engine.results(self._taken)
+            if error_type is None:
+                self._executor.gather(self._result_markers)
         finally:
             self.close()
 
-    def close(self):
-        """Let go of the members, so that workers forget them."""
-        own = [vars(actor).get("_future") for actor in self._actors]  # Dask's, of each
-        for future in [*self.futures, *own]:
+    def close(self) -> None:
+        """Release the members, so that workers forget them."""
+        # Dask's actor proxies have futures of their own.
+        actor_futures = [vars(actor).get("_future") for actor in self._actors]
+        for future in [*self.futures, *actor_futures]:
             if future is not None:
                 future.release()
         self.futures, self._actors = [], []
 
-    def call(self, method, *arguments):
-        """What a method gives, by member; raises what one of them raised, or Lost."""
-        given = (self._members, method, *arguments)
+    def call(self, method: str, *arguments: Any) -> list:
+        """Return the results of a method, by rank; raise the error of a member, or MemberLost."""
+        request = (self._members, method, *arguments)
 
-        async def answers():
-            return await asyncio.gather(*(self._ask(each, "act", given) for each in self._members))
+        async def ask_all() -> list:
+            return await asyncio.gather(
+                *(self._ask(each, "run", request) for each in self._members)
+            )
 
         try:
-            return self._engine.supervise(answers, self._check_members)
+            return self._executor.supervise(ask_all, self._check_members)
         except BaseException as error:
             self._stop()
-            if isinstance(error, GONE):
-                raise Lost(str(error)) from error
+            if isinstance(error, CONNECTION_ERRORS):
+                raise MemberLost(str(error)) from error
             raise
 
-    async def _ask(self, member, method, arguments):
+    async def _ask(self, member: tuple[str, str], method: str, arguments: tuple) -> Any:
         from distributed.protocol import to_serialize
 
         address, name = member
-        message = {"op": OPERATION, "member": name, "method": method}
+        message = {"op": HANDLER_NAME, "member": name, "method": method}
         message["arguments"] = to_serialize(arguments)
         try:
-            answer = await self._engine.client.scheduler.proxy(worker=address, msg=message)
-        except Exception as error:  # of the connections; those of members are answers
-            raise Lost(f"{address} does not answer: {error}") from error
+            answer = await self._executor.client.scheduler.proxy(worker=address, msg=message)
+        except Exception as error:  # of the connections; errors of members are answers
+            raise MemberLost(f"{address} does not answer: {error}") from error
         if answer["status"] == "gone":
-            raise Lost(f"{address} does not have its member any more")
+            raise MemberLost(f"{address} does not have its member any more")
         if answer["status"] != "OK":
             raise answer["exception"]
         return answer["result"]
 
-    def pieces(self, again, name):
-        """A task a member: its `piece()`; where it is gone by then, what `again` makes.
+    def result_tasks(self, recomputation: Recomputation, name: str) -> list:
+        """Return a task per member of its ``result()``, or of a recomputation if it is gone.
 
-        The context ends only when these have been computed.
+        The context ends only when these tasks have run.
         """
-        submit = self._engine.submit
-        pieces = [
-            submit(_piece_of, own, number, again, *again.known, name=name, at=number)
-            for number, own in enumerate(self.names)
-        ]
-        self._taken = [submit(_known, each, name="taken", at=at) for at, each in enumerate(pieces)]
-        return pieces
+        submit = self._executor.submit
+        tasks = [
+            submit(
+                _get_result, own, rank, recomputation, *recomputation.markers, name=name,
+                worker=rank,
+            )
+            for rank, own in enumerate(self.names)
+        ]  # fmt: skip
+        self._result_markers = self._executor.map(_mark, tasks, name="result-marker")
+        return tasks
 
-    def _check_members(self):
+    def _check_members(self) -> None:
         if any(future.status != "finished" for future in self.futures):
-            raise Lost("a worker is gone")
+            raise MemberLost("a worker is gone")
 
-    def _stop(self):
-        """Let no member wait for another one, without waiting for that."""
+    def _stop(self) -> None:
+        """Stop all members in the background, so that none waits for another."""
 
-        async def stop(futures):  # they keep members alive until these have heard of it
-            asked = [self._ask(each, "stop", ()) for each in self._members]
+        async def stop(futures: list) -> None:  # `futures` keep members alive until they stop
+            requests = [self._ask(each, "stop", ()) for each in self._members]
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), STOPPING)
+                await asyncio.wait_for(
+                    asyncio.gather(*requests, return_exceptions=True), STOP_TIMEOUT
+                )
 
         with suppress(RuntimeError):  # the loop is closed, and the members with it
-            self._engine.client.loop.add_callback(stop, list(self.futures))
+            self._executor.client.loop.add_callback(stop, list(self.futures))
 
 
-class Batches:
-    """How many rounds at once: few, then more as long as they are done soon."""
+class BatchSize:
+    """Number of supersteps per call: few at first, doubled while calls are short."""
 
-    def __init__(self, most=math.inf):
-        self._most, self._count, self._began = most, FEW, None
+    def __init__(self, maximum: float = math.inf) -> None:
+        self._maximum, self._size = maximum, FIRST_BATCH
+        self._started: float | None = None
 
-    def next(self, done):
+    def next(self, num_done: int) -> int:
+        """Return the number for the next call; 0 if `num_done` is the maximum."""
         now = time.monotonic()
-        if self._began is not None and now - self._began < LASTING:
-            self._count *= 2
-        self._began = now
-        return min(self._count, self._most - done)
+        if self._started is not None and now - self._started < MAX_BATCH_SECONDS:
+            self._size *= 2
+        self._started = now
+        return int(min(self._size, self._maximum - num_done))
 
 
-def onward(report):
-    """A report that leaves out what was reported before."""
-    most = 0
+def report_increases(report: Callable[[int, str], Any]) -> Callable[[int, str], None]:
+    """Return a progress callback that skips what was reported before a restart."""
+    maximum = 0
 
-    def forward(done, text):
-        nonlocal most
-        if done > most:
-            most = done
-            report(done, text)
+    def forward(num_done: int, text: str) -> None:
+        nonlocal maximum
+        if num_done > maximum:
+            maximum = num_done
+            report(num_done, text)
 
     return forward
 
 
-class Again:
-    """What makes pieces once more: a function of an engine, of tasks, and of `more`.
+class Recomputation:
+    """Computes the results of members by tasks, also within a task of another worker.
 
-    It gives a task a part, and may run in a task itself.
+    Parameters
+    ----------
+    executor : DaskExecutor
+    function : callable
+        ``function(executor, tasks, *arguments)`` returns a task per partition.
+    tasks : list
+        What the results are computed from.
+
+    Attributes
+    ----------
+    arguments : tuple
+        Further arguments of `function`, set before the results are needed.
     """
 
-    def __init__(self, engine, function, tasks):
-        self._function, self._keys, self.more = function, [task.key for task in tasks], ()
-        # Whoever has but one piece may need all tasks again: so the scheduler remembers them.
-        self.known = [
-            engine.submit(_known, task, name="known", at=at) for at, task in enumerate(tasks)
-        ]
+    def __init__(
+        self, executor: DaskExecutor, function: Callable[..., list], tasks: Sequence[Any]
+    ) -> None:
+        self._function, self._keys = function, [task.key for task in tasks]
+        self.arguments: tuple = ()
+        # One lost result may need all tasks again: dependents keep the scheduler from forgetting.
+        self.markers: list[Any] | None = executor.map(_mark, tasks, name="marker")
 
-    def __getstate__(self):
-        return vars(self) | {"known": None}
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"markers": None}
 
-    def piece(self, number):
+    def compute(self, rank: int) -> Any:
+        """Return the result of one partition."""
         from distributed import Future
 
-        engine = engines.engine_of()
-        tasks = [Future(key, engine.client) for key in self._keys]
-        return engine.results([self._function(engine, tasks, *self.more)[number]])[0]
+        executor = get_executor()
+        tasks = [Future(key, executor.client) for key in self._keys]
+        return executor.gather([self._function(executor, tasks, *self.arguments)[rank]])[0]
 
 
-def _known(task):
-    """Nothing: a task that depends on another, and is small."""
+def _mark(result: Any) -> None:
+    """Return nothing: the task depends on another one, and its result is small."""
 
 
-def _piece_of(name, number, again, *known):
-    member = here(name)
-    return again.piece(number) if member is None else member.piece()
-
-
-UNAVAILABLE = OSError, RuntimeError, MemoryError  # what `make` raises; CUDA's are RuntimeErrors
-
-
-def machine():
-    """What is the same for processes that see each other: a text; None where nothing can be had."""
-    if not hasattr(os, "memfd_create"):
-        return None
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return f"{file.read().strip()} {os.stat('/proc/self/ns/pid').st_ino} {os.getuid()}"
-    except OSError:
-        return None
-
-
-def make(shape, dtype, xp=np):
-    """(array of zeros, its address): another process gives the address to `reach`.
-
-    The address holds as long as the array is there. One of UNAVAILABLE where there can be none.
-    """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    if xp is not np:
-        memory = xp.cuda.MemoryPointer(xp.cuda.Memory(size), 0)
-        memory.memset(0, size)
-        return xp.ndarray(shape, dtype, memory), xp.cuda.runtime.ipcGetMemHandle(memory.ptr)
-    token = uuid.uuid4().bytes
-    file = os.memfd_create("rapidsgraph")
-    try:
-        os.ftruncate(file, size + len(token))
-        array = _mapped(file, shape, dtype)
-        os.pwrite(file, token, size)
-    except BaseException:
-        os.close(file)
-        raise
-    weakref.finalize(array, os.close, file)
-    return array, (os.getpid(), file, token)
-
-
-def reach(address, shape, dtype, xp=np):
-    """The array at an address that `make` gave; None where it cannot be reached."""
-    if xp is not np:
-        return _opened(address, shape, dtype, xp)
-    process, file, token = address
-    with suppress(OSError):
-        own = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
-        try:
-            size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-            if os.pread(own, len(token), size) == token:
-                return _mapped(own, shape, dtype)
-        finally:
-            os.close(own)
-    return None
-
-
-def copy(source, to):
-    """Copy between arrays of one type and size, also from another GPU's memory."""
-    if isinstance(to, np.ndarray):
-        to[:] = source
-    else:
-        to.data.copy_from(source.data, to.nbytes)
-
-
-def _mapped(file, shape, dtype):
-    count = int(np.prod(shape))
-    memory = mmap.mmap(file, count * np.dtype(dtype).itemsize)
-    return np.frombuffer(memory, dtype, count).reshape(shape)
-
-
-def _opened(handle, shape, dtype, xp):
-    """An array in another process's GPU memory; its own cannot be opened again."""
-    runtime, owner = xp.cuda.runtime, _Opened()
-    try:
-        pointer = runtime.ipcOpenMemHandle(handle, runtime.cudaIpcMemLazyEnablePeerAccess)
-    except runtime.CUDARuntimeError:
-        return None
-    weakref.finalize(owner, runtime.ipcCloseMemHandle, pointer)
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = xp.cuda.UnownedMemory(pointer, size, owner)
-    return xp.ndarray(shape, dtype, xp.cuda.MemoryPointer(memory, 0))
-
-
-class _Opened:
-    """Is there as long as an array that was opened."""
+def _get_result(name: str, rank: int, recomputation: Recomputation, *markers: None) -> Any:
+    member: Any = get_local_member(name)
+    return recomputation.compute(rank) if member is None else member.result()

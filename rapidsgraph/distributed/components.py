@@ -1,62 +1,63 @@
-"""Connected components of a graph in several parts.
+"""Connected components of a distributed graph.
 
-Means: what `rg.connected_components` gives.
-Requires: lists of one direction.
-Reference: a part's forest of trees is its word on components (kernels/union_find.cu); forests are
-  joined two by two.
+Each partition links the vertices of its arcs to a forest (kernels/union_find.cu); the forests of
+all partitions are joined to one.
 """
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
 
 from .. import device
 from ..algorithms.components import find_roots, number_components
-from .executor import release_on_error, tree
-from .graph import as_partitioned, label
+from ..device.arrays import Array
+from ..frames import Frame
+from ..graph.labeling import Labeling
+from .executor import release_on_error
+from .graph import as_distributed, create_vertex_frame
 
 
 @release_on_error
-def connected_components(graph):
-    """As `rapidsgraph.connected_components`, of a Dask frame or DistributedGraph."""
-    graph = as_partitioned(graph)
+def connected_components(graph: Any) -> Frame:
+    """Find components of a DistributedGraph or Dask frame; see `connected_components`."""
+    graph = as_distributed(graph)
     graph.check_name_collisions("component")
-    engine = graph.engine
-    given = next(iter(graph.built.values()))
-    forests = [engine.submit(_forest, part, name="link", at=at) for at, part in enumerate(given)]
-    numbers = engine.submit(_numbers, tree(engine, join_forests, forests, "join"), name="number")
-    return graph.result(
-        [
-            engine.submit(_component, graph.named, numbers, *bounds, name="label", at=at)
-            for at, bounds in enumerate(graph.ranges)
-        ]
-    )
+    executor = graph.executor
+    forests = executor.map(find_roots, graph.first_partitions(), name="link")
+    forest = executor.tree_reduce(join_forests, forests, "join")
+    numbers = executor.submit(_number_components, forest, name="number")
+    frames = executor.map(
+        _create_component_frame, repeat(graph.named), repeat(numbers), graph.starts, graph.stops,
+        name="label",
+    )  # fmt: skip
+    return graph.to_dask(frames)
 
 
 # Tasks
 
 
-def _forest(part):
-    """The root of every vertex's tree along a part's arcs: int32, shape (vertices,)."""
-    return find_roots(part)
-
-
-def join_forests(*forests):
-    """The forest of all their trees: int32 parents, shape (vertices,), all of them roots."""
+def join_forests(*forests: Array) -> Array:
+    """Return the forest of the edges of several: int32 parents, all of them roots."""
     parents = forests[0].copy()
-    xp, vertices = device.array_module(parents), parents.size
-    offsets = xp.arange(vertices + 1, dtype=xp.int64)
-    for other in forests[1:]:
+    xp, num_vertices = device.array_module(parents), parents.size
+    offsets = xp.arange(num_vertices + 1, dtype=xp.int64)
+    for forest in forests[1:]:
         device.launch(
-            "union_find", "link_neighbor", size=vertices,
-            num_vertices=vertices, position=0, offsets=offsets, neighbors=other, parents=parents,
+            "union_find", "link_neighbor", size=num_vertices,
+            num_vertices=num_vertices, position=0, offsets=offsets, neighbors=forest,
+            parents=parents,
         )  # fmt: skip
         device.launch(
-            "union_find", "compress", size=vertices,
-            num_vertices=vertices, parents=parents,
+            "union_find", "compress", size=num_vertices,
+            num_vertices=num_vertices, parents=parents,
         )  # fmt: skip
     return parents
 
 
-def _numbers(parents):
+def _number_components(parents: Array) -> Array:
     return number_components(parents, device.array_module(parents))
 
 
-def _component(named, numbers, first, stop):
-    return label(named, {"component": numbers[first:stop]}, first, stop)
+def _create_component_frame(named: Labeling, numbers: Array, start: int, stop: int) -> Frame:
+    return create_vertex_frame(named, {"component": numbers[start:stop]}, start, stop)

@@ -1,35 +1,46 @@
-"""Where tasks run: on the workers of the active Dask client, or here where there is none.
+"""Executors: run tasks on the workers of the active Dask client, or in this process without one.
 
-Means: `submit` gives a task at once, which other tasks take as an argument; `results` waits.
-Requires: functions of modules, whose arguments and results are not changed by anyone: what a dead
-  worker held is computed again from the same arguments.
-Reference: flox (the same chunk and combine functions, eager and on Dask).
+`submit` returns a task at once, which other tasks take as an argument; `gather` waits for results.
+On a cluster a task is a future, and its result stays on the worker that computed it until another
+task needs it. A task may name the worker it prefers; another worker runs it if that one is gone.
 
-On a cluster tasks are futures, and what they give stays where it was computed until another task
-needs it. A task may name the worker that it belongs to; another takes it over if that one is gone.
+Task functions are module-level functions that do not modify their arguments: the results of a lost
+worker are computed again from the same arguments. The same functions run on both executors, as in
+flox (https://flox.readthedocs.io).
 """
+
+from __future__ import annotations
 
 import functools
 import sys
 import threading
 import uuid
 import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 from ..errors import ClusterError, SchedulerLost, WorkerLost
+from ..frames import Frame
+from . import monitor
+from .monitor import check_open, get_address
 
-FAN_IN = 4  # of a tree of combinations
+FAN_IN = 4  # of a tree reduction
 
-_prepared = weakref.WeakSet()  # clients whose scheduler has the plugin
-_call = threading.local()  # .undo: what to do if the call under way in this thread fails
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_clients_with_plugin: weakref.WeakSet = weakref.WeakSet()
+_call = threading.local()  # .callbacks: functions to run if the current call of this thread fails
 
 
-def engine_of(client=None):
-    """The engine of a Dask client: the one given, or the active one, or none."""
-    client = client or _active_client()
+def get_executor(client: Any = None) -> Executor:
+    """Return the executor of a client, of the active client, or of this process without one."""
+    client = client or _get_active_client()
     return LocalExecutor() if client is None else DaskExecutor(client)
 
 
-def _active_client():
+def _get_active_client() -> Any:
     if "distributed" not in sys.modules:
         return None
     from distributed import get_client, secede
@@ -39,195 +50,271 @@ def _active_client():
         client = get_client()
     except ValueError:
         return None
-    if getattr(thread_state, "proceed", False):  # in a task, whose thread ours may need
+    if getattr(thread_state, "proceed", False):  # in a task, whose thread our tasks may need
         secede()
     return client
 
 
-def check_active(client):
-    """Raise ClusterError where the active client is of another cluster.
+def check_active_client(client: Any) -> None:
+    """Raise ClusterError if the active client is connected to another cluster than `client`.
 
-    It would not find the tasks of a result, whose frame Dask computes on the active client.
+    Dask computes result frames on the active client, which would not know their tasks.
     """
-    active = _active_client()
+    active = _get_active_client()
     if client is None or active is None or active is client:
         return
     check_open(client)
-    own, other = address_of(client), address_of(active)
+    own, other = get_address(client), get_address(active)
     if own != other:
         raise ClusterError(
-            f"the graph is on the cluster at {own}, and the active client is of {other}; call "
-            "within `with client.as_current():` of the graph's own client, or build it again"
+            f"the graph is on the cluster at {own}, but the active client is connected to {other}; "
+            "call within `with client.as_current():` of the graph's own client, or build the graph "
+            "again",
+            parameter="graph",
         )
 
 
-def check_open(client):
-    """Raise ClusterError where a client is closed."""
-    if client.status in ("closing", "closed"):
-        raise ClusterError(
-            "the client is closed, and with it went what its workers held; call .compute() on "
-            "results, or write them, while it is open"
-        )
+def release_on_error(function: Callable[P, R]) -> Callable[P, R]:
+    """Release all futures of a call if it fails.
 
-
-def address_of(client):
-    """Return the address of a client's scheduler, for messages and comparisons."""
-    return getattr(client.scheduler, "address", None) or "an unknown address"
-
-
-def release_on_error(function):
-    """Have a call that fails let go of all tasks that it made.
-
-    Else they would stay: Dask keeps the errors of tasks, which know the frames of the calls that
-    they passed, and these the tasks. Memory of workers would stay taken, and what failed once
-    would fail again without being tried.
+    Dask keeps the exceptions of tasks, whose tracebacks refer to the frames of our calls, which
+    refer to the futures. Without the release the memory of workers would stay in use, and a failed
+    task would return its old error instead of running again.
     """
 
     @functools.wraps(function)
-    def run(*arguments, **options):
-        if _undone() is not None:  # within another such call
-            return function(*arguments, **options)
-        _call.undo = []
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if _error_callbacks() is not None:  # an outer call is decorated, too
+            return function(*args, **kwargs)
+        _call.callbacks = []
         try:
-            for argument in arguments[:1]:
-                has_own = getattr(type(argument), "has_own_client", None)
-                if has_own is not None and hasattr(argument, "client"):
-                    (check_open if has_own else check_active)(argument.client)
-            return function(*arguments, **options)
+            if args:
+                _check_client_of(args[0])
+            return function(*args, **kwargs)
         except BaseException:
-            for undo in _call.undo:
-                undo()
+            for callback in _call.callbacks:
+                callback()
             raise
         finally:
-            _call.undo = None
+            _call.callbacks = None
 
-    return run
-
-
-def on_error(undo):
-    """Have `undo` called if the call under way fails."""
-    if _undone() is not None:
-        _call.undo.append(undo)
+    return wrapper
 
 
-def _undone():
-    return getattr(_call, "undo", None)
+def _check_client_of(graph: Any) -> None:
+    has_own_client = getattr(type(graph), "has_own_client", None)
+    if has_own_client is not None and hasattr(graph, "client"):
+        (check_open if has_own_client else check_active_client)(graph.client)
 
 
-def _noted(future):
-    """A future, which a call that fails releases if anyone has it still."""
-    known = weakref.ref(future)
+def on_error(callback: Callable[[], Any]) -> None:
+    """Run `callback` if the current call that is decorated by `release_on_error` fails."""
+    callbacks = _error_callbacks()
+    if callbacks is not None:
+        callbacks.append(callback)
 
-    def release():
-        if known() is not None:
-            known().release()
+
+def _error_callbacks() -> list[Callable[[], Any]] | None:
+    return getattr(_call, "callbacks", None)
+
+
+def _release_if_error(future: Any) -> Any:
+    """Return the future; a failed call releases it if it still exists."""
+    reference = weakref.ref(future)
+
+    def release() -> None:
+        existing = reference()
+        if existing is not None:
+            existing.release()
 
     on_error(release)
     return future
 
 
-class _Done:
-    """A task that has run."""
+class Executor(ABC):
+    """Run tasks; see the module's docstring.
 
-    def __init__(self, value):
-        self.value = value
+    Attributes
+    ----------
+    client : distributed.Client or None
+    workers : tuple
+        Addresses of the workers; ``(None,)`` where there are none.
+    """
+
+    client: Any
+    workers: tuple
+
+    @abstractmethod
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: str, worker: int | None = None
+    ) -> Any:
+        """Return a task of a function call.
+
+        Tasks among `arguments`, or in lists among them, are replaced by their results. `name` is
+        the prefix of the task's key, and `worker` the index of the preferred worker.
+        """
+
+    @abstractmethod
+    def compute_partitions(self, collection: Frame) -> list:
+        """Return a task for each partition of a Dask frame."""
+
+    @abstractmethod
+    def gather(self, tasks: Iterable[Any]) -> list:
+        """Return the results of tasks."""
+
+    @abstractmethod
+    def are_valid(self, tasks: Any) -> bool:
+        """Return whether no task, in nested lists or by itself, has failed or been cancelled."""
+
+    @abstractmethod
+    def to_dask(self, tasks: Sequence[Any], meta: Frame, divisions: tuple) -> Frame:
+        """Return a Dask frame whose partitions are the results of tasks."""
+
+    def map(self, function: Callable[..., Any], *iterables: Iterable[Any], name: str) -> list:
+        """Return a task for each tuple of arguments; task i prefers worker i.
+
+        The shortest iterable sets the number of tasks, as in the built-in `map`.
+        """
+        return [
+            self.submit(function, *arguments, name=name, worker=index)
+            for index, arguments in enumerate(zip(*iterables, strict=False))
+        ]
+
+    def tree_reduce(self, combine: Callable[..., Any], tasks: Iterable[Any], name: str) -> Any:
+        """Return one task that combines the results of all, `FAN_IN` at a time and in order.
+
+        ``combine(*results)`` returns a value that can be combined again.
+        """
+        tasks = list(tasks)
+        while len(tasks) > 1:
+            groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
+            tasks = [
+                self.submit(
+                    combine, *group, name=name, worker=index * len(self.workers) // len(groups)
+                )
+                if len(group) > 1
+                else group[0]
+                for index, group in enumerate(groups)
+            ]
+        return tasks[0]
 
 
-class LocalExecutor:
-    """Tasks run one after the other in this thread, when they are submitted."""
+class _LocalTask:
+    """The result of a task that ran when it was submitted."""
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+
+class LocalExecutor(Executor):
+    """Run each task in this thread when it is submitted."""
 
     client, workers = None, (None,)
 
-    def submit(self, function, *arguments, name, at=None):
-        """A task; `at` is the place of a worker among `workers`."""
-        return _Done(function(*map(_value, arguments)))
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: str, worker: int | None = None
+    ) -> _LocalTask:
+        """Run a task now; see `Executor.submit`."""
+        return _LocalTask(function(*map(_resolve, arguments)))
 
-    def frames(self, collection):
-        """A task for each partition of a Dask frame."""
+    def compute_partitions(self, collection: Frame) -> list[_LocalTask]:
+        """Return a task for each partition of a Dask frame."""
         import dask
 
-        return [_Done(frame) for frame in dask.compute(*collection.to_delayed())]
+        return [_LocalTask(frame) for frame in dask.compute(*collection.to_delayed())]
 
-    def results(self, tasks):
-        """What some tasks give, as a list."""
-        return [task.value for task in tasks]
+    def gather(self, tasks: Iterable[_LocalTask]) -> list:
+        """Return the results of tasks."""
+        return [task.result for task in tasks]
 
-    def are_valid(self, tasks):
-        """Whether no task, in lists or by itself, has failed or been cancelled."""
+    def are_valid(self, tasks: Any) -> bool:
+        """Return True: a task that fails raises when it is submitted."""
         return True
 
-    def collection(self, tasks, meta, divisions):
-        """A Dask frame whose partitions are what tasks give."""
+    def to_dask(self, tasks: Sequence[_LocalTask], meta: Frame, divisions: tuple) -> Frame:
+        """Return a Dask frame whose partitions are the results of tasks."""
         from dask import delayed
         from dask.dataframe import from_delayed
 
-        parts = [delayed(task.value) for task in tasks]
-        return from_delayed(parts, meta=meta, divisions=divisions, verify_meta=False)
+        partitions = [delayed(task.result) for task in tasks]
+        return from_delayed(partitions, meta=meta, divisions=divisions, verify_meta=False)
 
 
-def _value(argument):
-    if isinstance(argument, _Done):
-        return argument.value
-    return [_value(each) for each in argument] if isinstance(argument, list) else argument
+def _resolve(argument: Any) -> Any:
+    if isinstance(argument, _LocalTask):
+        return argument.result
+    return [_resolve(each) for each in argument] if isinstance(argument, list) else argument
 
 
-class DaskExecutor:
-    """Tasks run on the workers of a Dask client."""
+class DaskExecutor(Executor):
+    """Run tasks on the workers of a Dask client."""
 
-    def __init__(self, client):
-        from . import monitor
-
-        self.client, self._monitor = client, monitor
-        self.workers = tuple(sorted(self._monitor.ask_scheduler(client, "ncores"))) or (None,)
-        if client not in _prepared:
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.workers = tuple(sorted(monitor.ask_scheduler(client, "ncores"))) or (None,)
+        if client not in _clients_with_plugin:
             self._register_plugin()
-            _prepared.add(client)
+            _clients_with_plugin.add(client)
 
-    def _register_plugin(self):
+    def _register_plugin(self) -> None:
         from distributed.protocol.pickle import dumps
 
-        plugin = self._monitor.ReleaseRestrictions()
+        plugin = monitor.create_scheduler_plugin()
         options = {"plugin": dumps(plugin), "name": plugin.name, "idempotent": True}
         try:
-            self._monitor.ask_scheduler(self.client, "register_scheduler_plugin", **options)
+            monitor.ask_scheduler(self.client, "register_scheduler_plugin", **options)
         except ClusterError:
             raise
-        except Exception:  # a scheduler that may not unpickle, or has no rapidsgraph
+        except Exception:  # a scheduler that may not unpickle the plugin
             # Without it, tasks fail by Dask's no-workers-timeout when all workers are replaced.
             return
 
-    def submit(self, function, *arguments, name, at=None, actor=False):
-        """As of Here; what an actor is stays where it is, and others call its methods."""
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        name: str,
+        worker: int | None = None,
+        actor: bool = False,
+    ) -> Any:
+        """Return the future of a function call; see `Executor.submit`.
+
+        With `actor`, `function` is a class; its instance stays on the worker.
+        """
         check_open(self.client)
-        worker = None if at is None else self.workers[at % len(self.workers)]
-        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        key = f"{name}-{uuid.uuid4().hex}"
-        task = self.client.submit(
-            run_on_worker, function, *arguments, key=key, actor=actor, **where
+        address = None if worker is None else self.workers[worker % len(self.workers)]
+        restrictions = (
+            {} if address is None else {"workers": [address], "allow_other_workers": True}
         )
-        return _noted(task)
+        key = f"{name}-{uuid.uuid4().hex}"
+        future = self.client.submit(
+            run_on_worker, function, *arguments, key=key, actor=actor, **restrictions
+        )
+        return _release_if_error(future)
 
-    def frames(self, collection):
-        return [_noted(future) for future in self.client.compute(collection.to_delayed())]
+    def compute_partitions(self, collection: Frame) -> list:
+        """Return a future for each partition of a Dask frame."""
+        futures = self.client.compute(collection.to_delayed())
+        return [_release_if_error(future) for future in futures]
 
-    def results(self, tasks):
-        """As of Here.
+    def gather(self, tasks: Iterable[Any]) -> list:
+        """Return the results of tasks.
 
         Raises
         ------
         ClusterError
-            The cluster cannot give them: the message says what does not answer, or who died.
+            The cluster cannot compute them; the message names the process that failed.
         """
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
         from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
-        tasks, lost = list(tasks), (KilledWorker, NoValidWorkerError, NoWorkerError)
-        failed = self._failed_for(lost)
+        tasks, lost_errors = list(tasks), (KilledWorker, NoValidWorkerError, NoWorkerError)
+        failed = self._failed_keys(lost_errors)
         try:
             try:
                 return self._gather(tasks)
-            except lost as error:
+            except lost_errors as error:
                 if error.task not in failed:
                     raise
                 # The task failed in an earlier call, and was not tried in this one.
@@ -235,15 +322,15 @@ class DaskExecutor:
                 return self._gather(tasks)
         except KilledWorker as error:
             raise ClusterError(
-                f"workers died again and again, the last one at {error.last_worker.address}; "
-                "their logs say why, and lack of memory is what it often is"
+                f"workers died repeatedly, the last one at {error.last_worker.address}; see their "
+                "logs for the reason, which often is lack of memory"
             ) from error
         except (NoValidWorkerError, NoWorkerError) as error:
-            raise WorkerLost(None, self._monitor.get_timeout()) from error
+            raise WorkerLost(None, monitor.get_timeout()) from error
         except CancelledError as error:
             check_open(self.client)
             if self.client.status != "running":
-                raise SchedulerLost(address_of(self.client), None) from error
+                raise SchedulerLost(get_address(self.client), None) from error
             raise ClusterError(
                 "the cluster has no data for a task that the call needs: it was restarted, or the "
                 "frame or graph is of another cluster; load the frame and build the graph again "
@@ -251,85 +338,62 @@ class DaskExecutor:
             ) from error
         except CommClosedError as error:
             check_open(self.client)
-            raise SchedulerLost(address_of(self.client), None) from error
+            raise SchedulerLost(get_address(self.client), None) from error
 
-    def supervise(self, function, check=None):
-        """Run a coroutine function in the client's loop; see `monitor.supervise`."""
-        return self.client.sync(self._monitor.supervise, self.client, function, check)
+    def supervise(self, function: Callable[[], Any], check: Callable[[], Any] | None = None) -> Any:
+        """Run a coroutine function in the client's event loop; see `monitor.supervise`."""
+        return self.client.sync(monitor.supervise, self.client, function, check)
 
-    def _gather(self, tasks):
+    def _gather(self, tasks: list) -> list:
         from distributed.client import _wait
 
         client = self.client
 
-        async def gather():
-            # A cancelled Client.gather that still waits for tasks would leave errors of its own.
+        async def gather() -> list:
+            # If Client.gather is cancelled while it waits for tasks, it leaves errors of its own.
             await _wait(tasks)
             return await client.gather(tasks, asynchronous=True)
 
         check_open(client)
         return self.supervise(gather)
 
-    def _failed_for(self, reasons):
-        """Return the keys of tasks that are known to have failed for some types of errors."""
+    def _failed_keys(self, error_types: tuple[type[BaseException], ...]) -> set:
+        """Return the keys of tasks that are known to have failed with errors of these types."""
         errors = [state.exception for state in list(self.client.futures.values())]
-        return {error.task for error in errors if isinstance(error, reasons)}
+        return {error.task for error in errors if isinstance(error, error_types)}
 
-    def _retry(self, tasks):
-        """Have the scheduler run failed tasks again, and the failed ones that they depend on."""
+    def _retry(self, tasks: list) -> None:
+        """Run failed tasks again, with the failed tasks that they depend on."""
         client, failed = self.client, [task.key for task in tasks if task.status == "error"]
 
-        async def retry():
-            monitor = self._monitor.monitor_of(client)
-            for key in await monitor.ask("retry", keys=failed, client=client.id):
+        async def retry() -> None:
+            cluster_monitor = monitor.get_monitor(client)
+            for key in await cluster_monitor.ask("retry", keys=failed, client=client.id):
                 state = client.futures.get(key)
                 if state is not None and state.status == "error":
                     state.retry()
 
         client.sync(retry)
 
-    def are_valid(self, tasks):
+    def are_valid(self, tasks: Any) -> bool:
+        """Return whether no task, in nested lists or by itself, has failed or been cancelled."""
         if isinstance(tasks, (list, tuple)):
             return all(map(self.are_valid, tasks))
         return getattr(tasks, "status", None) not in ("error", "cancelled", "lost")
 
-    def collection(self, tasks, meta, divisions):
+    def to_dask(self, tasks: Sequence[Any], meta: Frame, divisions: tuple) -> Frame:
+        """Return a Dask frame whose partitions are the results of tasks."""
         from dask.dataframe import from_delayed
 
         return from_delayed(list(tasks), meta=meta, divisions=divisions, verify_meta=False)
 
 
-def run_on_worker(function, *arguments):
-    """A call on a worker: kernels take as many threads as the worker has."""
+def run_on_worker(function: Callable[..., R], *arguments: Any) -> R:
+    """Call a function on a worker; its kernels use as many threads as the worker has."""
     import numba
     from distributed.worker import Worker
 
     # Workers may share a process, where one kernel runs at a time.
-    threads = sum(worker.state.nthreads for worker in Worker._instances)
-    numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
+    num_threads = sum(worker.state.nthreads for worker in Worker._instances)
+    numba.set_num_threads(max(1, min(num_threads, numba.config.NUMBA_NUM_THREADS)))
     return function(*arguments)
-
-
-def tree(engine, combine, tasks, name):
-    """One task: `combine` of all, several at a time; combine(*values) gives a value of their kind.
-
-    What is combined first is what stands together, in this order.
-    """
-    tasks = list(tasks)
-    while len(tasks) > 1:
-        groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
-        tasks = [
-            engine.submit(combine, *group, name=name, at=place * len(engine.workers) // len(groups))
-            if len(group) > 1
-            else group[0]
-            for place, group in enumerate(groups)
-        ]
-    return tasks[0]
-
-
-def map_partitions(engine, function, tasks, ranges, name):
-    """A task a part: function(what a task gives, first vertex, the one behind the last)."""
-    return [
-        engine.submit(function, task, *bounds, name=name, at=at)
-        for at, (task, bounds) in enumerate(zip(tasks, ranges))
-    ]

@@ -1,73 +1,64 @@
-"""DistributedGraph: a graph built from a Dask frame, a part of it on each worker.
+"""DistributedGraph: a graph built from a Dask frame, with a partition on each worker.
 
-Means: what Graph means, for edges in several partitions: named, policies applied, ready for sweeps.
-Requires: arrays over all vertices fit on a worker; edges need not.
-
-A worker has the lists of the vertices of one range, cut so that ranges have about as many ends of
-edges each; one vertex's list is never cut. Parts are built once and stay; the other direction is
-made from them on first use. Only facts of a few bytes come to the client.
+Partitions are built once and stay on their workers; the other orientation is built from them on
+first use. Only statistics of a few bytes reach the client. Edges need not fit on one worker, but
+arrays over all vertices must.
 """
 
+from __future__ import annotations
+
+import operator
 import sys
+from collections.abc import Callable, Sequence
+from itertools import count, repeat
+from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError
-from ..frames import is_dask, library_name
+from ..frames import Frame, is_dask, library_name
 from ..graph import weight_sums
-from ..graph.edge_frame import check_policies, read_columns
-from ..graph.labeling import check_name_collisions, endpoint_columns
+from ..graph.edge_frame import EdgeColumns, check_policies, read_columns
+from ..graph.labeling import Labeling, check_name_collisions, endpoint_columns
 from ..graph.local_graph import BuildReport, LocalGraph
 from ..validation import check_vertices
-from . import partition as parts
+from . import partition as partitioning
 from . import vertex_names
-from .executor import engine_of, on_error, release_on_error, tree
+from .executor import Executor, get_executor, on_error, release_on_error
+from .vertex_names import PartitionStats
 
 
 class DistributedGraph:
-    """A graph built from a Dask frame; `rg.Graph` of such a frame gives one.
+    """A graph built from a Dask frame: the storage of `Graph` on a Dask cluster.
+
+    It uses the active Dask client, or this process if there is none. If a worker is lost, others
+    build its partition again from the frame.
 
     Parameters
     ----------
     edges : Dask frame
-        Of pandas or cuDF frames; one row an edge. The other parameters are those of `Graph`;
-        `vertices` may be a Dask frame, too.
+        Of pandas or cuDF frames, one row per edge.
+    source, destination, weight, directed, multi_edges, self_loops, vertices
+        As of `Graph`; `vertices` may be a Dask frame, too.
+    orientation : {"csr", "csc"}
+        Adjacency to build first: by source or by destination.
 
     Attributes
     ----------
-    num_vertices, num_edges : int
-    vertices : Dask frame
-        Names, one row a vertex, sorted.
+    executor : Executor
+    named : task of Labeling
+        The vertex names.
+    bounds : list of int
+        Partition i has the vertices ``bounds[i]`` to ``bounds[i + 1]``.
+    num_vertices, num_edges, num_arcs : int
     directed, weighted : bool
-    device : {"cpu", "gpu"}
-    report : Report
-    nbytes : int
-        Held by adjacency lists on all workers, in bytes.
 
     Raises
     ------
     GraphError
-        As `Graph`; says which partition of the frame is meant, and rows are counted within it.
+        As `Graph`; names the partition of the frame, and counts rows within it.
     InsufficientMemoryError
-        A part would not fit on its worker; raised before it is built.
-
-    Notes
-    -----
-    It works on the active Dask client, or in this process if there is none. A worker that is lost
-    is made up for by the others, from the partitions of the frame.
-
-    Examples
-    --------
-    >>> import dask.dataframe, pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame({"source": ["b", "a", "b"], "destination": ["a", "c", "a"]})
-    >>> graph = rg.Graph(dask.dataframe.from_pandas(edges, npartitions=2))
-    >>> graph.num_vertices, graph.num_edges, graph.report.rows_merged
-    (3, 2, 1)
-    >>> rg.connected_components(graph).compute()
-      vertex  component
-    0      a          0
-    1      b          0
-    2      c          0
+        A partition would not fit on its worker; raised before it is built.
     """
 
     has_own_client = False
@@ -75,321 +66,331 @@ class DistributedGraph:
     @release_on_error
     def __init__(
         self,
-        edges,
-        source="source",
-        destination="destination",
-        weight=None,
+        edges: Frame,
+        source: str | list[str] = "source",
+        destination: str | list[str] = "destination",
+        weight: str | None = None,
         *,
-        directed=True,
-        multi_edges="first",
-        self_loops="keep",
-        vertices=None,
-    ):
-        options = source, destination, weight, directed, multi_edges, self_loops, vertices
-        self._build(edges, *options, "csr")
-
-    @classmethod
-    def for_sweep(cls, edges, direction):
-        """A directed graph with the default policies, lists of `direction` first."""
-        graph = object.__new__(cls)
-        policies = True, "first", "keep", None
-        graph._build(edges, "source", "destination", None, *policies, direction)
-        return graph
-
-    def _build(
-        self, edges, source, destination, weight, directed, multi_edges, self_loops, vertices,
-        direction,
-    ):  # fmt: skip
+        directed: bool = True,
+        multi_edges: str = "first",
+        self_loops: str = "keep",
+        vertices: Any = None,
+        orientation: str = "csr",
+    ) -> None:
         check_policies(directed, multi_edges, self_loops)
         options = source, destination, weight, multi_edges
-        manner = read_columns(edges._meta, *options)
-        self.engine = engine = engine_of()
+        schema = read_columns(edges._meta, *options)
+        self.executor = executor = get_executor()
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
-        self._parts, self._cache = {}, {}
-        wanted = [*_names(source), *_names(destination), *([] if weight is None else [weight])]
-        columns = [
-            engine.submit(
-                vertex_names.read_part, frame, number, *options, name="read-edges", at=number
-            )
-            for number, frame in enumerate(engine.frames(edges[list(dict.fromkeys(wanted))]))
-        ]
-        facts = engine.results(
-            [engine.submit(vertex_names.facts_of, c, name="facts") for c in columns]
-        )
-        more, more_facts = self._more_names(vertices, manner, facts)
-        everyone = vertices if isinstance(vertices, range) and not vertices.start else None
-        if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
-            everyone = check_vertices(vertices, len(manner.labels), manner.labels, np)
-        self.named, self.num_vertices, ends = vertex_names.name_all(
-            engine, columns, facts, more, more_facts, everyone
-        )
-        self._manner, self._is_on_gpu = facts[0].manner, any(each.on_gpu for each in facts)
-        self._rows = sum(each.rows for each in facts)
-        rows = [
-            engine.submit(parts.with_weights, pair, own, self_loops, name="rows", at=number)
-            for number, (pair, own) in enumerate(zip(ends, columns))
-        ]
-        del columns, more, ends  # so that workers can forget them as soon as rows are there
-        counts = [engine.submit(parts.dropped, each, name="facts") for each in rows]
-        self._loops_dropped = sum(engine.results(counts)) if self_loops == "drop" else 0
         self.weighted = weight is not None or multi_edges == "sum"
-        counts = [
-            engine.submit(parts.count_ends, each, self.num_vertices, name="count-ends")
-            for each in rows
-        ]
-        [counts] = engine.results([tree(engine, parts.add, counts, "count-ends")])
-        self.bounds = parts.cut(counts, len(engine.workers), self.num_vertices)
-        pieces = [
-            engine.submit(
-                parts.split, each, self.bounds, direction, directed, name="split", at=number
-            )
-            for number, each in enumerate(rows)
-        ]
-        del rows
-        self._total_weight = sum(each.total_weight for each in facts)
-        named = self.named if weight is not None and multi_edges == "sum" else None
-        sum_type = self._sum_type(facts, weight) if multi_edges == "sum" else None
-        self._make_parts(direction, pieces, multi_edges, sum_type, named)
-        arcs, loops, _ = self._counts(direction)
-        self.num_arcs = arcs
-        self.num_edges = arcs if directed else (arcs + loops) // 2
+        self._partitions: dict[str, list] = {}
+        self._cache: dict[str, Any] = {}
+        used = [*_as_list(source), *_as_list(destination), *([] if weight is None else [weight])]
+        columns = executor.map(
+            vertex_names.read_partition,
+            executor.compute_partitions(edges[list(dict.fromkeys(used))]),
+            count(),
+            *map(repeat, options),
+            name="read-edges",
+        )
+        stats = executor.gather(executor.map(vertex_names.compute_stats, columns, name="stats"))
+        extra, extra_stats = self._read_vertices(vertices, schema, stats)
+        self.named, self.num_vertices, ends = vertex_names.factorize(
+            executor, columns, stats, extra, extra_stats, _vertex_range(vertices, schema)
+        )
+        self._schema, self._is_on_gpu = stats[0].schema, any(each.is_on_gpu for each in stats)
+        self._num_rows = sum(each.num_rows for each in stats)
+        self._total_weight = sum(each.total_weight for each in stats)
+        edge_lists = executor.map(
+            partitioning.to_edge_list, ends, columns, repeat(self_loops), name="rows"
+        )
+        del columns, extra, ends  # workers forget them as soon as the edge lists exist
+        self._num_dropped = 0
+        if self_loops == "drop":
+            counts = executor.map(partitioning.get_num_dropped, edge_lists, name="stats")
+            self._num_dropped = sum(executor.gather(counts))
+        self.bounds = self._balance_ranges(edge_lists)
+        arc_lists = executor.map(
+            partitioning.split_edges, edge_lists, repeat(self.bounds), repeat(orientation),
+            repeat(directed), name="split",
+        )  # fmt: skip
+        del edge_lists
+        self._partitions[orientation] = _build_partitions(
+            executor, self.bounds, arc_lists, multi_edges,
+            self._sum_type(stats) if multi_edges == "sum" else None,
+            self.named if weight is not None and multi_edges == "sum" else None,
+        )  # fmt: skip
+        self.num_arcs, num_loops, _ = self._count_arcs(orientation)
+        self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
 
-    def _more_names(self, vertices, manner, facts):
-        """EdgeColumns of what `vertices` names, as tasks; their facts."""
-        is_range = isinstance(vertices, range) and not vertices.start
-        if is_range or vertices is None or isinstance(vertices, (int, np.integer)):
-            check_vertices(vertices, len(manner.labels), manner.labels, np)
+    def _read_vertices(
+        self, vertices: Any, schema: EdgeColumns, stats: list[PartitionStats]
+    ) -> tuple[list, list[PartitionStats]]:
+        """Return tasks of EdgeColumns of the names in `vertices`, and their statistics."""
+        executor, num_columns = self.executor, len(schema.labels)
+        if vertices is None or _is_count(vertices) or _starts_at_zero(vertices):
+            check_vertices(vertices, num_columns, schema.labels, np)
             return [], []
-        engine, count, labels = self.engine, len(manner.labels), facts[0].manner.labels
-        if not is_dask(vertices):
-            check_vertices(vertices, count, labels, np)
-        given = engine.frames(vertices) if is_dask(vertices) else [vertices]
-        on_gpu = any(each.on_gpu for each in facts)
-        more = [
-            engine.submit(vertex_names.read_more, each, count, labels, on_gpu, name="read-vertices")
-            for each in given
-        ]
-        return more, engine.results(
-            [engine.submit(vertex_names.facts_of, each, name="facts") for each in more]
+        labels = stats[0].schema.labels
+        if is_dask(vertices):
+            frames = executor.compute_partitions(vertices)
+        else:
+            check_vertices(vertices, num_columns, labels, np)
+            frames = [vertices]
+        is_on_gpu = any(each.is_on_gpu for each in stats)
+        extra = [
+            executor.submit(
+                vertex_names.read_extra_vertices, frame, num_columns, labels, is_on_gpu,
+                name="read-vertices",
+            )
+            for frame in frames
+        ]  # fmt: skip
+        extra_stats = executor.map(vertex_names.compute_stats, extra, name="stats")
+        return extra, executor.gather(extra_stats)
+
+    def _balance_ranges(self, edge_lists: list) -> list[int]:
+        """Return the bounds of the partitions' ranges."""
+        executor = self.executor
+        counts = executor.map(
+            partitioning.count_endpoints, edge_lists, repeat(self.num_vertices), name="count-ends"
+        )
+        total = executor.tree_reduce(partitioning.add_arrays, counts, "count-ends")
+        num_partitions = len(executor.workers)
+        return partitioning.balance_ranges(
+            *executor.gather([total]), num_partitions, self.num_vertices
         )
 
-    def _sum_type(self, facts, weight):
-        """The type of weights that parallel edges add up to."""
-        are_integers = {each.weight_kind for each in facts if each.rows} == {"i"}
-        exact = weight is not None and are_integers
-        return weight_sums.sum_type(self._total_weight) if exact else np.float64
+    def _sum_type(self, stats: list[PartitionStats]) -> type:
+        """Return the type of sums of parallel edges' weights; float64 without weights."""
+        are_integers = {each.weight_kind for each in stats if each.num_rows} == {"i"}
+        return weight_sums.sum_type(self._total_weight) if are_integers else np.float64
 
-    def _make_parts(self, direction, pieces, multi_edges, sum_type=None, named=None):
-        """Build the parts of a direction of the pieces, [(task of a list of pieces), ...].
-
-        `pieces` is emptied.
-        """
-        engine, bounds = self.engine, self.bounds
-        made = []
-        for number in range(self.num_parts):
-            own = [
-                engine.submit(parts.piece, each, number, name="shuffle", at=at)
-                for at, each in enumerate(pieces)
-            ]
-            made.append(
-                engine.submit(
-                    parts.build,
-                    number,
-                    bounds,
-                    multi_edges,
-                    sum_type,
-                    named,
-                    *own,
-                    name="build-part",
-                    at=number,
-                )  # fmt: skip
-            )
-        pieces.clear()
-        on_error(lambda: self._parts.pop(direction, None))
-        self._parts[direction] = made
-
-    def _counts(self, direction):
-        """(arcs, self-loops, bytes) of all parts of a direction."""
-        tasks = [
-            self.engine.submit(parts.count_arcs, part, name="facts", at=at)
-            for at, part in enumerate(self.parts(direction))
-        ]
-        return [sum(each) for each in zip(*self.engine.results(tasks))]
+    def _count_arcs(self, orientation: str) -> list[int]:
+        """Return the numbers of arcs, self-loops and bytes of an orientation."""
+        tasks = self.executor.map(
+            partitioning.count_arcs, self.partitions(orientation), name="stats"
+        )
+        return [sum(each) for each in zip(*self.executor.gather(tasks), strict=True)]
 
     @property
-    def num_parts(self):
+    def num_partitions(self) -> int:
+        """Number of partitions."""
         return len(self.bounds) - 1
 
     @property
-    def ranges(self):
-        """(first vertex, the one behind the last) of each part."""
-        return list(zip(self.bounds, self.bounds[1:]))
+    def starts(self) -> list[int]:
+        """First vertex of each partition."""
+        return self.bounds[:-1]
 
-    def parts(self, direction="csr"):
-        """A task for each Part, of lists by source or by destination."""
+    @property
+    def stops(self) -> list[int]:
+        """Vertex behind the last one of each partition."""
+        return self.bounds[1:]
+
+    def partitions(self, orientation: str = "csr") -> list:
+        """Return a task for each Partition, by source ("csr") or by destination ("csc")."""
+        built = next(iter(self._partitions))
         if not self.directed:
-            direction = next(iter(self._parts))
-        if direction not in self._parts:
-            other = next(iter(self._parts))
-            pieces = [
-                self.engine.submit(parts.transpose, part, self.bounds, name="split", at=at)
-                for at, part in enumerate(self._parts[other])
-            ]
-            self._make_parts(direction, pieces, "keep")
-        return self._parts[direction]
+            orientation = built
+        if orientation not in self._partitions:
+            arc_lists = self.executor.map(
+                partitioning.split_transpose, self._partitions[built], repeat(self.bounds),
+                name="split",
+            )  # fmt: skip
+            on_error(lambda: self._partitions.pop(orientation, None))
+            self._partitions[orientation] = _build_partitions(
+                self.executor, self.bounds, arc_lists, "keep"
+            )
+        return self._partitions[orientation]
 
-    def undirected(self):
-        """Parts of both directions of every edge, once, without self-loops and weights."""
+    def first_partitions(self) -> list:
+        """Return a task for each Partition of the orientation that was built first."""
+        return next(iter(self._partitions.values()))
 
-        def make():
-            engine = self.engine
+    def simple_partitions(self) -> list:
+        """Return partitions of the undirected graph without self-loops, parallel edges, weights."""
+        executor = self.executor
+
+        def build() -> list:
+            partitions = self.first_partitions()
             if not self.directed:
-                return [
-                    engine.submit(parts.simple, part, name="simplify", at=at)
-                    for at, part in enumerate(self.parts())
-                ]
-            whole = object.__new__(DistributedGraph)
-            whole.engine, whole.bounds, whole._parts = engine, self.bounds, {}
-            given = next(iter(self._parts.values()))
-            pieces = [
-                engine.submit(parts.both_ways_of, part, self.bounds, name="split", at=at)
-                for at, part in enumerate(given)
-            ]
-            whole._make_parts("csr", pieces, "first")
-            return whole._parts["csr"]
+                return executor.map(partitioning.simplify, partitions, name="simplify")
+            arc_lists = executor.map(
+                partitioning.split_undirected, partitions, repeat(self.bounds), name="split"
+            )
+            return _build_partitions(executor, self.bounds, arc_lists, "first")
 
-        return self.cached("undirected", make)
+        return self.cached("simple partitions", build)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         raise GraphError(
-            "a DistributedGraph stays with its client; give tasks and other processes the Dask "
-            "frame, or what .compute() gives"
+            "a distributed Graph cannot leave its client; pass the Dask frame, or the result of "
+            ".compute(), to tasks and other processes"
         )
 
     @release_on_error
-    def compute(self):
-        """The same graph in this process's memory: a Graph."""
-        direction, made = next(iter(self._parts.items()))
-        [labeling, *lists] = self.engine.results([self.named, *made])
+    def compute(self) -> LocalGraph:
+        """Return the graph in the memory of this process."""
+        orientation, tasks = next(iter(self._partitions.items()))
+        [named, *partitions] = self.executor.gather([self.named, *tasks])
         return LocalGraph(
-            labeling, parts.join_lists(lists), direction, directed=self.directed,
+            named, partitioning.join_partitions(partitions), orientation, directed=self.directed,
             weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
-            num_rows=self._rows, num_loops_dropped=self._loops_dropped, num_edges=self.num_edges,
+            num_rows=self._num_rows, num_loops_dropped=self._num_dropped,
+            num_edges=self.num_edges,
         )  # fmt: skip
 
-    def cached(self, key, make):
-        """What an algorithm makes of the graph and may need again, made once."""
-        if key in self._cache and not self.engine.are_valid(self._cache[key]):
+    def cached(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return the cached tasks of `make`, which are submitted again if one became invalid."""
+        if key in self._cache and not self.executor.are_valid(self._cache[key]):
             del self._cache[key]  # failed or cancelled since it was computed
         if key not in self._cache:
             on_error(lambda: self._cache.pop(key, None))
             self._cache[key] = make()
         return self._cache[key]
 
-    def check_name_collisions(self, *columns):
-        """Raise GraphError if a name column has the name of a result column."""
-        check_name_collisions(self._manner.labels, columns)
+    def check_name_collisions(self, *columns: str) -> None:
+        """Raise GraphError if a vertex name column has the name of a result column."""
+        check_name_collisions(self._schema.labels, columns)
 
-    def endpoint_columns(self, endpoint):
-        """Return {name column: its name for an endpoint}; see `labeling.endpoint_columns`."""
-        manner = self._manner
-        return endpoint_columns(manner.labels, manner.is_endpoint_specific, endpoint)
-
-    @property
-    def built(self):
-        """{direction: tasks of parts} of what has been built so far."""
-        return self._parts
+    def endpoint_columns(self, endpoint: str) -> dict[str, str]:
+        """Return the result columns of an endpoint; see `labeling.endpoint_columns`."""
+        schema = self._schema
+        return endpoint_columns(schema.labels, schema.is_endpoint_specific, endpoint)
 
     @property
-    def client(self):
-        """The distributed.Client whose workers have the graph; None where it is in this process."""
-        return self.engine.client if hasattr(self, "engine") else None
+    def client(self) -> Any:
+        """The distributed.Client whose workers have the graph; None for this process."""
+        return self.executor.client
 
     @property
-    def device(self):
+    def device(self) -> str:
+        """``"cpu"`` or ``"gpu"``."""
         return "gpu" if self._is_on_gpu else "cpu"
 
-    def result(self, pieces, counts=None):
-        """A Dask frame of tasks that give frames, a part each; rows by vertex, or `counts` each."""
-        engine = self.engine
-        counts = [stop - first for first, stop in self.ranges] if counts is None else counts
+    def to_dask(self, tasks: list, counts: Sequence[int] | None = None) -> Frame:
+        """Return a Dask frame of a frame per partition.
+
+        Frame i has `counts[i]` rows, by default one for each vertex of the partition.
+        """
+        executor = self.executor
+        counts = np.diff(self.bounds).tolist() if counts is None else counts
         starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-        kept = [number for number, count in enumerate(counts) if count] or [0]
+        nonempty = [number for number, num_rows in enumerate(counts) if num_rows] or [0]
         indexed = [
-            engine.submit(_indexed, pieces[number], starts[number], name="result", at=number)
-            for number in kept
+            executor.submit(_set_index, tasks[number], starts[number], name="result", worker=number)
+            for number in nonempty
         ]
-        [meta] = engine.results([engine.submit(_meta, indexed[0], name="meta")])
-        divisions = [None] * (len(kept) + 1)
+        [meta] = executor.gather([executor.submit(no_rows, indexed[0], name="meta")])
+        divisions = [None] * (len(nonempty) + 1)
         if starts[-1]:
-            divisions = [*(starts[number] for number in kept), starts[-1] - 1]
-        return engine.collection(indexed, meta, tuple(divisions))
+            divisions = [*(starts[number] for number in nonempty), starts[-1] - 1]
+        return executor.to_dask(indexed, meta, tuple(divisions))
 
     @property
-    def vertices(self):
-        pieces = [
-            self.engine.submit(label, self.named, {}, first, stop, name="label", at=at)
-            for at, (first, stop) in enumerate(self.ranges)
-        ]
-        return self.result(pieces)
+    def vertices(self) -> Frame:
+        """Dask frame of the vertex names, sorted."""
+        frames = self.executor.map(
+            create_vertex_frame, repeat(self.named), repeat({}), self.starts, self.stops,
+            name="label",
+        )  # fmt: skip
+        return self.to_dask(frames)
 
     @property
-    def total_weight(self):
-        """Of all rows, which no path exceeds; infinite where it is beyond double precision."""
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows, which no path exceeds; infinite on overflow."""
         return self._total_weight
 
     @property
-    def nbytes(self):
-        return sum(self._counts(direction)[-1] for direction in self._parts)
+    def nbytes(self) -> int:
+        """Size of the adjacency on all workers in bytes."""
+        return sum(self._count_arcs(orientation)[-1] for orientation in self._partitions)
 
     @property
-    def report(self):
-        engine, direction = self.engine, next(iter(self._parts))
-        flags = [
-            engine.submit(parts.seen, part, name="seen", at=at)
-            for at, part in enumerate(self.parts(direction))
-        ]
-        [isolates] = engine.results([engine.submit(parts.count_unseen, *flags, name="facts")])
-        merged = self._rows - self._loops_dropped - self.num_edges
+    def report(self) -> BuildReport:
+        """Row counts of the build."""
+        executor = self.executor
+        flags = executor.map(partitioning.has_edges, self.first_partitions(), name="has-edges")
+        [isolates] = executor.gather(
+            [executor.submit(partitioning.count_isolates, *flags, name="stats")]
+        )
+        num_merged = self._num_rows - self._num_dropped - self.num_edges
         return BuildReport(
-            self._rows, self._loops_dropped, merged, self.num_edges, self.num_vertices, isolates,
-            self.nbytes,
+            self._num_rows, self._num_dropped, num_merged, self.num_edges, self.num_vertices,
+            isolates, self.nbytes,
         )  # fmt: skip
 
-    def __repr__(self):
-        arrow = "directed" if self.directed else "undirected"
+    def __repr__(self) -> str:
+        direction = "directed" if self.directed else "undirected"
+        weighted = ", weighted" if self.weighted else ""
         return (
-            f"<DistributedGraph: {self.num_vertices:,} vertices, {self.num_edges:,} {arrow} edges"
-            f"{', weighted' if self.weighted else ''}, {self.num_parts} parts, {self.device}>"
+            f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} {direction} edges"
+            f"{weighted}, {self.num_partitions:,} partitions, {self.device}>"
         )
 
 
-def as_partitioned(edges, direction="csr"):
-    """A DistributedGraph as it is; a Dask frame as a directed one with the default policies."""
+def as_distributed(edges: Any, orientation: str = "csr") -> DistributedGraph:
+    """Return a DistributedGraph as it is; build a directed one from a Dask frame."""
     if isinstance(edges, DistributedGraph):
         return edges
-    return DistributedGraph.for_sweep(edges, direction)
+    return DistributedGraph(edges, orientation=orientation)
 
 
-def _names(given):
-    return [given] if isinstance(given, str) or not isinstance(given, (list, tuple)) else [*given]
+def _build_partitions(
+    executor: Executor,
+    bounds: list[int],
+    arc_lists: list,
+    multi_edges: str,
+    sum_type: type | None = None,
+    named: Any = None,
+) -> list:
+    """Return a task for each Partition, built from tasks of lists of arcs; empties `arc_lists`."""
+    partitions = []
+    for number in range(len(bounds) - 1):
+        arcs = executor.map(operator.getitem, arc_lists, repeat(number), name="shuffle")
+        partitions.append(
+            executor.submit(
+                partitioning.build_partition, number, bounds, multi_edges, sum_type, named, *arcs,
+                name="build-partition", worker=number,
+            )
+        )  # fmt: skip
+    arc_lists.clear()
+    return partitions
+
+
+def _as_list(columns: str | Sequence[str]) -> list:
+    return [*columns] if isinstance(columns, (list, tuple)) else [columns]
+
+
+def _is_count(vertices: Any) -> bool:
+    return isinstance(vertices, (int, np.integer))
+
+
+def _starts_at_zero(vertices: Any) -> bool:
+    return isinstance(vertices, range) and not vertices.start
+
+
+def _vertex_range(vertices: Any, schema: EdgeColumns) -> range | None:
+    """Return the parameter `vertices` as a range from 0, if it is a number or such a range."""
+    if _is_count(vertices) and not isinstance(vertices, bool):
+        return check_vertices(vertices, len(schema.labels), schema.labels, np)
+    return vertices if _starts_at_zero(vertices) else None
 
 
 # Tasks
 
 
-def label(named, columns, first, stop):
-    """A frame of some consecutive vertices: their names and `columns` of as many values."""
-    xp = named.xp
-    return named.vertex_frame(columns, xp.arange(first, stop, dtype=xp.int32))
+def create_vertex_frame(named: Labeling, columns: dict[str, Any], start: int, stop: int) -> Frame:
+    """Return a frame of consecutive vertices: their names and further columns."""
+    return named.vertex_frame(columns, named.xp.arange(start, stop, dtype=named.xp.int32))
 
 
-def _indexed(frame, start):
-    library = sys.modules[library_name(frame)]
+def _set_index(frame: Frame, start: int) -> Frame:
     frame = frame.copy(deep=False)
-    frame.index = library.RangeIndex(start, start + len(frame))
+    frame.index = sys.modules[library_name(frame)].RangeIndex(start, start + len(frame))
     return frame
 
 
-def _meta(frame):
+def no_rows(frame: Frame) -> Frame:
+    """Return a frame with the columns and types of another."""
     return frame.iloc[:0]

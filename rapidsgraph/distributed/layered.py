@@ -1,24 +1,29 @@
-"""BFS, SSSP and PageRank of a layered edge list whose partitions workers share among them.
+"""BFS, SSSP and PageRank of a layered edge list whose partitions are distributed over workers.
 
-Means: what the functions of the same names give for the list in memory, as Dask frames: BFS and
-  SSSP bit for bit, PageRank but for the last bits.
-Requires: a path that the client and all workers can open; vertex arrays that fit on each worker.
-Reference: Zhu et al. 2017 (WolfPath), as algorithms/layered.py; shares of it by us.
+Each worker takes consecutive partitions of the store, of about equally many words, and reads them
+by itself from a path that the client and all workers can open; only arrays over vertices travel.
+In a superstep every worker sweeps over its own partitions, and the results are combined: the
+minimum of parents or distances, the sum of what edges add to PageRank. SSSP sweeps within a shard
+until nothing changes there, before other shards receive its distances, until nothing changes
+anywhere.
 
-Each worker takes consecutive partitions of about equally many words and reads them by itself; only
-vertex arrays travel. In a round every worker sweeps over its own, and what they found is combined:
-the least parents or distances, the sum of what edges add to ranks. SSSP sweeps within a share until
-nothing changes there, then the others hear of it, until nothing changes anywhere.
+BFS and SSSP equal those of the list in memory bit for bit, PageRank except for rounding.
+See `layered.algorithms` for the algorithms and their source (WolfPath).
 """
 
+from __future__ import annotations
+
 import math
-import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import pagerank as in_memory
 from ..algorithms import traversal
-from ..errors import ConvergenceError, GraphError
+from ..errors import GraphError
+from ..frames import Frame
 from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
 from ..layered.edge_list import LayeredEdgeList, layered_storage
@@ -26,10 +31,11 @@ from ..layered.packing import COLUMN
 from ..layered.storage import StreamStats
 from ..progress import reporter
 from ..validation import check_choice, check_path, parse_bytes
-from . import store_shard
-from .executor import DaskExecutor, release_on_error, tree
+from . import store_shard as tasks
+from .executor import DaskExecutor, Executor, release_on_error
+from .graph import no_rows
 
-FACTS = (
+STORE_ATTRIBUTES = (
     "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
     "weighted", "weight_dtype", "minimum_edges", "nbytes", "largest_partition", "layer_starts",
     "layer_edges",
@@ -37,303 +43,333 @@ FACTS = (
 
 
 class DistributedLayeredEdgeList:
-    """A layered edge list in a folder, whose partitions the workers of a Dask client share.
+    """A layered edge list in a folder, whose partitions are distributed over Dask workers.
 
-    Made by `LayeredEdgeList.open(path, client=client)`. `bfs`, `sssp` and `pagerank` take it, and
-    give Dask frames with a partition a worker.
+    ``LayeredEdgeList.open(path, client=client)`` returns one. `bfs`, `sssp` and `pagerank` accept
+    it and return Dask frames with a partition per worker.
 
     Attributes
     ----------
     root, depth, layers, combined, num_vertices, num_edges, directed, weighted, nbytes
-        As of a `LayeredEdgeList`.
+        As of `LayeredEdgeList`.
     path : Path
     client : distributed.Client
     device : {"cpu", "gpu"}
         Where workers compute; frames are pandas or cuDF accordingly.
     last_run : StreamStats or None
-        What the last call with this list took: passes, those of the worker that made most of them
-        in each round; partitions and bytes, those of all workers.
+        Cost of the last call with this list: the passes of the worker that made most of them in
+        each superstep, and the partitions and bytes of all workers.
     """
 
-    has_own_client = True  # which the caller names, and which computes results
-    last_run = None
+    has_own_client = True  # passed by the caller; it computes the results
+    last_run: StreamStats | None = None
 
-    def __init__(self, path, client, device="auto"):
+    @release_on_error
+    def __init__(self, path: str | Path, client: Any, device: str = "auto") -> None:
         if not hasattr(client, "submit") or not hasattr(client, "nthreads"):
             raise GraphError(
-                f"client is a {type(client).__name__}; it must be a distributed.Client, which "
-                "LocalCluster, LocalCUDACluster or a scheduler's address make"
+                f"client is a {type(client).__name__}; it must be a distributed.Client, which is "
+                "created from a LocalCluster, a LocalCUDACluster or a scheduler's address",
+                parameter="client",
+                value=client,
             )
         check_choice("device", device, ("auto", "cpu", "gpu"))
         self.path, self.client = check_path(path).absolute(), client
         self.opened = LayeredEdgeList.open(self.path, device="cpu")
         self.storage = layered_storage(self.opened)
-        what = str(self.path), self.storage.manifest_checksum, device
-        with _Letting(client) as engine:
-            self._workers = len(engine.workers)
-            devices = engine.results(
-                [
-                    engine.submit(store_shard.device_here, *what, name="device", at=place)
-                    for place in range(len(engine.workers))
-                ]
-            )
+        store = str(self.path), self.storage.manifest_checksum, device
+        executor = DaskExecutor(client)
+        self._num_workers = len(executor.workers)
+        devices = executor.gather(
+            [
+                executor.submit(tasks.get_device, *store, name="device", worker=number)
+                for number in range(self._num_workers)
+            ]
+        )
         self.device = "gpu" if set(devices) == {"gpu"} else "cpu"
 
-    def __getattr__(self, name):
-        if name in FACTS:
-            frames = name in ("layers", "combined")
-            return getattr(self.opened if frames else self.storage, name)
+    def __getattr__(self, name: str) -> Any:
+        if name in STORE_ATTRIBUTES:
+            has_frame = name in ("layers", "combined")
+            return getattr(self.opened if has_frame else self.storage, name)
         raise AttributeError(f"DistributedLayeredEdgeList has no attribute {name!r}")
 
-    def __dir__(self):
-        return [*super().__dir__(), *FACTS]
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *STORE_ATTRIBUTES]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
-            f"<DistributedLayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
-            f"{self.depth} from {self.root!r}, {len(self.storage.table)} partitions, {self.device} "
-            f"of {self._workers} workers>"
+            f"<DistributedLayeredEdgeList: {self.num_vertices:,} vertices, "
+            f"{self.num_edges:,} edges, depth {self.depth} from {self.root!r}, "
+            f"{len(self.storage.table)} partitions, {self.device} "
+            f"of {self._num_workers} workers>"
         )
 
 
 @release_on_error
 def bfs(
-    layers, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
-):
-    """As `rapidsgraph.bfs`, of DistributedLayeredEdgeList: a Dask frame."""
+    layered: DistributedLayeredEdgeList,
+    source: Any = None,
+    *,
+    depth_limit: int | None = None,
+    predecessors: bool = True,
+    memory_limit: Any = None,
+    progress: Any = None,
+) -> Frame:
+    """Search breadth-first; see `rapidsgraph.bfs`."""
     limit = traversal.check_depth_limit(depth_limit)
-    _check(layers, source, predecessors)
-    return _search(layers, limit, predecessors, memory_limit, progress, False)
+    _check_arguments(layered, source, predecessors)
+    return _bfs(layered, limit, predecessors, memory_limit, progress, False)
 
 
 @release_on_error
-def sssp(layers, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
-    """As `rapidsgraph.sssp`, of DistributedLayeredEdgeList: a Dask frame."""
-    most = traversal.check_cutoff(cutoff)
-    _check(layers, source, predecessors)
-    if layers.weighted:
-        return _paths(layers, most, predecessors, memory_limit, progress)
-    most = int(min(most, NO_VERTEX))
-    return _search(layers, most, predecessors, memory_limit, progress, True)
+def sssp(
+    layered: DistributedLayeredEdgeList,
+    source: Any = None,
+    *,
+    cutoff: float | None = None,
+    predecessors: bool = True,
+    memory_limit: Any = None,
+    progress: Any = None,
+) -> Frame:
+    """Find shortest paths; see `rapidsgraph.sssp`."""
+    max_distance = traversal.check_cutoff(cutoff)
+    _check_arguments(layered, source, predecessors)
+    if layered.weighted:
+        return _sssp(layered, max_distance, predecessors, memory_limit, progress)
+    limit = int(min(max_distance, NO_VERTEX))
+    return _bfs(layered, limit, predecessors, memory_limit, progress, True)
 
 
 @release_on_error
 def pagerank(
-    layers,
+    layered: DistributedLayeredEdgeList,
     *,
-    damping=0.85,
-    tolerance=1e-6,
-    max_iterations=100,
-    personalization=None,
-    dangling=None,
-    start=None,
-    method="auto",
-    precision="double",
-    progress=None,
-    launch=None,
-    memory_limit=None,
-):
-    """As `rapidsgraph.pagerank`, of DistributedLayeredEdgeList: a Dask frame.
-
-    The frames that it takes may be Dask frames, too.
-    """
+    damping: float = 0.85,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+    personalization: Any = None,
+    dangling: Any = None,
+    start: Any = None,
+    method: str = "auto",
+    precision: str = "double",
+    progress: Any = None,
+    launch: Any = None,
+    memory_limit: Any = None,
+) -> Frame:
+    """Rank vertices; see `rapidsgraph.pagerank`. Frames among the parameters may be Dask frames."""
     damping, tolerance, max_iterations = in_memory.check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     if method != "auto":
-        raise GraphError(f"method is {method!r}; a layered edge list has 'auto' alone")
-    layers.storage.labeling.check_name_collisions("pagerank")
-    with _Run(layers, "pagerank", "PageRank", memory_limit, slice(None), "words") as run:
-        given = [_given(run.engine, each) for each in (personalization, dangling, start)]
-        terms = run.submit(store_shard.rank_terms, run.shares[0], damping, *given)
-        ranks = run.submit(store_shard.first_ranks, terms)
-        with reporter(progress, "PageRank", max_iterations) as report:
-            ranks, iterations, residual = _iterate(
-                run, terms, ranks, damping, tolerance, max_iterations, report
-            )
-        if tolerance and not residual < tolerance:
-            raise ConvergenceError(iterations, residual, tolerance)
-        return run.frame(store_shard.rank_rows, ranks, in_memory.PRECISIONS[precision])
+        raise GraphError(
+            f"method is {method!r}; a layered edge list supports 'auto' only",
+            parameter="method",
+            value=method,
+        )
+    layered.storage.labeling.check_name_collisions("pagerank")
+    run = _ShardedRun(layered, "pagerank", "PageRank", memory_limit, slice(None), "words")
+    frames = [_compute_frame(run.executor, each) for each in (personalization, dangling, start)]
+    terms = run.submit(tasks.create_pagerank_terms, run.shards[0], damping, *frames)
+    state = run.submit(tasks.start_pagerank, terms)
+    with reporter(progress, "PageRank", max_iterations) as report:
+        state, iterations, residual = _iterate(
+            run, terms, state, damping, tolerance, max_iterations, report
+        )
+    in_memory.check_convergence(iterations, residual, tolerance)
+    return run.to_dask(tasks.create_pagerank_rows, state, in_memory.PRECISIONS[precision])
 
 
-def _iterate(run, terms, ranks, damping, tolerance, max_iterations, report):
-    """(ranks, iterations, the last change): the next iteration is queued before a look at one.
+def _iterate(
+    run: _ShardedRun,
+    terms: Any,
+    state: Any,
+    damping: float,
+    tolerance: float,
+    max_iterations: int,
+    report: Callable[[int, str], Any],
+) -> tuple[Any, int, float]:
+    """Return the task of the last state, the number of iterations, and the residual.
 
-    It does nothing where the one before converged.
+    An iteration is submitted before the summary of the previous one is known; it does nothing if
+    that one converged.
     """
-    standing, queued, converged = None, 0, False
-    while not converged and (queued < max_iterations or standing is not None):
-        following = None
-        if queued < max_iterations:
-            added = run.each(store_shard.scattered, ranks, damping)
-            added = tree(run.engine, store_shard.total, added, "total")
-            ranks = run.submit(store_shard.settled, terms, ranks, added, tolerance)
-            following, queued = run.submit(store_shard.standing, ranks), queued + 1
-        if standing is not None:
-            iterations, residual, converged, took = run.result(standing)
-            run.layers.last_run = took
+    summary, num_submitted, is_converged = None, 0, False
+    iterations, residual = 0, math.inf
+    while not is_converged and (num_submitted < max_iterations or summary is not None):
+        next_summary = None
+        if num_submitted < max_iterations:
+            sums = run.map(tasks.scatter, state, damping)
+            total = run.executor.tree_reduce(tasks.combine_sums, sums, "sum")
+            state = run.submit(tasks.finish_iteration, terms, state, total, tolerance)
+            next_summary, num_submitted = run.submit(tasks.summarize, state), num_submitted + 1
+        if summary is not None:
+            iterations, residual, is_converged, run.layered.last_run = run.gather(summary)
             report(iterations, f"change {residual:.1e}")
-        standing = following
-    return ranks, iterations, residual
+        summary = next_summary
+    return state, iterations, residual
 
 
-def _search(layers, limit, predecessors, memory_limit, progress, float_distances):
-    """BFS: distances are the layers, so one pass over edges that go forward finds parents."""
-    last, found = min(limit, layers.depth), None
-    sweeps.check_vertices_fit(layers.storage, "bfs", "BFS", memory_limit)
-    wanted = sweeps.forward_partitions(layers.storage, last) if predecessors else np.empty(0, int)
-    with _Run(layers, "bfs", "BFS", memory_limit, wanted, "forward_words") as run:
-        if predecessors:
-            swept = run.each(store_shard.parents, last)
-            run.wait(swept, progress, "BFS")
-            found = tree(run.engine, store_shard.least, swept, "least")
-        return run.frame(store_shard.level_rows, last, found, float_distances)
+def _bfs(
+    layered: DistributedLayeredEdgeList,
+    depth_limit: int,
+    predecessors: bool,
+    memory_limit: Any,
+    progress: Any,
+    as_float: bool,
+) -> Frame:
+    """Search in one pass: distances are the layers, and edges that go forward have the parents."""
+    last_layer, parents = min(depth_limit, layered.depth), None
+    sweeps.check_vertices_fit(layered.storage, "bfs", "BFS", memory_limit)
+    used = np.empty(0, int)
+    if predecessors:
+        used = sweeps.forward_partitions(layered.storage, last_layer)
+    run = _ShardedRun(layered, "bfs", "BFS", memory_limit, used, "forward_words")
+    if predecessors:
+        results = run.map(tasks.find_parents, last_layer)
+        run.wait(results, progress, "BFS")
+        parents = run.executor.tree_reduce(tasks.combine_minima, results, "minimum")
+    return run.to_dask(tasks.create_bfs_rows, last_layer, parents, as_float)
 
 
-def _paths(layers, cutoff, predecessors, memory_limit, progress):
-    reached = layers.storage.partitions_before(int(layers.layer_starts[-1]))
-    with _Run(layers, "sssp", "SSSP", memory_limit, reached, "words") as run:
-        distances, before = run.submit(store_shard.first_distances, run.shares[0]), None
-        distances = _rounds(run, "relax", distances, cutoff, progress)
-        if cutoff == math.inf and layers.weight_dtype == np.float64:
-            run.result(run.submit(store_shard.check_distances, run.shares[0], distances))
-        if predecessors:
-            before = _look_back(run, distances, None, None, progress)
-            steps = run.submit(store_shard.first_steps, distances, before)
-            if run.result(run.submit(store_shard.is_something, steps)):
-                steps = _rounds(run, "relax_zero_weight", steps, distances, progress)
-                before = _look_back(run, distances, steps, before, progress)
-        return run.frame(store_shard.path_rows, distances, before)
+def _sssp(
+    layered: DistributedLayeredEdgeList,
+    cutoff: float,
+    predecessors: bool,
+    memory_limit: Any,
+    progress: Any,
+) -> Frame:
+    reachable = layered.storage.partitions_before(int(layered.layer_starts[-1]))
+    run = _ShardedRun(layered, "sssp", "SSSP", memory_limit, reachable, "words")
+    distances, parents = run.submit(tasks.start_distances, run.shards[0]), None
+    distances = _relax(run, "relax", distances, cutoff, progress)
+    if cutoff == math.inf and layered.weight_dtype == np.float64:
+        run.gather(run.submit(tasks.check_distances, run.shards[0], distances))
+    if predecessors:
+        parents = _find_predecessors(run, distances, None, None, progress)
+        steps = run.submit(tasks.start_zero_weight_steps, distances, parents)
+        if run.gather(run.submit(tasks.is_not_none, steps)):
+            steps = _relax(run, "relax_ties", steps, distances, progress)
+            parents = _find_predecessors(run, distances, steps, parents, progress)
+    return run.to_dask(tasks.create_sssp_rows, distances, parents)
 
 
-def _rounds(run, entry, values, constants, progress):
-    """Values that no edge lowers any more: each share lowers them, and the least count."""
-    before = [None] * len(run.busy)
+def _relax(run: _ShardedRun, entry: str, values: Any, constants: Any, progress: Any) -> Any:
+    """Return values that no edge lowers any more: shards lower them, and the minimum counts."""
+    previous: list = [None] * len(run.busy)
     while True:
-        swept = [
+        results = [
             run.submit(
-                store_shard.relaxed, run.shares[place], entry, values, own, constants, at=place
+                tasks.relax, run.shards[number], entry, values, own, constants, worker=number
             )
-            for place, own in zip(run.busy, before)
+            for number, own in zip(run.busy, previous, strict=True)
         ]
-        if not run.wait(swept, progress, "SSSP").partitions:
+        if not run.wait(results, progress, "SSSP").partitions:
             return values
-        values, before = tree(run.engine, store_shard.least, swept, "least"), swept
+        values = run.executor.tree_reduce(tasks.combine_minima, results, "minimum")
+        previous = results
 
 
-def _look_back(run, distances, steps, before, progress):
-    swept = run.each(store_shard.predecessors, distances, steps, before)
-    run.wait(swept, progress, "SSSP, predecessors")
-    return tree(run.engine, store_shard.least, swept, "least")
+def _find_predecessors(
+    run: _ShardedRun, distances: Any, steps: Any, predecessors: Any, progress: Any
+) -> Any:
+    results = run.map(tasks.find_predecessors, distances, steps, predecessors)
+    run.wait(results, progress, "SSSP, predecessors")
+    return run.executor.tree_reduce(tasks.combine_minima, results, "minimum")
 
 
-class _Letting(DaskExecutor):
-    """Tasks on workers, all of which are let go of where a block fails.
-
-    Else they would stay, and feeds open: Dask keeps the errors of tasks, which know the frames of
-    the calls that they passed, and these the tasks.
-    """
-
-    def __init__(self, client):
-        super().__init__(client)
-        self._tasks = weakref.WeakValueDictionary()
-
-    def submit(self, function, *arguments, name, at=None):
-        task = super().submit(function, *arguments, name=name, at=at)
-        self._tasks[task.key] = task
-        return task
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if kind is not None:
-            for task in list(self._tasks.values()):
-                task.release()
-
-
-class _Run:
-    """The shares of a run, and tasks of them.
+class _ShardedRun:
+    """The shards of a run, and tasks on them.
 
     Attributes
     ----------
-    shares : list of tasks, one a worker
+    shards : list of tasks of StoreShard, one per worker
     busy : list of int
-        Places of those that have partitions, or of one.
+        Indices of the shards that have partitions, or of one.
     """
 
-    def __init__(self, layers, algorithm, title, memory_limit, wanted, words):
+    def __init__(
+        self,
+        layered: DistributedLayeredEdgeList,
+        algorithm: str,
+        title: str,
+        memory_limit: Any,
+        used: Any,
+        words: str,
+    ) -> None:
         limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
-        self.layers, self.engine = layers, _Letting(layers.client)
-        layers.last_run = StreamStats(0, 0, 0)
-        table, workers = layers.storage.table, len(self.engine.workers)
+        self.layered, self.executor = layered, DaskExecutor(layered.client)
+        layered.last_run = StreamStats(0, 0, 0)
+        table = layered.storage.table
         costs = np.zeros(len(table), np.int64)
-        costs[wanted] = table[wanted, COLUMN[words]]
-        store = str(layers.path), layers.storage.manifest_checksum, layers.device
-        ranges = store_shard.shared_out(costs, workers)
-        self.shares = [
+        costs[used] = table[used, COLUMN[words]]
+        store = str(layered.path), layered.storage.manifest_checksum, layered.device
+        ranges = tasks.balance_partitions(costs, len(self.executor.workers))
+        self.shards = [
             self.submit(
-                store_shard.Share,
-                store_shard.Asked(*store, *each, algorithm, title, limit),
-                at=place,
+                tasks.StoreShard,
+                tasks.ShardRequest(*store, start, stop, algorithm, title, limit),
+                worker=number,
             )
-            for place, each in enumerate(ranges)
+            for number, (start, stop) in enumerate(ranges)
         ]
-        self.busy = [place for place, (start, stop) in enumerate(ranges) if stop > start] or [0]
+        self.busy = [number for number, (start, stop) in enumerate(ranges) if stop > start] or [0]
 
-    def __enter__(self):
-        return self
+    def submit(self, function: Callable[..., Any], *arguments: Any, worker: int = 0) -> Any:
+        """Return a task of a call."""
+        return self.executor.submit(function, *arguments, name=function.__name__, worker=worker)
 
-    def __exit__(self, *error):
-        self.engine.__exit__(*error)
-
-    def submit(self, function, *arguments, at=0):
-        return self.engine.submit(function, *arguments, name=function.__name__, at=at)
-
-    def each(self, function, *arguments):
-        """Tasks of all busy shares."""
-        return [self.submit(function, self.shares[at], *arguments, at=at) for at in self.busy]
-
-    def result(self, task):
-        return self.engine.results([task])[0]
-
-    def wait(self, swept, progress, title):
-        """Wait for what shares sweep, and count it: the StreamStats of all together."""
-        found = []
-        counts = [
-            self.submit(store_shard.run_of, each, at=at) for each, at in zip(swept, self.busy)
+    def map(self, function: Callable[..., Any], *arguments: Any) -> list:
+        """Return a task of ``function(shard, *arguments)`` for each busy shard."""
+        return [
+            self.submit(function, self.shards[number], *arguments, worker=number)
+            for number in self.busy
         ]
-        with reporter(progress, title, len(swept)) as report:
-            for place, count in enumerate(counts):
-                found.append(self.result(count))
-                report(place + 1, "workers")
-        together = store_shard.runs_together(found)
-        self.layers.last_run = StreamStats(*(a + b for a, b in zip(self.layers.last_run, together)))
-        return together
 
-    def frame(self, rows, *arguments):
-        """The Dask frame of a result, as many `rows` on each worker, at the end of a run."""
-        # Before another run may want the memory of the feeds.
-        self.engine.results(self.each(store_shard.closed))
-        vertices, workers = self.layers.num_vertices, len(self.shares)
-        bounds = [vertices * place // workers for place in range(workers + 1)]
-        parts = [
-            self.submit(rows, self.shares[at], start, stop, *arguments, at=at)
-            for at, (start, stop) in enumerate(zip(bounds, bounds[1:]))
+    def gather(self, task: Any) -> Any:
+        """Return the result of a task."""
+        return self.executor.gather([task])[0]
+
+    def wait(self, results: Sequence[Any], progress: Any, title: str) -> StreamStats:
+        """Wait for the results of all busy shards, and add up their cost."""
+        runs = []
+        costs = [
+            self.submit(tasks.get_run, each, worker=number)
+            for each, number in zip(results, self.busy, strict=True)
+        ]
+        with reporter(progress, title, len(results)) as report:
+            for num_done, cost in enumerate(costs, start=1):
+                runs.append(self.gather(cost))
+                report(num_done, "workers")
+        total = tasks.combine_runs(runs)
+        self.layered.last_run = StreamStats(
+            *(a + b for a, b in zip(self.layered.last_run, total, strict=True))
+        )
+        return total
+
+    def to_dask(self, create_rows: Callable[..., Frame], *arguments: Any) -> Frame:
+        """Return the Dask frame of a result, with as many rows on each worker; ends the run."""
+        # The next run may need the memory of the feeds.
+        self.executor.gather(self.map(tasks.close))
+        num_vertices, num_workers = self.layered.num_vertices, len(self.shards)
+        bounds = [num_vertices * number // num_workers for number in range(num_workers + 1)]
+        frames = [
+            self.submit(create_rows, self.shards[number], start, stop, *arguments, worker=number)
+            for number, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True))
             if stop > start
         ]
-        meta = self.result(self.submit(store_shard.no_rows, parts[0]))
-        divisions = (*sorted(set(bounds[:-1])), vertices - 1)
-        return self.engine.collection(parts, meta, divisions)
+        meta = self.gather(self.submit(no_rows, frames[0]))
+        divisions = (*sorted(set(bounds[:-1])), num_vertices - 1)
+        return self.executor.to_dask(frames, meta, divisions)
 
 
-def _given(engine, values):
-    """What a caller gave for a parameter; of a Dask frame a task that gives the whole of it."""
+def _compute_frame(executor: Executor, values: Any) -> Any:
+    """Return a parameter as it is, or a task of the whole of a Dask frame."""
     if not hasattr(values, "to_delayed"):
         return values
-    return engine.submit(store_shard.joined, *engine.frames(values), name="joined")
+    return executor.submit(tasks.concat_frames, *executor.compute_partitions(values), name="concat")
 
 
-def _check(layers, source, predecessors):
-    traversal.check_result_columns(layers.storage.labeling, predecessors)
-    sweeps.check_root(layers.storage, source)
+def _check_arguments(layered: DistributedLayeredEdgeList, source: Any, predecessors: bool) -> None:
+    traversal.check_result_columns(layered.storage.labeling, predecessors)
+    sweeps.check_root(layered.storage, source)

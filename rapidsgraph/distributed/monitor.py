@@ -7,6 +7,8 @@ has none; Dask then computes its tasks again on the other workers. A long task i
 restart a worker: kernels release the GIL, so its heartbeats go on.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import threading
@@ -14,55 +16,73 @@ import time
 import uuid
 import warnings
 import weakref
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
-
-from dask import config
-from dask.utils import parse_timedelta
-from distributed import SchedulerPlugin
-from distributed.scheduler import heartbeat_interval
+from typing import Any, NoReturn, TypeVar
 
 from ..errors import ClusterError, GraphError, SchedulerLost, WorkerLost
-from .executor import address_of, check_open
 
 TIMEOUT = "rapidsgraph.timeout"  # key of the time limit in Dask's configuration
 DEFAULT_TIMEOUT = "60 s"
 MIN_TIMEOUT = 1  # seconds; connections alone take milliseconds
-MAX_INTERVAL = 5  # seconds between two looks at the cluster
-MISSED_HEARTBEATS = 4  # of a worker that counts as silent, at least
+MAX_INTERVAL = 5  # seconds between two checks of the cluster
+MISSED_HEARTBEATS = 4  # a worker is silent after at least so many
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-_monitors = weakref.WeakKeyDictionary()
-_create_monitor = threading.Lock()
+_monitors: weakref.WeakKeyDictionary[Any, ClusterMonitor] = weakref.WeakKeyDictionary()
+_monitors_lock = threading.Lock()
 
 
-def get_timeout():
+def check_open(client: Any) -> None:
+    """Raise ClusterError if a client is closed."""
+    if client.status in ("closing", "closed"):
+        raise ClusterError(
+            "the client is closed, and the data on its workers is gone; call .compute() on "
+            "results, or write them, while the client is open"
+        )
+
+
+def get_address(client: Any) -> str:
+    """Return the address of a client's scheduler, for messages and comparisons."""
+    return getattr(client.scheduler, "address", None) or "an unknown address"
+
+
+def get_timeout() -> float:
     """Return the time limit in seconds.
 
     Raises
     ------
     GraphError
-        The configured value is no positive time.
+        The configured value is not a valid time.
     """
+    from dask import config
+
     return check_timeout(config.get(TIMEOUT, DEFAULT_TIMEOUT), f"dask.config key {TIMEOUT!r}")
 
 
-def check_timeout(value, name="timeout"):
-    """Convert a number of seconds, or a text like "30 s", to seconds."""
+def check_timeout(value: Any, name: str = "timeout") -> float:
+    """Convert a number of seconds, or a string such as ``"30 s"``, to seconds."""
+    from dask.utils import parse_timedelta
+
     seconds = 0.0
     with suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
         seconds = float(parse_timedelta(value, default="s"))
     if isinstance(value, bool) or not MIN_TIMEOUT <= seconds < float("inf"):
         raise GraphError(
             f"{name} is {value!r}; it must be a time of {MIN_TIMEOUT} s or more, in seconds or as "
-            "a text like '30 s'"
+            "a string such as '30 s'",
+            parameter=name,
+            value=value,
         )
     return seconds
 
 
-def monitor_of(client):
+def get_monitor(client: Any) -> ClusterMonitor:
     """Return the ClusterMonitor that all calls on a client share."""
-    with _create_monitor:
+    with _monitors_lock:
         if client not in _monitors:
             _monitors[client] = ClusterMonitor(client)
         return _monitors[client]
@@ -75,31 +95,35 @@ class ClusterMonitor:
     a check reaches all of them.
     """
 
-    def __init__(self, client):
-        self._client = weakref.ref(client)  # or the client would be its own key's value
+    def __init__(self, client: Any) -> None:
+        self._client = weakref.ref(client)  # _monitors must not keep its own keys alive
         self._checking = asyncio.Lock()
         self._checked = time.monotonic()
-        self._last_seen, self._silence = {}, {}  # by address: a time, seconds since it changed
-        self._without_workers, self._lost = 0.0, None  # seconds, and the last worker restarted
-        self._failed_at, self._failure = -float("inf"), None  # of the last check that failed
+        # By address: the time of the last heartbeat, and the seconds since it changed.
+        self._last_seen: dict[str, float] = {}
+        self._silence: dict[str, float] = {}
+        self._seconds_without_workers = 0.0
+        self._lost_worker: str | None = None  # the last one that was restarted
+        self._failed_at = -float("inf")  # of the last check that failed
+        self._failure: Exception = ClusterError("no check has failed")
 
     @property
-    def interval(self):
+    def interval(self) -> float:
         """Seconds between two checks."""
         return min(MAX_INTERVAL, get_timeout() / 4)
 
-    async def run(self, check=None):
+    async def run(self, check: Callable[[], Any] | None = None) -> NoReturn:
         """Check the cluster at intervals until it can no longer complete a call.
 
         Parameters
         ----------
         check : callable, optional
-            Called after each check; may raise, too.
+            Called after each check; its exceptions end the run, too.
 
         Raises
         ------
         ClusterError
-            See `ask` and `check`. The check may be that of another coroutine.
+            See `ask` and `check`. The failed check may be one of another coroutine.
         """
         started = time.monotonic()
         while True:
@@ -113,48 +137,51 @@ class ClusterMonitor:
             if check is not None:
                 check()
 
-    async def _record_check(self):
-        """Check the cluster and keep the error for the other coroutines, too."""
+    async def _record_check(self) -> None:
+        """Check the cluster, and record its error for the other coroutines."""
         try:
             await self.check()
         except Exception as error:
-            # A copy has no traceback, whose frames would keep the client and results alive.
+            # A copy has no traceback, whose frames would keep the client and its results alive.
             self._failed_at, self._failure = time.monotonic(), copy(error)
             raise
 
-    async def ask(self, method, **arguments):
-        """Call a method of the scheduler, for the time limit at most.
+    async def ask(self, method: str, **arguments: Any) -> Any:
+        """Call a method of the scheduler and wait for the time limit at most.
 
         Raises
         ------
         SchedulerLost
-            It does not answer in time, or the connection is closed.
+            The scheduler does not answer in time, or the connection is closed.
         """
         client, timeout = self._client(), get_timeout()
         check_open(client)
         if client.status != "running":
-            raise SchedulerLost(address_of(client), None)
+            raise SchedulerLost(get_address(client), None)
         try:
             call = getattr(client.scheduler, method)(**arguments)
             return await asyncio.wait_for(call, timeout)
         except TimeoutError as error:
-            raise SchedulerLost(address_of(client), timeout) from error
+            raise SchedulerLost(get_address(client), timeout) from error
         except OSError as error:
             check_open(client)
-            raise SchedulerLost(address_of(client), None) from error
+            raise SchedulerLost(get_address(client), None) from error
 
-    async def check(self):
+    async def check(self) -> None:
         """Restart or remove workers without heartbeats.
 
-        Time is counted in steps of at most two intervals, so that a client which was suspended
-        itself does not take that for silence of the workers.
+        A step counts for two intervals at most: if this client itself was suspended, it must not
+        take the gap for silence of the workers.
 
         Raises
         ------
         SchedulerLost
+            The scheduler does not answer.
         WorkerLost
             There was no worker for the time limit.
         """
+        from distributed.scheduler import heartbeat_interval
+
         now, interval, timeout = time.monotonic(), self.interval, get_timeout()
         step, self._checked = min(now - self._checked, 2 * interval), now
         workers = (await self.ask("identity"))["workers"]
@@ -169,21 +196,21 @@ class ClusterMonitor:
         limit = max(timeout, MISSED_HEARTBEATS * heartbeat_interval(len(workers)))
         silent = [address for address, seconds in self._silence.items() if seconds >= limit]
         if silent:
-            self._lost = silent[0]
+            self._lost_worker = silent[0]
             await self._restart(silent, workers, limit)
             if len(silent) == len(workers) and not any(workers[each]["nanny"] for each in silent):
-                self._raise_lost(limit)
+                self._raise_worker_lost(limit)
         elif workers:
-            self._lost = None
-        self._without_workers = 0.0 if workers else self._without_workers + step
-        if self._without_workers >= timeout:
-            self._raise_lost(timeout)
+            self._lost_worker = None
+        self._seconds_without_workers = 0.0 if workers else self._seconds_without_workers + step
+        if self._seconds_without_workers >= timeout:
+            self._raise_worker_lost(timeout)
 
-    def _raise_lost(self, timeout):
-        lost, self._without_workers = self._lost, 0.0
-        raise WorkerLost(lost, timeout)
+    def _raise_worker_lost(self, timeout: float) -> NoReturn:
+        self._seconds_without_workers = 0.0
+        raise WorkerLost(self._lost_worker, timeout)
 
-    async def _restart(self, silent, workers, limit):
+    async def _restart(self, silent: list[str], workers: dict, limit: float) -> None:
         """Restart workers that have a nanny, and remove the others from the scheduler."""
         try:
             for address in silent:
@@ -200,20 +227,22 @@ class ClusterMonitor:
             await self.ask(
                 "restart_workers",
                 workers=silent,
-                timeout=min(30, get_timeout() / 2),  # for a nanny that does not answer, either
+                timeout=min(30, get_timeout() / 2),  # a nanny may not answer, either
                 wait_for_workers=False,
                 on_error="return",
                 stimulus_id=f"rapidsgraph-timeout-{uuid.uuid4().hex}",
             )
 
 
-def ask_scheduler(client, method, **arguments):
+def ask_scheduler(client: Any, method: str, **arguments: Any) -> Any:
     """Call a method of the scheduler from another thread; see `ClusterMonitor.ask`."""
     check_open(client)
-    return client.sync(monitor_of(client).ask, method, **arguments)
+    return client.sync(get_monitor(client).ask, method, **arguments)
 
 
-async def supervise(client, function, check=None):
+async def supervise(
+    client: Any, function: Callable[[], Awaitable[T]], check: Callable[[], Any] | None = None
+) -> T:
     """Await a coroutine function for as long as the cluster can complete it.
 
     Parameters
@@ -222,35 +251,35 @@ async def supervise(client, function, check=None):
     function : coroutine function
         Without parameters.
     check : callable, optional
-        Called after each check of the cluster; what it raises ends the wait.
+        Called after each check of the cluster; its exceptions end the wait.
 
     Raises
     ------
     ClusterError
         See `ClusterMonitor`.
     """
-    monitor = monitor_of(client)
-    tasks = asyncio.ensure_future(function()), asyncio.ensure_future(monitor.run(check))
+    monitor = get_monitor(client)
+    work = asyncio.ensure_future(function())
+    guard = asyncio.ensure_future(monitor.run(check))
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        work, guard = tasks
+        await asyncio.wait((work, guard), return_when=asyncio.FIRST_COMPLETED)
         if guard.done() and not (work.done() and not work.cancelled() and not work.exception()):
-            return guard.result()  # raises; what the work raised is a consequence
+            return guard.result()  # raises; an error of the work is a consequence
         return work.result()
     finally:
-        for task in tasks:
+        for task in (work, guard):
             task.cancel()
-            task.add_done_callback(_retrieve)
+            task.add_done_callback(_retrieve_exception)
 
 
-def _retrieve(task):
-    """Take the error of a task that nobody awaits, or asyncio would print it."""
+def _retrieve_exception(task: asyncio.Future) -> None:
+    """Retrieve the exception of a task that nobody awaits, or asyncio would print it."""
     if not task.cancelled():
         task.exception()
 
 
 @contextmanager
-def watching(client, close=False):
+def watching(client: Any, close: bool = False) -> Iterator[list[ClusterError]]:
     """Check a cluster in the background, also while Dask's own functions wait.
 
     Parameters
@@ -263,26 +292,26 @@ def watching(client, close=False):
     Yields
     ------
     list of ClusterError
-        Why the client was closed, if it was.
+        The error that closed the client, if any.
     """
-    errors = []
+    errors: list[ClusterError] = []
 
-    async def watch():
+    async def watch() -> None:
         while not errors and client.status not in ("closing", "closed"):
             try:
-                await monitor_of(client).run()
+                await get_monitor(client).run()
             except ClusterError as error:
                 if close:
                     errors.append(error)
                     with suppress(Exception):
                         await client._close(fast=True)
             except Exception:
-                _log.exception("A check of the Dask cluster failed; the next one follows")
-                await asyncio.sleep(MAX_INTERVAL)  # where not even the interval can be computed
+                _log.exception("A check of the Dask cluster failed; retrying")
+                await asyncio.sleep(MAX_INTERVAL)  # the interval itself may be invalid
 
-    async def start():
+    async def start() -> asyncio.Task:
         task = asyncio.ensure_future(watch())
-        task.add_done_callback(_retrieve)
+        task.add_done_callback(_retrieve_exception)
         return task
 
     task = client.sync(start)
@@ -292,17 +321,25 @@ def watching(client, close=False):
         client.loop.add_callback(task.cancel)
 
 
-class ReleaseRestrictions(SchedulerPlugin):
-    """Let new workers take tasks whose preferred workers are all gone.
+def create_scheduler_plugin() -> Any:
+    """Return a scheduler plugin that lets new workers take tasks whose preferred workers are gone.
 
     Dask keeps a task in the state "no-worker" if no worker was left when it became ready, even if
     `allow_other_workers` was given: a worker that joins later is compared with its restrictions.
+
+    The class is local, since importing rapidsgraph must not import distributed, and is therefore
+    pickled by value, so that the scheduler does not need rapidsgraph.
     """
+    from distributed import SchedulerPlugin
 
-    name, idempotent = "rapidsgraph-release-restrictions", True
+    class ReleaseRestrictions(SchedulerPlugin):
+        name, idempotent = "rapidsgraph-release-restrictions", True
 
-    def add_worker(self, scheduler, worker):
-        for task in scheduler.unrunnable:
-            preferred = task.worker_restrictions
-            if task.loose_restrictions and preferred and preferred.isdisjoint(scheduler.workers):
-                task.worker_restrictions = None
+        def add_worker(self, scheduler: Any, worker: str) -> None:
+            workers = scheduler.workers
+            for task in scheduler.unrunnable:
+                preferred = task.worker_restrictions
+                if task.loose_restrictions and preferred and preferred.isdisjoint(workers):
+                    task.worker_restrictions = None
+
+    return ReleaseRestrictions()

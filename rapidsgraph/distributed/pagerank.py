@@ -1,190 +1,205 @@
-"""PageRank of a graph in several parts.
+"""PageRank of a distributed graph.
 
-Means: what `rg.pagerank` gives. A part sums what its vertices get, from the contributions of all
-  vertices; what an iteration makes of a part goes to all others.
-Requires: adjacency by destination, the weight that leaves every vertex.
-Reference: as algorithms/pagerank.py; what a worker does is in rank_parts.py.
+Each partition sums what its vertices receive from the contributions of all vertices; its new
+contributions go to all other partitions after each iteration. See `algorithms.pagerank` for the
+formula and `pagerank_partition` for what a worker does.
 
-A part that is alone iterates many times in one task. On several workers the parts exchange what
-they made among themselves (together.py); where one of them is lost, and where there is no client,
-an iteration is a task a part.
+A single partition runs many iterations in one task. On several workers, members of a group
+exchange contributions directly. Without a client, or where a member is lost, an iteration is one
+task per partition.
 """
 
-import math
-from contextlib import ExitStack, suppress
+from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from itertools import repeat
+from typing import Any
 
 from ..algorithms.pagerank import PRECISIONS, check_convergence, check_parameters
 from ..algorithms.pagerank_problem import vertex_distribution
 from ..errors import GraphError
-from ..frames import compute_if_dask
+from ..frames import Frame, compute_if_dask
 from ..progress import reporter
 from ..validation import check_memory_limit
-from . import pagerank_partition
-from .communicator import Again, Batches, Lost, Together, onward
-from .executor import release_on_error, tree
-from .graph import as_partitioned
-from .partition import add
+from . import pagerank_partition as tasks
+from .communicator import (
+    ActorGroup,
+    BatchSize,
+    MemberLost,
+    Recomputation,
+    report_increases,
+)
+from .executor import DaskExecutor, Executor, release_on_error
+from .graph import DistributedGraph, as_distributed
+from .partition import add_arrays
+
+Report = Callable[[int, str], Any]
 
 
 @release_on_error
 def pagerank(
-    graph,
+    graph: Any,
     *,
-    damping=0.85,
-    tolerance=1e-6,
-    max_iterations=100,
-    personalization=None,
-    dangling=None,
-    start=None,
-    method="auto",
-    precision="double",
-    progress=None,
-    launch=None,
-    memory_limit=None,
-):
-    """As `rapidsgraph.pagerank`, of a Dask frame or DistributedGraph; gives a Dask frame."""
+    damping: float = 0.85,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+    personalization: Any = None,
+    dangling: Any = None,
+    start: Any = None,
+    method: str = "auto",
+    precision: str = "double",
+    progress: Any = None,
+    launch: Any = None,
+    memory_limit: Any = None,
+) -> Frame:
+    """Rank vertices of a DistributedGraph or Dask frame; see `rapidsgraph.pagerank`."""
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     if method != "auto":
-        raise GraphError(f"method is {method!r}; graphs in several partitions have 'auto' alone")
+        raise GraphError(
+            f"method is {method!r}; distributed graphs support 'auto' only",
+            parameter="method",
+            value=method,
+        )
     check_memory_limit(memory_limit)
-    graph = as_partitioned(graph, "csc")
+    graph = as_distributed(graph, "csc")
     graph.check_name_collisions("pagerank")
-    engine, value_type = graph.engine, PRECISIONS[precision]
-    ranges, vertices = graph.ranges, graph.num_vertices
-    if not vertices:
-        empty = np.empty(0, value_type)
-        return graph.result(
-            [engine.submit(pagerank_partition.no_ranks, graph.named, empty, name="label")]
+    executor, value_type = graph.executor, PRECISIONS[precision]
+    if not graph.num_vertices:
+        return graph.to_dask(
+            [executor.submit(tasks.create_empty_frame, graph.named, value_type, name="label")]
         )
-    leaving = graph.cached("leaving", lambda: _leaving(graph))
-    given = {"personalization": personalization, "dangling": dangling, "start": start}
-    weights = {
-        kind: each  # the same for all vertices, or wrong: each part says so
-        if each is None or isinstance(each, str)
-        else engine.submit(
-            vertex_distribution, graph.named, compute_if_dask(each), kind, name="shares"
-        )
-        for kind, each in given.items()
-    }
-    layouts = graph.cached(f"layout, {precision}", lambda: _layouts(graph, leaving, value_type))
-    runs = [
-        engine.submit(
-            pagerank_partition.prepare,
-            layout,
-            graph.named,
-            damping,
-            *weights.values(),
-            first,
-            name="prepare-ranks",
-            at=at,
-        )
-        for at, (layout, (first, _)) in enumerate(zip(layouts, ranges))
-    ]
-    with ExitStack() as members:
+    layouts = graph.cached(f"PageRank layout, {precision}", lambda: _layouts(graph, value_type))
+    distributions = {"personalization": personalization, "dangling": dangling, "start": start}
+    for parameter, values in distributions.items():
+        if values is not None and not isinstance(values, str):
+            # One task for all partitions. They replace None and strings themselves.
+            distributions[parameter] = executor.submit(
+                vertex_distribution, graph.named, compute_if_dask(values), parameter,
+                name="distribution",
+            )  # fmt: skip
+    states = executor.map(
+        tasks.create_state, layouts, repeat(graph.named), repeat(damping),
+        *map(repeat, distributions.values()), graph.starts, name="pagerank-state",
+    )  # fmt: skip
+    with ExitStack() as stack:
         with reporter(progress, "PageRank", max_iterations) as report:
-            pieces, iterations, residual = _iterate(
-                engine, runs, graph.bounds, tolerance, max_iterations, report, members
+            results, iterations, residual = _iterate(
+                executor, states, graph.bounds, tolerance, max_iterations, report, stack
             )
         check_convergence(iterations, residual, tolerance)
-        labelled = [
-            engine.submit(
-                pagerank_partition.ranks_of, graph.named, run, piece, *bounds, name="label", at=at
-            )
-            for at, (run, piece, bounds) in enumerate(zip(runs, pieces, ranges))
-        ]
-        return graph.result(labelled)
+        frames = executor.map(
+            tasks.create_pagerank_frame, repeat(graph.named), states, results, graph.starts,
+            graph.stops, name="label",
+        )  # fmt: skip
+        return graph.to_dask(frames)
 
 
-def _iterate(engine, runs, bounds, tolerance, max_iterations, report, members):
-    """(tasks of the last pieces, how many iterations there were, the last change).
-
-    `members` takes the context within which pieces can be had.
-    """
-    given = engine, runs, bounds, tolerance, max_iterations, onward(report)
-    if len(runs) > 1 and engine.client is not None:
-        with suppress(Lost):
-            return _by_members(*given, members)
-    return _by_tasks(*given)
-
-
-def _by_tasks(engine, runs, bounds, tolerance, max_iterations, report):
-    pieces = [
-        engine.submit(pagerank_partition.start, run, name="start-ranks", at=at)
-        for at, run in enumerate(runs)
-    ]
-    done, residual, batches = 0, math.inf, Batches(max_iterations)
-    while count := batches.next(done):
-        at_once = count if len(runs) == 1 else 1
-        made = []
-        for _ in range(0, count, at_once):
-            options = bounds, at_once, tolerance
-            pieces = [
-                engine.submit(
-                    pagerank_partition.step, run, at, *options, *pieces, name="rank", at=at
-                )
-                for at, run in enumerate(runs)
-            ]
-            made.append(pieces)
-        [changes] = engine.results(
-            [engine.submit(pagerank_partition.changes, made, name="changes", at=0)]
-        )
-        for pieces, (done, residual) in zip(made, changes):
-            report(done, f"change {residual:.1e}")
-            if residual < tolerance:
-                return pieces, done, residual
-    return pieces, done, residual
+def _layouts(graph: DistributedGraph, value_type: type) -> list:
+    """Return a task per partition of its PageRankLayout."""
+    executor, partitions = graph.executor, graph.partitions("csc")
+    out_weights = graph.cached("out-weights", lambda: _out_weights(graph))
+    orders = executor.map(tasks.order_rows, partitions, repeat(out_weights), name="row-order")
+    contribution_index = executor.submit(
+        tasks.index_contributions, graph.bounds, *orders, name="contribution-index"
+    )
+    return executor.map(
+        tasks.build_layout, partitions, orders, repeat(contribution_index), repeat(out_weights),
+        repeat(graph.weighted), repeat(value_type), name="layout",
+    )  # fmt: skip
 
 
-def _by_members(engine, runs, bounds, tolerance, max_iterations, report, members):
-    """As _by_tasks, of parts that exchange pieces by themselves; Lost where one of them is."""
-    arguments = [(run, bounds) for run in runs]
-    done, residual, batches = 0, math.inf, Batches(max_iterations)
-    again = Again(engine, _last_pieces, runs)
-    together = Together(engine, pagerank_partition.RankMember, arguments, name="rank-member")
-    members.enter_context(together)
-    while not residual < tolerance and (count := batches.next(done)):
-        for residual in together.call("iterate", count, tolerance)[0]:
-            done += 1
-            report(done, f"change {residual:.1e}")
-    again.more = bounds, done
-    return together.pieces(again, "ranks-of-member"), done, residual
-
-
-def _last_pieces(engine, runs, bounds, iterations):
-    return _by_tasks(engine, runs, bounds, 0.0, iterations, lambda done, text: None)[0]
-
-
-def _leaving(graph):
-    """A task of the weight that leaves each vertex, checked: float64, shape (vertices,)."""
-    engine = graph.engine
-    sums = [
-        engine.submit(pagerank_partition.leaving_part, part, name="out-weights", at=at)
-        for at, part in enumerate(graph.parts("csc"))
-    ]
-    return engine.submit(
-        pagerank_partition.checked,
-        tree(engine, add, sums, "out-weights"),
+def _out_weights(graph: DistributedGraph) -> Any:
+    """Return a task of the out-weight of every vertex, after a check: float64."""
+    executor = graph.executor
+    sums = executor.map(tasks.sum_out_weights, graph.partitions("csc"), name="out-weights")
+    return executor.submit(
+        tasks.validate_out_weights,
+        executor.tree_reduce(add_arrays, sums, "out-weights"),
         graph.named if graph.weighted else None,
         name="out-weights",
     )
 
 
-def _layouts(graph, leaving, value_type):
-    """A task a part: its rows as `rank.iterate` takes them."""
-    engine, csc = graph.engine, graph.parts("csc")
-    orders = [
-        engine.submit(pagerank_partition.order, part, leaving, name="row-order", at=at)
-        for at, part in enumerate(csc)
-    ]
-    slots = engine.submit(pagerank_partition.slots, graph.bounds, *orders, name="slots")
-    return [
-        engine.submit(
-            pagerank_partition.lay_out, part, order, slots, leaving, graph.weighted, value_type,
-            name="lay-out", at=at,
+def _iterate(
+    executor: Executor,
+    states: list,
+    bounds: list[int],
+    tolerance: float,
+    max_iterations: int,
+    report: Report,
+    stack: ExitStack,
+) -> tuple[list, int, float]:
+    """Return tasks of the last results, the number of iterations, and the residual.
+
+    The group of members stays open in `stack` until the results are used.
+    """
+    arguments = states, bounds, tolerance, max_iterations, report_increases(report)
+    if len(states) > 1 and isinstance(executor, DaskExecutor):
+        with suppress(MemberLost):
+            return _iterate_by_group(executor, *arguments, stack)
+    return _iterate_by_tasks(executor, *arguments)
+
+
+def _iterate_by_tasks(
+    executor: Executor,
+    states: list,
+    bounds: list[int],
+    tolerance: float,
+    max_iterations: int,
+    report: Report,
+) -> tuple[list, int, float]:
+    results = executor.map(tasks.start_iterations, states, name="pagerank-start")
+    iterations, residual, batch_size = 0, math.inf, BatchSize(max_iterations)
+    while num_iterations := batch_size.next(iterations):
+        per_task = num_iterations if len(states) == 1 else 1
+        batch = []
+        for _ in range(0, num_iterations, per_task):
+            results = [
+                executor.submit(
+                    tasks.run_iterations, state, rank, bounds, per_task, tolerance, *results,
+                    name="pagerank", worker=rank,
+                )
+                for rank, state in enumerate(states)
+            ]  # fmt: skip
+            batch.append(results)
+        [residuals] = executor.gather(
+            [executor.submit(tasks.sum_residuals, batch, name="residuals", worker=0)]
         )
-        for at, (part, order) in enumerate(zip(csc, orders))
-    ]  # fmt: skip
+        for results, (iterations, residual) in zip(batch, residuals, strict=True):  # noqa: B007
+            report(iterations, f"change {residual:.1e}")
+            if residual < tolerance:
+                return results, iterations, residual
+    return results, iterations, residual
+
+
+def _iterate_by_group(
+    executor: DaskExecutor,
+    states: list,
+    bounds: list[int],
+    tolerance: float,
+    max_iterations: int,
+    report: Report,
+    stack: ExitStack,
+) -> tuple[list, int, float]:
+    iterations, residual, batch_size = 0, math.inf, BatchSize(max_iterations)
+    recomputation = Recomputation(executor, _recompute, states)
+    members = [(state, bounds) for state in states]
+    group = ActorGroup(executor, tasks.PageRankMember, members, name="pagerank-member")
+    stack.enter_context(group)
+    while not residual < tolerance and (num_iterations := batch_size.next(iterations)):
+        for residual in group.call("iterate", num_iterations, tolerance)[0]:
+            iterations += 1
+            report(iterations, f"change {residual:.1e}")
+    recomputation.arguments = bounds, iterations
+    return group.result_tasks(recomputation, "pagerank-of-member"), iterations, residual
+
+
+def _recompute(executor: Executor, states: list, bounds: list[int], iterations: int) -> list:
+    def report(iteration: int, text: str) -> None:
+        """Report nothing."""
+
+    return _iterate_by_tasks(executor, states, bounds, 0.0, iterations, report)[0]

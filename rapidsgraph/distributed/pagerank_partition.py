@@ -1,13 +1,16 @@
-"""What a worker does for PageRank of a part: its rows arranged, and iterations over them.
+"""PageRank on one partition: the tasks and the group member that run its iterations.
 
-Means: the contributions of all vertices are read, those of the part's own are written; the others'
-  come from their parts.
-Requires: adjacency by destination, the weight that leaves every vertex.
-Reference: as algorithms/pagerank.py; the layout is its method auto's, of the rows of a part.
+A partition reads the contributions of all vertices and writes those of its own; the others' come
+from their partitions. The layout is that of method "auto" in `algorithms.pagerank`, for the rows
+of a partition. It needs adjacency by destination and the out-weight of every vertex.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,279 +21,358 @@ from ..algorithms.pagerank_problem import (
     dangling_weights,
     vertex_distribution,
 )
+from ..device.arrays import Array, ArrayModule
+from ..frames import Frame
+from ..graph.labeling import Labeling
 from ..graph.weight_sums import check_out_weights
 from ..kernels.constants import COOPERATIVE_THREADS, WARP
-from . import communicator
-from .communicator import Near
-from .graph import label
+from . import shared_memory
+from .communicator import SharedMemoryMember
+from .graph import create_vertex_frame
+from .partition import Partition
 
 
 @dataclass
-class Run:
-    """What a part needs for an iteration. restart, share: a value a row, or one for all."""
-
-    rows: pagerank_layout.PageRankLayout
-    first: int
-    damping: float
-    restart: object
-    share: object
-    start: object
-
-
-@dataclass
-class Piece:
-    """What an iteration makes of a part.
+class PageRankState:
+    """What the iterations of a partition need, by row of its layout.
 
     Attributes
     ----------
-    values : array of the value type
-        By slot: the contribution of a vertex with out-edges, the rank of any other.
-    mass : float
-        Rank of all vertices without out-edges.
-    change : float
-        Total absolute change of ranks.
-    iterations : int
-        How many there have been.
+    layout : PageRankLayout
+    first_vertex : int
+    damping : float
+    teleport, dangling_weights : float64, shape (rows,) or (1,)
+        Scaled by ``1 - damping`` and by `damping`.
+    start : float64, shape (rows,) or (1,)
+        PageRank before the first iteration.
     """
 
-    values: object
-    mass: float
-    change: float
-    iterations: int = 0
+    layout: pagerank_layout.PageRankLayout
+    first_vertex: int
+    damping: float
+    teleport: Array
+    dangling_weights: Array
+    start: Array
 
 
-class Sweep:
-    """Iterations over the rows of a part.
+@dataclass
+class SweepResult:
+    """The result of an iteration on a partition.
 
-    It has two buffers of the contributions of all vertices, which are read and written in turns;
-    each ends with a 0 for what is missing in a row. Of its own ranks it keeps those without
-    out-edges. `others` are contributions that other members write, by part.
+    Attributes
+    ----------
+    values : array of the value type, or None
+        By contribution index: the contribution of a vertex with out-edges, the PageRank of a
+        dangling one. None where the receiver reads them from shared memory.
+    dangling_mass : float
+        PageRank of all dangling vertices of the partition.
+    residual : float
+        L1 norm of the change on the partition.
+    num_iterations : int
+        Iterations so far.
     """
 
-    def __init__(self, run, bounds, contributions=None, others=None):
-        self._run, self._bounds, self._others = run, bounds, others or {}
-        rows, xp = run.rows, device.array_module(run.rows.order)
-        self._own = slice(run.first, run.first + rows.order.size)
+    values: Array | None
+    dangling_mass: float
+    residual: float
+    num_iterations: int = 0
+
+
+class SweepState:
+    """Buffers of the iterations over the rows of a partition.
+
+    Contributions of all vertices are double-buffered: an iteration reads one buffer and writes the
+    other. Each ends with a 0, which padding in the layout refers to. PageRank is stored only for
+    the partition's dangling vertices.
+
+    Parameters
+    ----------
+    state : PageRankState
+    bounds : list of int
+        Bounds of the partitions' ranges.
+    contributions : array, shape (2, vertices + 1), optional
+        Buffer to use.
+    peer_contributions : dict of int to array, optional
+        Buffers that other members write, by rank.
+    """
+
+    def __init__(
+        self,
+        state: PageRankState,
+        bounds: list[int],
+        contributions: Array | None = None,
+        peer_contributions: dict[int, Array] | None = None,
+    ) -> None:
+        self._state, self._bounds = state, bounds
+        self._peer_contributions = peer_contributions or {}
+        layout, xp = state.layout, device.array_module(state.layout.order)
+        num_local, value_type = layout.order.size, layout.inverse_weights.dtype
+        self._own = slice(state.first_vertex, state.first_vertex + num_local)
         if contributions is None:
-            contributions = xp.zeros((2, bounds[-1] + 1), rows.inverse_weights.dtype)
+            contributions = xp.zeros((2, bounds[-1] + 1), value_type)
         self._contributions = contributions
-        self._ranks = xp.empty(rows.order.size, rows.inverse_weights.dtype)
-        self._chunk_sums = xp.zeros(max(rows.chunks, 1))
-        self._arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
+        self._pagerank = xp.empty(num_local, value_type)
+        self._chunk_sums = xp.zeros(max(layout.chunks, 1))
+        self._arrived_chunks = xp.zeros(max(layout.long_rows, 1), xp.int32)
         self._partials = xp.zeros(
             2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
         )
-        self.iterations = 0
+        self.num_iterations = 0
 
     @property
-    def _last(self):
-        """What the last iteration wrote, and the next one reads."""
-        return self._contributions[self.iterations % 2]
+    def _current(self) -> Array:
+        """The buffer that the last iteration wrote and the next one reads."""
+        return self._contributions[self.num_iterations % 2]
 
-    def begin(self, piece):
-        """Take a piece of this part, from which others may follow."""
-        self._last[self._own] = self._ranks[:] = piece.values
-        return piece
+    def load(self, result: SweepResult) -> SweepResult:
+        """Continue from a result of this partition, and return it."""
+        self._current[self._own] = self._pagerank[:] = result.values
+        return result
 
-    def take(self, pieces):
-        """Take what all parts made in the last iteration, in their order.
+    def receive(self, results: Sequence[SweepResult]) -> None:
+        """Copy the contributions of the last iteration of all partitions, by rank.
 
-        Where a piece has no values they are in another's contributions, or in these already.
+        A result without values is in a peer's buffer, or in this one already.
         """
-        for at, (piece, first, stop) in enumerate(zip(pieces, self._bounds, self._bounds[1:])):
-            last, others = self._last[first:stop], self._others.get(at)
-            if others is not None and piece.values is None:
-                communicator.copy(others[self.iterations % 2, first:stop], last)
-            elif piece.values is not None and slice(first, stop) != self._own:
-                last[:] = piece.values
+        for rank, result in enumerate(results):
+            start, stop = self._bounds[rank], self._bounds[rank + 1]
+            target, peer = self._current[start:stop], self._peer_contributions.get(rank)
+            if peer is not None and result.values is None:
+                shared_memory.copy_array(peer[self.num_iterations % 2, start:stop], target)
+            elif result.values is not None and slice(start, stop) != self._own:
+                target[:] = result.values
 
-    def go_on(self, mass, count=1, tolerance=0.0):
-        """Up to `count` iterations, more than one where no other part has rows: a Piece.
+    def iterate(
+        self, dangling_mass: float, num_iterations: int = 1, tolerance: float = 0.0
+    ) -> SweepResult:
+        """Run up to `num_iterations`; more than one only if no other partition has rows.
 
-        Its values are overwritten by the iteration after the next.
+        The values of the result are overwritten by the iteration after the next.
         """
-        run, rows, xp = self._run, self._run.rows, device.array_module(self._ranks)
-        vertices, places = rows.order.size, self._bounds[-1]
-        if not vertices:
-            self.iterations += count
-            return Piece(self._last[self._own], 0.0, 0.0, self.iterations)
-        state = xp.asarray([float(self.iterations), math.inf, mass, 0.0, 0.0])
-        units = rows.chunks + rows.whole_rows + vertices // WARP + 1
+        layout, xp = self._state.layout, device.array_module(self._pagerank)
+        num_local = layout.order.size
+        if not num_local:
+            self.num_iterations += num_iterations
+            return SweepResult(self._current[self._own], 0.0, 0.0, self.num_iterations)
+        state = xp.asarray([float(self.num_iterations), math.inf, dangling_mass, 0.0, 0.0])
+        units = layout.chunks + layout.whole_rows + num_local // WARP + 1
         device.launch(
             "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
             cooperative=True,
-            num_iterations=count, tolerance=tolerance, damping=run.damping, num_vertices=vertices,
-            num_contributions=places, num_isolated=0, num_long_rows=rows.long_rows,
-            num_whole_rows=rows.whole_rows, num_narrow_slices=rows.narrow_slices,
-            num_chunks=rows.chunks, num_cached=0, chunk_rows=rows.chunk_rows,
-            chunk_offsets=rows.chunk_offsets, row_offsets=rows.row_offsets,
-            slice_offsets=rows.slice_offsets, neighbors=rows.neighbors, weights=rows.weights,
-            weighted=rows.weights.size > 0, contribution_index=rows.slots,
-            has_contribution_index=True, inverse_weights=rows.inverse_weights, teleport=run.restart,
-            num_teleports=run.restart.size, dangling_weights=run.share,
-            num_dangling_weights=run.share.size, contributions=self._contributions.reshape(-1),
-            pagerank=self._ranks, chunk_sums=self._chunk_sums, arrived_chunks=self._arrivals,
+            num_iterations=num_iterations, tolerance=tolerance, damping=self._state.damping,
+            num_vertices=num_local, num_contributions=self._bounds[-1], num_isolated=0,
+            num_long_rows=layout.long_rows,
+            num_whole_rows=layout.whole_rows, num_narrow_slices=layout.narrow_slices,
+            num_chunks=layout.chunks, num_cached=0, chunk_rows=layout.chunk_rows,
+            chunk_offsets=layout.chunk_offsets, row_offsets=layout.row_offsets,
+            slice_offsets=layout.slice_offsets, neighbors=layout.neighbors, weights=layout.weights,
+            weighted=layout.weights.size > 0, contribution_index=layout.slots,
+            has_contribution_index=True, inverse_weights=layout.inverse_weights,
+            teleport=self._state.teleport, num_teleports=self._state.teleport.size,
+            dangling_weights=self._state.dangling_weights,
+            num_dangling_weights=self._state.dangling_weights.size,
+            contributions=self._contributions.reshape(-1), pagerank=self._pagerank,
+            chunk_sums=self._chunk_sums, arrived_chunks=self._arrived_chunks,
             partials=self._partials, arrived_blocks=xp.zeros(1, xp.uint64), state=state,
         )  # fmt: skip
-        done, change, mass, *_ = (state.get() if xp is not np else state).tolist()
-        self.iterations = int(done)
-        return Piece(self._last[self._own], mass, change, self.iterations)
+        iterations, residual, dangling_mass, *_ = (state.get() if xp is not np else state).tolist()
+        self.num_iterations = int(iterations)
+        return SweepResult(self._current[self._own], dangling_mass, residual, self.num_iterations)
 
-    def values(self):
-        """As of a Piece, for good."""
-        xp, inverse = device.array_module(self._ranks), self._run.rows.inverse_weights
-        return xp.where(inverse == 0, self._ranks, self._last[self._own])
+    def copy_values(self) -> Array:
+        """Return a copy of the values of the last result."""
+        xp, inverse = device.array_module(self._pagerank), self._state.layout.inverse_weights
+        return xp.where(inverse == 0, self._pagerank, self._current[self._own])
 
 
-class RankMember(Near):
-    """A part whose iterations go on without the scheduler, and within a machine without messages.
+class PageRankMember(SharedMemoryMember):
+    """A group member that iterates on its partition.
 
-    On a CPU members of one machine have the contributions of all vertices in common, so that cores
-    share what of them is in their caches. A GPU has its own, and copies what others wrote there.
+    On a CPU the members of one machine share one buffer of contributions, so that cores share what
+    is in their caches. A GPU has its own buffer and copies what its peers wrote.
     """
 
-    def __init__(self, number, name, run, bounds):
-        super().__init__(number, name)
-        self._run, self._bounds, self._pieces = run, bounds, None
+    def __init__(self, rank: int, name: str, state: PageRankState, bounds: list[int]) -> None:
+        super().__init__(rank, name)
+        self._state, self._bounds = state, bounds
+        self._last_results: list[SweepResult] | None = None
 
-    async def iterate(self, count, tolerance):
-        """Up to `count` more iterations: what each changed in all parts together."""
-        if self._pieces is None:
-            inverse = self._run.rows.inverse_weights
-            xp = device.array_module(inverse)
-            await self.make_room((2, self._bounds[-1] + 1), inverse.dtype, xp, xp is np)
-            self._pieces = await self.round(self._begin, xp)
-        changes = []
-        while len(changes) < count:
-            self._pieces = await self.round(self._next, self._pieces)
-            changes.append(sum(piece.change for piece in self._pieces))
-            if changes[-1] < tolerance:
+    async def iterate(self, num_iterations: int, tolerance: float) -> list[float]:
+        """Run up to `num_iterations` more; return the residual of each over all partitions."""
+        if self._last_results is None:
+            value_type = self._state.layout.inverse_weights.dtype
+            xp = device.array_module(self._state.layout.inverse_weights)
+            await self.allocate_buffer((2, self._bounds[-1] + 1), value_type, xp, xp is np)
+            self._last_results = await self.superstep(self._start, xp)
+        residuals: list[float] = []
+        while len(residuals) < num_iterations:
+            self._last_results = await self.superstep(self._iterate, self._last_results)
+            residuals.append(sum(each.residual for each in self._last_results))
+            if residuals[-1] < tolerance:
                 break
-        return changes
+        return residuals
 
-    def _begin(self, xp):
-        self._sweep = Sweep(self._run, self._bounds, self.room, self.reached)
-        piece = self._sweep.begin(start(self._run))
-        device.synchronize(xp)  # others may read at once
-        return piece
+    def _start(self, xp: ArrayModule) -> SweepResult:
+        self._sweep = SweepState(self._state, self._bounds, self.buffer, self.peer_buffers)
+        result = self._sweep.load(start_iterations(self._state))
+        device.synchronize(xp)  # peers may read at once
+        return result
 
-    def _next(self, pieces):
-        self._sweep.take(pieces)
-        return self._sweep.go_on(sum(piece.mass for piece in pieces))
+    def _iterate(self, results: list[SweepResult]) -> SweepResult:
+        self._sweep.receive(results)
+        return self._sweep.iterate(sum(each.dangling_mass for each in results))
 
-    def made_for(self, other, made):
-        if isinstance(made, Piece) and self.is_near(other):
-            return replace(made, values=None)
-        return made
+    def message_for(self, rank: int, result: Any) -> Any:
+        """Return the result without values that member `rank` reads from the buffer."""
+        if isinstance(result, SweepResult) and self.is_read_by(rank):
+            return replace(result, values=None)
+        return result
 
-    def piece(self):
-        """The last one, for good."""
-        return replace(self._pieces[self.number], values=self._sweep.values())
+    def result(self) -> SweepResult:
+        """Return the last result, which further iterations do not overwrite."""
+        assert self._last_results is not None  # `iterate` was called
+        return replace(self._last_results[self.rank], values=self._sweep.copy_values())
 
 
-def leaving_part(part):
-    """The weight that leaves each vertex into a part, or how many arcs."""
-    xp, lists, weighted = part.xp, part.padded, part.weighted
-    sums = xp.zeros(part.vertices)
+# Tasks
+
+
+def sum_out_weights(partition: Partition) -> Array:
+    """Return the weight of each vertex's arcs into a partition, or their number: float64."""
+    sums = partition.xp.zeros(partition.num_vertices)
+    csc = partition.adjacency
     device.launch(
-        "build", "sum_by_key", size=part.num_arcs,
-        num_items=part.num_arcs, keys=lists.neighbors, weights=lists.weights, weighted=weighted,
-        sums=sums,
+        "build", "sum_by_key", size=partition.num_arcs,
+        num_items=partition.num_arcs, keys=csc.neighbors, weights=csc.weights,
+        weighted=partition.weighted, sums=sums,
     )  # fmt: skip
     return sums
 
 
-def checked(leaving, named):
-    """The weights that leave vertices; `named` is None where they are counts of arcs."""
+def validate_out_weights(out_weights: Array, named: Labeling | None) -> Array:
+    """Return out-weights after a check; `named` is None for numbers of arcs."""
     if named is not None:
-        check_out_weights(leaving, named)
-    return leaving
+        check_out_weights(out_weights, named)
+    return out_weights
 
 
-def order(part, leaving):
-    """The rows of a part by in-degree, among equals those with out-edges first: int32."""
-    degrees = part.xp.diff(part.lists.offsets)
-    has_out = leaving[part.first : part.stop] > 0
-    return pagerank_layout.order_by_degree(2 * degrees + has_out, part.xp)
+def order_rows(partition: Partition, out_weights: Array) -> Array:
+    """Return the rows of a partition by in-degree, dangling ones last among equals: int32."""
+    degrees = partition.xp.diff(partition.local_adjacency.offsets)
+    has_out_edges = out_weights[partition.local_range] > 0
+    return pagerank_layout.order_by_degree(2 * degrees + has_out_edges, partition.xp)
 
 
-def slots(bounds, *orders):
-    """Where each vertex's contribution is: rows of a part in their order, part after part."""
+def index_contributions(bounds: list[int], *orders: Array) -> Array:
+    """Return the contribution index of each vertex: rows in order, partition after partition."""
     xp = device.array_module(orders[0])
-    slot_of = xp.empty(bounds[-1], xp.int32)
-    for order, first, stop in zip(orders, bounds, bounds[1:]):
-        slot_of[first + order] = xp.arange(first, stop, dtype=xp.int32)
-    return slot_of
+    contribution_index = xp.empty(bounds[-1], xp.int32)
+    for order, start, stop in zip(orders, bounds[:-1], bounds[1:], strict=True):
+        contribution_index[start + order] = xp.arange(start, stop, dtype=xp.int32)
+    return contribution_index
 
 
-def lay_out(part, order, slot_of, leaving, weighted, value_type):
-    xp, lists = part.xp, part.lists
-    own = leaving[part.first : part.stop]
-    weights, out_weights = xp.empty(0, value_type), own
-    if weighted:  # each arc's share of what leaves its source, which fits any precision
-        whole = xp.where(leaving > 0, leaving, 1.0)[lists.neighbors]
-        weights = (lists.weights / whole).astype(value_type)
-        out_weights = (own > 0).astype(np.float64)
+def build_layout(
+    partition: Partition,
+    order: Array,
+    contribution_index: Array,
+    out_weights: Array,
+    weighted: bool,
+    value_type: type,
+) -> pagerank_layout.PageRankLayout:
+    """Return the layout of a partition's rows."""
+    xp, csc = partition.xp, partition.local_adjacency
+    own_out_weights = out_weights[partition.local_range]
+    weights = xp.empty(0, value_type)
+    if weighted:  # as fractions of the source's out-weight, which fit any precision
+        divisors = xp.where(out_weights > 0, out_weights, 1.0)[csc.neighbors]
+        weights = (csc.weights / divisors).astype(value_type)
+        own_out_weights = (own_out_weights > 0).astype(np.float64)
     return pagerank_layout.build_layout(
-        lists, weights, out_weights, value_type, order, idle=0, slots=slot_of[part.first + order],
-        slot_of=slot_of, hot=0,
+        csc, weights, own_out_weights, value_type, order, idle=0,
+        slots=contribution_index[partition.start + order], slot_of=contribution_index, hot=0,
     )  # fmt: skip
 
 
-def prepare(rows, named, damping, personalization, dangling, first_ranks, first):
-    """Return the Run of a part.
+def create_state(
+    layout: pagerank_layout.PageRankLayout,
+    named: Labeling,
+    damping: float,
+    personalization: Any,
+    dangling: Any,
+    start: Any,
+    first_vertex: int,
+) -> PageRankState:
+    """Return the state of a partition.
 
-    `personalization`, `dangling` and `first_ranks` are arrays from `vertex_shares`, or None or a
-    text as the caller passed it.
+    `personalization`, `dangling` and `start` are arrays from `vertex_distribution`, or None or a
+    string as the caller passed it.
     """
     if not device.is_array(personalization):
         personalization = vertex_distribution(named, personalization, "personalization")
     if not device.is_array(dangling):
         dangling = dangling_weights(named, dangling, personalization)
-    if not device.is_array(first_ranks):
-        first_ranks = vertex_distribution(named, first_ranks, "start")
-    own = first + rows.order
-    restart, share, first_ranks = (
-        values if values.size == 1 else values[own]
-        for values in (personalization, dangling, first_ranks)
+    if not device.is_array(start):
+        start = vertex_distribution(named, start, "start")
+    vertices = first_vertex + layout.order
+    teleport, dangling, start = (
+        values if values.size == 1 else values[vertices]
+        for values in (personalization, dangling, start)
     )
-    return Run(rows, first, damping, (1 - damping) * restart, damping * share, first_ranks)
-
-
-def start(run):
-    """The Piece before the first iteration."""
-    xp, rows = device.array_module(run.rows.order), run.rows
-    inverse = rows.inverse_weights
-    ranks = xp.full(rows.order.size, 1, inverse.dtype) * run.start.astype(inverse.dtype)
-    is_sink = inverse == 0
-    mass = float(ranks[is_sink].sum(dtype=np.float64))
-    return Piece(xp.where(is_sink, ranks, ranks * inverse), mass, math.inf)
-
-
-def step(run, number, bounds, count, tolerance, *pieces):
-    """The next Piece of part `number`, from what all made; up to `count` further if it is alone."""
-    before = pieces[number]
-    sweep = Sweep(run, bounds)
-    sweep.begin(before)
-    sweep.take(pieces)
-    piece = sweep.go_on(sum(piece.mass for piece in pieces), count, tolerance)
-    return replace(piece, values=sweep.values(), iterations=before.iterations + piece.iterations)
-
-
-def changes(made):
-    """(iterations, change of ranks in all parts) of each list of pieces."""
-    return [(pieces[0].iterations, sum(piece.change for piece in pieces)) for pieces in made]
-
-
-def ranks_of(named, run, piece, first, stop):
-    xp, rows = device.array_module(piece.values), run.rows
-    is_sink = rows.inverse_weights == 0
-    ranks = xp.empty_like(piece.values)
-    ranks[rows.order] = xp.where(
-        is_sink, piece.values, piece.values / xp.where(is_sink, 1, rows.inverse_weights)
+    return PageRankState(
+        layout, first_vertex, damping, (1 - damping) * teleport, damping * dangling, start
     )
-    return label(named, {"pagerank": ranks}, first, stop)
 
 
-def no_ranks(named, values):
-    return label(named, {"pagerank": named.xp.asarray(values)}, 0, 0)
+def start_iterations(state: PageRankState) -> SweepResult:
+    """Return the values before the first iteration."""
+    inverse = state.layout.inverse_weights
+    xp = device.array_module(inverse)
+    pagerank = xp.full(inverse.size, 1, inverse.dtype) * state.start.astype(inverse.dtype)
+    is_dangling = inverse == 0
+    dangling_mass = float(pagerank[is_dangling].sum(dtype=np.float64))
+    return SweepResult(xp.where(is_dangling, pagerank, pagerank * inverse), dangling_mass, math.inf)
+
+
+def run_iterations(
+    state: PageRankState,
+    rank: int,
+    bounds: list[int],
+    num_iterations: int,
+    tolerance: float,
+    *results: SweepResult,
+) -> SweepResult:
+    """Return the next result of a partition from those of all; see `SweepState.iterate`."""
+    sweep = SweepState(state, bounds)
+    sweep.load(results[rank])
+    sweep.receive(results)
+    result = sweep.iterate(sum(each.dangling_mass for each in results), num_iterations, tolerance)
+    total = results[rank].num_iterations + result.num_iterations
+    return replace(result, values=sweep.copy_values(), num_iterations=total)
+
+
+def sum_residuals(batch: list[list[SweepResult]]) -> list[tuple[int, float]]:
+    """Return the number of iterations and the residual of each superstep."""
+    return [
+        (results[0].num_iterations, sum(each.residual for each in results)) for results in batch
+    ]
+
+
+def create_pagerank_frame(
+    named: Labeling, state: PageRankState, result: SweepResult, start: int, stop: int
+) -> Frame:
+    """Return the result rows of a partition."""
+    inverse, values = state.layout.inverse_weights, result.values
+    xp = device.array_module(inverse)
+    is_dangling = inverse == 0
+    pagerank = xp.empty_like(values)
+    pagerank[state.layout.order] = xp.where(
+        is_dangling, values, values / xp.where(is_dangling, 1, inverse)
+    )
+    return create_vertex_frame(named, {"pagerank": pagerank}, start, stop)
+
+
+def create_empty_frame(named: Labeling, value_type: type) -> Frame:
+    """Return the result rows of a graph without vertices."""
+    values = named.xp.asarray(np.empty(0, value_type))
+    return create_vertex_frame(named, {"pagerank": values}, 0, 0)

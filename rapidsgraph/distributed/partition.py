@@ -1,168 +1,201 @@
-"""A part of a graph: the adjacency lists of the vertices of a range.
+"""Partition: one worker's rows of a distributed graph, and the tasks that build partitions.
 
-Means: what a worker has of a partitioned graph, and how rows of partitions become parts.
-Requires: int32 ids below the number of vertices; bounds that ascend from 0 to that number.
-A part looks like a Graph to sweeps: its lists have a row for every vertex, empty beyond the range.
+A partition has the adjacency lists of a range of vertices. Ranges have about equally many edge
+endpoints; the list of one vertex is never split. To kernels a partition is a graph with a row for
+every vertex, empty outside of its range.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import device
+from ..device.arrays import Array, ArrayModule
+from ..graph import csr
 from ..graph.build_memory import build_bytes
-from ..graph.csr import Adjacency, from_coo, row_indices, simplify, to_undirected
+from ..graph.csr import Adjacency, from_coo, row_indices, to_undirected
+from ..graph.edge_frame import EdgeColumns
+from ..graph.labeling import Labeling
 from ..graph.weight_sums import check_merged_weights
 from ..validation import check_free_memory
 
-BINS = 2**14  # of vertices, by which ranges are cut
+NUM_BINS = 2**14  # of vertices; ranges begin at their bounds
 
 
-class Part:
-    """Lists of the vertices `first` to before `stop`, in whose range no other part has any.
+class Partition:
+    """Adjacency of the vertices ``start <= vertex < stop``, which no other partition has.
 
-    Attributes
+    Parameters
     ----------
-    first, stop, vertices : int
-        The range, and how many vertices the graph has.
-    padded : Adjacency
-        A row for each vertex of the graph.
+    adjacency : Adjacency
+        A row for each vertex of the graph, empty outside of the range.
+    start, stop : int
+        The range.
     weighted : bool
-        Whether arcs have weights, of which a part without arcs has none.
+        Whether arcs have weights; the weights array of a partition without arcs does not tell.
     """
 
     directed = True
 
-    def __init__(self, lists, first, stop, weighted):
-        self.padded, self.first, self.stop, self.weighted = lists, first, stop, weighted
-        self._cache = {}
+    def __init__(self, adjacency: Adjacency, start: int, stop: int, weighted: bool) -> None:
+        self.adjacency, self.start, self.stop, self.weighted = adjacency, start, stop, weighted
+        self._cache: dict[str, Any] = {}
 
     @property
-    def vertices(self):
-        return self.padded.offsets.size - 1
+    def xp(self) -> ArrayModule:
+        """The array module of the adjacency."""
+        return device.array_module(self.adjacency.neighbors)
 
     @property
-    def count(self):
-        """Vertices of the range."""
-        return self.stop - self.first
+    def num_vertices(self) -> int:
+        """Number of vertices of the graph."""
+        return self.adjacency.offsets.size - 1
 
     @property
-    def ids(self):
-        return self.xp.arange(self.first, self.stop, dtype=self.xp.int32)
+    def num_local(self) -> int:
+        """Number of vertices of the range."""
+        return self.stop - self.start
 
     @property
-    def lists(self):
+    def num_arcs(self) -> int:
+        """Number of arcs of the partition."""
+        return self.adjacency.neighbors.size
+
+    @property
+    def local_ids(self) -> Array:
+        """Ids of the vertices of the range: int32."""
+        return self.xp.arange(self.start, self.stop, dtype=self.xp.int32)
+
+    @property
+    def local_range(self) -> slice:
+        """The range as a slice of arrays over all vertices."""
+        return slice(self.start, self.stop)
+
+    @property
+    def local_adjacency(self) -> Adjacency:
         """The rows of the range."""
         return Adjacency(
-            self.padded.offsets[self.first : self.stop + 1],
-            self.padded.neighbors,
-            self.padded.weights,
+            self.adjacency.offsets[self.start : self.stop + 1],
+            self.adjacency.neighbors,
+            self.adjacency.weights,
         )
 
-    # As a Graph.
+    @property
+    def csr(self) -> Adjacency:
+        """The adjacency, as of a LocalGraph."""
+        return self.adjacency
 
     @property
-    def xp(self):
-        return device.array_module(self.padded.neighbors)
+    def built(self) -> list[Adjacency]:
+        """The adjacency, as of a LocalGraph."""
+        return [self.adjacency]
 
-    @property
-    def csr(self):
-        return self.padded
-
-    @property
-    def built(self):
-        return [self.padded]
-
-    @property
-    def num_vertices(self):
-        return self.vertices
-
-    @property
-    def num_arcs(self):
-        return self.padded.neighbors.size
-
-    def cached(self, key, make):
-        """What a task made of the part and another may need, made once a worker."""
+    def cached(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return a cached result of `make`, which further tasks of this worker use."""
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
 
-    def __getstate__(self):
-        """Without the rows of others, and what was kept."""
-        lists, facts = self.lists, (self.first, self.stop, self.weighted, self.vertices)
-        return lists.offsets, lists.neighbors, lists.weights, *facts
+    def __getstate__(self) -> tuple:
+        """Return the state without empty rows and cached results."""
+        rows = self.local_adjacency
+        numbers = (self.start, self.stop, self.weighted, self.num_vertices)
+        return rows.offsets, rows.neighbors, rows.weights, *numbers
 
-    def __setstate__(self, state):
-        offsets, neighbors, weights, first, stop, weighted, vertices = state
+    def __setstate__(self, state: tuple) -> None:
+        local_offsets, neighbors, weights, start, stop, weighted, num_vertices = state
         xp = device.array_module(neighbors)
-        padded = xp.empty(vertices + 1, xp.int64)
-        padded[:first], padded[stop:] = 0, neighbors.size
-        padded[first : stop + 1] = offsets
-        self.__init__(Adjacency(padded, neighbors, weights), first, stop, weighted)
+        offsets = xp.empty(num_vertices + 1, xp.int64)
+        offsets[:start], offsets[stop:] = 0, neighbors.size
+        offsets[start : stop + 1] = local_offsets
+        self.__init__(Adjacency(offsets, neighbors, weights), start, stop, weighted)  # type: ignore[misc]
 
 
 # Tasks
 
 
-def drop_loops(ends, weights):
-    """(sources, destinations, weights, how many rows were dropped)."""
+class EdgeList(NamedTuple):
+    """Edges of one partition of the edge frame, by vertex id."""
+
+    sources: Array
+    destinations: Array
+    weights: Array | None
+    num_dropped: int  # self-loops
+
+
+class ArcList(NamedTuple):
+    """Arcs for one partition of the graph; `keys` are vertices of its range."""
+
+    keys: Array
+    neighbors: Array
+    weights: Array | None
+
+
+def to_edge_list(ends: tuple[Array, Array], columns: EdgeColumns, self_loops: str) -> EdgeList:
+    """Return the edges of a frame partition under a policy for self-loops."""
     sources, destinations = ends
+    if self_loops != "drop":
+        return EdgeList(sources, destinations, columns.weights, 0)
     keep = sources != destinations
-    weights = None if weights is None else weights[keep]
-    return sources[keep], destinations[keep], weights, int(keep.size - keep.sum())
+    weights = None if columns.weights is None else columns.weights[keep]
+    return EdgeList(sources[keep], destinations[keep], weights, int(keep.size - keep.sum()))
 
 
-def with_weights(ends, columns, self_loops):
-    """(sources, destinations, weights, how many self-loops were dropped) of a partition."""
-    weights = columns.weights
-    return drop_loops(ends, weights) if self_loops == "drop" else (*ends, weights, 0)
+def get_num_dropped(edges: EdgeList) -> int:
+    """Return the number of self-loops that were dropped."""
+    return edges.num_dropped
 
 
-def dropped(rows):
-    return rows[-1]
-
-
-def count_ends(rows, vertices):
-    """Ends of edges in each bin of vertices: int64 on the host, shape (BINS,) or fewer."""
-    width = bin_width(vertices)
-    size = -(-vertices // width)
-    counts = np.zeros(size, np.int64)
-    for ends in rows[:2]:
-        xp = device.array_module(ends)
-        found = xp.bincount(ends // width, minlength=size) if ends.size else counts
-        counts += found.get() if device.is_on_gpu(found) else found
+def count_endpoints(edges: EdgeList, num_vertices: int) -> np.ndarray:
+    """Return the number of edge endpoints in each bin of vertices: int64, on the host."""
+    width = _bin_width(num_vertices)
+    num_bins = -(-num_vertices // width)
+    counts = np.zeros(num_bins, np.int64)
+    for ends in (edges.sources, edges.destinations):
+        if ends.size:
+            bins = device.array_module(ends).bincount(ends // width, minlength=num_bins)
+            counts += bins.get() if device.is_on_gpu(bins) else bins
     return counts
 
 
-def bin_width(vertices):
-    return max(1, -(-vertices // BINS))
+def _bin_width(num_vertices: int) -> int:
+    return max(1, -(-num_vertices // NUM_BINS))
 
 
-def add(*arrays):
+def add_arrays(*arrays: Array) -> Array:
+    """Return the elementwise sum."""
     total = arrays[0].copy()
-    with np.errstate(over="ignore"):  # who adds weights checks for infinite sums
+    with np.errstate(over="ignore"):  # sums of weights are checked for infinity later
         for other in arrays[1:]:
             total += other
     return total
 
 
-def cut(counts, parts, vertices):
-    """Bounds of ranges with about as many ends each: list of int, shape (parts + 1,)."""
-    width, before = bin_width(vertices), np.concatenate([[0], np.cumsum(counts)])
-    wanted = before[-1] * np.arange(1, parts) / parts
-    at = np.abs(before[None, :] - wanted[:, None]).argmin(axis=1) if parts > 1 else []
-    inner = np.minimum(np.asarray(at, np.int64) * width, vertices)
-    return [0, *np.maximum.accumulate(inner).tolist(), vertices]
+def balance_ranges(counts: np.ndarray, num_partitions: int, num_vertices: int) -> list[int]:
+    """Return the bounds of ranges with about equal counts: ``num_partitions + 1`` values."""
+    width, cumulative = _bin_width(num_vertices), np.concatenate([[0], np.cumsum(counts)])
+    targets = cumulative[-1] * np.arange(1, num_partitions) / num_partitions
+    bins = np.zeros(0, np.int64)
+    if num_partitions > 1:
+        bins = np.abs(cumulative[None, :] - targets[:, None]).argmin(axis=1)
+    inner = np.minimum(bins.astype(np.int64) * width, num_vertices)
+    return [0, *np.maximum.accumulate(inner).tolist(), num_vertices]
 
 
-def split(rows, bounds, direction, directed):
-    """The rows of each range, as [(keys, neighbors, weights), ...]: the vertex in the range first.
+def split_edges(
+    edges: EdgeList, bounds: list[int], orientation: str, directed: bool
+) -> list[ArcList]:
+    """Return the arcs of a frame partition for each partition of the graph.
 
-    Without direction an edge has a row for both ends, where these stand in the order of rows; a
-    self-loop has one.
+    An undirected edge becomes two arcs, in the order of the edges; a self-loop becomes one.
     """
-    sources, destinations, weights = rows[:3]
+    sources, destinations, weights, _ = edges
     xp = device.array_module(sources)
     keys, neighbors = sources, destinations
-    if direction == "csc" and directed:
+    if orientation == "csc" and directed:
         keys, neighbors = destinations, sources
     if not directed:
         keys = xp.stack([sources, destinations], axis=1).ravel()
@@ -171,93 +204,100 @@ def split(rows, bounds, direction, directed):
         keep[1::2] = sources != destinations
         keys, neighbors = keys[keep], neighbors[keep]
         weights = None if weights is None else xp.repeat(weights, 2)[keep]
-    return _by_range(keys, neighbors, weights, bounds)
+    return _split_arcs(keys, neighbors, weights, bounds)
 
 
-def transpose(part, bounds):
-    """As `split`, of a part of the other direction."""
-    lists = part.padded
-    weights = lists.weights if part.weighted else None
-    return _by_range(lists.neighbors, row_indices(lists), weights, bounds)
+def split_transpose(partition: Partition, bounds: list[int]) -> list[ArcList]:
+    """Return the arcs of the transpose for each partition of the graph."""
+    adjacency = partition.adjacency
+    weights = adjacency.weights if partition.weighted else None
+    return _split_arcs(adjacency.neighbors, row_indices(adjacency), weights, bounds)
 
 
-def simple(part):
-    """A part of lists of both directions without self-loops, repeated neighbors and weights."""
-    return Part(simplify(part.padded), part.first, part.stop, False)
+def split_undirected(partition: Partition, bounds: list[int]) -> list[ArcList]:
+    """Return both arcs of every edge, without self-loops and weights, for each partition."""
+    adjacency = to_undirected(partition.adjacency)
+    return _split_arcs(row_indices(adjacency), adjacency.neighbors, None, bounds)
 
 
-def both_ways_of(part, bounds):
-    """As `split`: the edges of a part without direction, self-loops and weights."""
-    lists = to_undirected(part.padded)
-    return _by_range(row_indices(lists), lists.neighbors, None, bounds)
+def simplify(partition: Partition) -> Partition:
+    """Return an undirected partition without self-loops, parallel edges and weights."""
+    return Partition(csr.simplify(partition.adjacency), partition.start, partition.stop, False)
 
 
-def _by_range(keys, neighbors, weights, bounds):
+def _split_arcs(
+    keys: Array, neighbors: Array, weights: Array | None, bounds: list[int]
+) -> list[ArcList]:
     if len(bounds) == 2:
-        return [(keys, neighbors, weights)]
+        return [ArcList(keys, neighbors, weights)]
     xp = device.array_module(keys)
-    whose = xp.searchsorted(xp.asarray(bounds[1:-1]), keys, side="right")
-    pieces = []
-    for part in range(len(bounds) - 1):
-        own = whose == part
-        more = None if weights is None else weights[own]
-        pieces.append((keys[own], neighbors[own], more))
-    return pieces
+    owners = xp.searchsorted(xp.asarray(bounds[1:-1]), keys, side="right")
+    arcs = []
+    for number in range(len(bounds) - 1):
+        own = owners == number
+        own_weights = None if weights is None else weights[own]
+        arcs.append(ArcList(keys[own], neighbors[own], own_weights))
+    return arcs
 
 
-def piece(pieces, number):
-    return pieces[number]
+def build_partition(
+    number: int,
+    bounds: list[int],
+    multi_edges: str,
+    sum_type: type | None,
+    named: Labeling | None,
+    *arcs: ArcList,
+) -> Partition:
+    """Build a partition from its arcs in every partition of the frame.
 
-
-def build(number, bounds, multi_edges, sum_type, named, *pieces):
-    """The Part of a range, of its rows from each partition; sum_type: see Graph, "sum".
-
-    `named` are the Labeling, for errors, where weights are summed; else None.
+    `sum_type` is the type of summed weights under the policy "sum", and `named` has the vertex
+    names for errors about them.
     """
-    keys, neighbors, weights = zip(*pieces)
+    keys, neighbors, all_weights = zip(*arcs, strict=True)
     xp = device.array_module(keys[0])
-    rows = sum(each.size for each in keys)
-    weights = None if weights[0] is None else xp.concatenate(weights)
+    num_rows, num_vertices = sum(each.size for each in keys), bounds[-1]
+    weights = None if all_weights[0] is None else xp.concatenate(all_weights)
     if sum_type is not None:
-        weights = xp.ones(rows) if weights is None else weights.astype(sum_type)
+        weights = xp.ones(num_rows) if weights is None else weights.astype(sum_type)
     weighted = weights is not None
-    needed = build_bytes(rows, bounds[-1], weighted=weighted)
-    check_free_memory(f"building a part of {rows:,} rows", needed, xp)
-    pairs = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
-    del keys, neighbors, weights
-    lists = from_coo(pairs, bounds[-1], multi_edges)
+    num_bytes = build_bytes(num_rows, num_vertices, weighted=weighted)
+    check_free_memory(f"building a partition of {num_rows:,} rows", num_bytes, xp)
+    coo = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
+    del keys, neighbors, all_weights, weights
+    adjacency = from_coo(coo, num_vertices, multi_edges)
     if named is not None:
-        check_merged_weights(lists, named)
-    return Part(lists, bounds[number], bounds[number + 1], weighted)
+        check_merged_weights(adjacency, named)
+    return Partition(adjacency, bounds[number], bounds[number + 1], weighted)
 
 
-def count_arcs(part):
-    """(arcs, self-loops among them, vertices of the range with an out-list, bytes)."""
-    lists = part.padded
-    loops = int((row_indices(lists) == lists.neighbors).sum())
-    return part.num_arcs, loops, lists.nbytes
+def count_arcs(partition: Partition) -> tuple[int, int, int]:
+    """Return the number of arcs, of self-loops among them, and of bytes."""
+    adjacency = partition.adjacency
+    num_loops = int((row_indices(adjacency) == adjacency.neighbors).sum())
+    return partition.num_arcs, num_loops, adjacency.nbytes
 
 
-def seen(part):
-    """Whether a vertex has an edge in the part: bool, shape (vertices,)."""
-    lists = part.padded
-    found = lists.offsets[1:] > lists.offsets[:-1]
-    found[lists.neighbors] = True
-    return found
+def has_edges(partition: Partition) -> Array:
+    """Return whether each vertex of the graph has an edge in the partition: bool."""
+    adjacency = partition.adjacency
+    flags = adjacency.offsets[1:] > adjacency.offsets[:-1]
+    flags[adjacency.neighbors] = True
+    return flags
 
 
-def count_unseen(*flags):
-    return int(flags[0].size - sum(flags).astype(bool).sum())
+def count_isolates(*flags: Array) -> int:
+    """Return the number of vertices without an edge in any partition."""
+    return int(flags[0].size - sum(flags).astype(bool).sum())  # type: ignore[attr-defined]
 
 
-def join_lists(made):
-    """The Adjacency of all parts."""
-    xp = made[0].xp
-    arcs, offsets = 0, [xp.zeros(1, xp.int64)]
-    for part in made:
-        offsets.append(part.lists.offsets[1:] + arcs)
-        arcs += part.num_arcs
-    weighted = [part.padded.weights for part in made if part.weighted]
+def join_partitions(partitions: list[Partition]) -> Adjacency:
+    """Return the adjacency of the whole graph."""
+    xp = partitions[0].xp
+    num_arcs, offsets = 0, [xp.zeros(1, xp.int64)]
+    for partition in partitions:
+        offsets.append(partition.local_adjacency.offsets[1:] + num_arcs)
+        num_arcs += partition.num_arcs
+    weighted = [each.adjacency.weights for each in partitions if each.weighted]
     weights = xp.concatenate(weighted) if weighted else xp.empty(0)
-    neighbors = xp.concatenate([part.padded.neighbors for part in made])
+    neighbors = xp.concatenate([each.adjacency.neighbors for each in partitions])
     return Adjacency(xp.concatenate(offsets), neighbors, weights)

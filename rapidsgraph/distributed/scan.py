@@ -1,15 +1,17 @@
-"""Structural similarity and SCAN of a graph in several parts.
+"""Structural similarity and SCAN of a distributed graph.
 
-Means: what `rapidsgraph.structural_similarity` and `scan` say, exactly, from a Dask frame or a
-  DistributedGraph to a Dask frame.
-Requires: parts of both directions, without self-loops and repeated neighbors.
-Reference: as algorithms/clustering.py. neighborhoods.py says how common neighbors are counted, and
-  that once: other epsilon and mu take what is by vertex alone.
-
-Each part finds its cores. It joins those that are similar, also across its range, to a forest over
-all vertices; forests are joined to one. Its borders choose among all cores, the clusters of all
-parts are numbered in one place, and hubs are those whose own lists lead to several.
+Each partition finds its cores and joins similar ones, also across its range, to a forest over all
+vertices; the forests are joined to one. Borders attach to their most similar core among all, the
+clusters are numbered in one place, and hubs are vertices whose own neighbors are in several
+clusters. Results equal those of `algorithms.scan`; `scan_partition` counts common neighbors once,
+so that other epsilon and mu take arrays over vertices only.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
 
 from .. import device
 from ..algorithms.clustering import (
@@ -26,18 +28,23 @@ from ..algorithms.clustering import (
 )
 from ..algorithms.scan import check_epsilon, check_mu
 from ..algorithms.similarity import METHODS
+from ..device.arrays import Array
 from ..errors import GraphError
+from ..frames import Frame
 from ..graph.csr import row_indices
+from ..graph.labeling import Labeling
 from ..validation import check_choice, check_flag
 from .components import join_forests
-from .executor import release_on_error, tree
+from .executor import release_on_error
 from .graph import DistributedGraph
-from .scan_partition import counted, everywhere, is_within, joined, map_partitions
+from .partition import Partition
+from .scan_partition import all_gather, get_neighborhoods, is_within
+from .traversal_partition import join_arrays
 
 
 @release_on_error
-def structural_similarity(graph, *, method="auto"):
-    """How similar the ends of every edge are; see `rapidsgraph.structural_similarity`.
+def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
+    """Compute the similarity of every edge's ends; see `rapidsgraph.structural_similarity`.
 
     Parameters
     ----------
@@ -47,236 +54,276 @@ def structural_similarity(graph, *, method="auto"):
     Returns
     -------
     Dask frame
-        `source`, `destination`, `similarity`, sorted, a partition a part.
+        `source`, `destination`, `similarity`, sorted; as many partitions as the graph has.
 
     Raises
     ------
     GraphError
-        Method "gpuscan", which is for graphs in one memory; a frame that cannot be used.
+        Method "gpuscan", which is for graphs in one memory, or an unsuitable frame.
     InsufficientMemoryError
-        A part would not fit on its worker.
+        A partition would not fit on its worker.
     """
     _check_method(method)
-    graph = as_partitioned(graph)
-    _check_room(graph, ["similarity"], ("source", "destination"))
-    found = map_partitions(graph, _similarities, *counted(graph), name="similarities")
-    return _frames(graph, found, _edge_frame)
+    graph = _as_undirected(graph)
+    _check_name_collisions(graph, ["similarity"], ("source", "destination"))
+    edges = graph.executor.map(
+        _compute_similarities, *get_neighborhoods(graph), name="similarities"
+    )
+    return _to_dask(graph, edges, _create_edge_frame)
 
 
 @release_on_error
-def scan(graph, *, epsilon=0.5, mu=3, memberships=False, method="auto"):
-    """Structural clustering (SCAN); see `rapidsgraph.scan`.
+def scan(
+    graph: Any,
+    *,
+    epsilon: Any = 0.5,
+    mu: int = 3,
+    memberships: bool = False,
+    method: str = "auto",
+) -> Frame:
+    """Cluster vertices by structure (SCAN); see `rapidsgraph.scan`.
 
     Parameters
     ----------
     graph : DistributedGraph or Dask frame
-        A DistributedGraph keeps what was counted of it, 8 bytes an edge.
+        A DistributedGraph caches its common-neighbor counts, 8 bytes per edge.
     epsilon, mu, memberships
-        As `rapidsgraph.scan` takes them.
+        As of `rapidsgraph.scan`.
     method : {"auto"}
 
     Returns
     -------
     Dask frame
-        `vertex`, `cluster`, `role`, sorted by vertex, a partition a part.
+        `vertex`, `cluster`, `role`, sorted by vertex; as many partitions as the graph has.
 
     Raises
     ------
     GraphError
-        epsilon or mu out of range; method "gpuscan", which is for graphs in one memory; a frame
-        that cannot be used.
+        `epsilon` or `mu` out of range, method "gpuscan", which is for graphs in one memory, or an
+        unsuitable frame.
     InsufficientMemoryError
-        A part would not fit on its worker.
+        A partition would not fit on its worker.
     """
     epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     check_flag("memberships", memberships)
     _check_method(method)
-    graph = as_partitioned(graph)
-    _check_room(graph, ["cluster", "role"])
-    engine, (parts, common, sizes) = graph.engine, counted(graph)
-    lists = parts, common, sizes, [epsilon] * len(parts)
-    cores = map_partitions(graph, _cores, *lists, [mu] * len(parts), name="cores")
-    is_core = everywhere(engine, cores, "is-core")
-    forests = map_partitions(graph, _forest, *lists, is_core, name="forest")
-    forest = engine.submit(_rooted, tree(engine, _join, forests, "join-forests"), name="forest")
-    labels = map_partitions(graph, _labels, *lists, is_core, [forest] * len(parts), name="labels")
-    clusters = [engine.submit(_clusters, labels, name="clusters")] * len(parts)
-    roles = map_partitions(graph, _roles, parts, is_core, clusters, name="roles")
-    if not memberships:
-        found = map_partitions(graph, _plain, parts, clusters, roles, name="clustering")
-    else:
-        found = map_partitions(
-            graph, _memberships, *lists, is_core, clusters, roles, name="memberships"
+    graph = _as_undirected(graph)
+    _check_name_collisions(graph, ["cluster", "role"])
+    executor, neighborhoods = graph.executor, (*get_neighborhoods(graph), repeat(epsilon))
+    partitions = graph.simple_partitions()
+    local_cores = executor.map(_find_cores, *neighborhoods, repeat(mu), name="cores")
+    is_core = all_gather(executor, local_cores, "is-core")
+    forests = executor.map(_join_cores, *neighborhoods, is_core, name="forest")
+    joined = executor.tree_reduce(_join_forests, forests, "join-forests")
+    forest = executor.submit(_compress, joined, name="forest")
+    labels = executor.map(_label, *neighborhoods, is_core, repeat(forest), name="labels")
+    clusters = repeat(executor.submit(_number_clusters, labels, name="clusters"))
+    roles = executor.map(_assign_roles, partitions, is_core, clusters, name="roles")
+    if memberships:
+        rows = executor.map(
+            _list_memberships, *neighborhoods, is_core, clusters, roles, name="memberships"
         )
-    return _frames(graph, found, _vertex_frame)
+    else:
+        rows = executor.map(_list_vertices, partitions, clusters, roles, name="clustering")
+    return _to_dask(graph, rows, _create_vertex_frame)
 
 
-def as_partitioned(edges):
-    """A DistributedGraph as it is; a Dask frame as edges without direction and self-loops."""
+def _as_undirected(edges: Any) -> DistributedGraph:
+    """Return a DistributedGraph as it is; build an undirected one without self-loops."""
     if isinstance(edges, DistributedGraph):
         return edges
     return DistributedGraph(edges, directed=False, self_loops="drop")
 
 
-def _check_method(method):
+def _check_method(method: str) -> None:
     check_choice("method", method, METHODS)
     if method != "auto":
         raise GraphError(
             f"method={method!r} is for graphs in one memory; leave it out, or compute the edges "
-            "into one frame first: both give the same"
+            "into one frame first: both give the same result",
+            parameter="method",
+            value=method,
         )
 
 
-def _check_room(graph, columns, ends=()):
-    check = graph.engine.submit(_checked_room, graph.named, columns, ends, name="check-names")
-    graph.engine.results([check])
+def _check_name_collisions(
+    graph: DistributedGraph, columns: list[str], ends: tuple[str, ...] = ()
+) -> None:
+    end_columns = (name for end in ends for name in graph.endpoint_columns(end).values())
+    graph.check_name_collisions(*columns, *end_columns)
 
 
-def _checked_room(named, columns, ends):
-    named.check_name_collisions(
-        *columns, *(name for end in ends for name in named.endpoint_columns(end).values())
-    )
+def _to_dask(
+    graph: DistributedGraph, rows: list, create_frame: Callable[[Labeling, Any], Frame]
+) -> Frame:
+    """Return a Dask frame of ``create_frame(named, rows)`` of each partition."""
+    executor = graph.executor
+    counts = executor.gather(executor.map(_count_rows, rows, name="rows"))
+    frames = executor.map(create_frame, repeat(graph.named), rows, name="label")
+    return graph.to_dask(frames, counts)
 
 
-# Similarity
+def _count_rows(rows: tuple) -> int:
+    return rows[0].size
 
 
-def _similarities(part, common, sizes):
-    """Sources, destinations and similarities of the edges from a part's vertices to later ones."""
-    sources, destinations = row_indices(part.lists), part.lists.neighbors
-    sources += part.xp.int32(part.first)
-    later = destinations > sources
-    sources, destinations, common = sources[later], destinations[later], common[later]
-    product = sizes[sources].astype(part.xp.float64)
+# Tasks of the similarity
+
+
+def _compute_similarities(
+    partition: Partition, common: Array, sizes: Array
+) -> tuple[Array, Array, Array]:
+    """Return sources, destinations and similarities of the edges to larger ids."""
+    adjacency, xp = partition.local_adjacency, partition.xp
+    sources, destinations = row_indices(adjacency), adjacency.neighbors
+    sources += xp.int32(partition.start)
+    is_later = destinations > sources
+    sources, destinations, common = sources[is_later], destinations[is_later], common[is_later]
+    product = sizes[sources].astype(xp.float64)
     product *= sizes[destinations]
-    return sources, destinations, common / part.xp.sqrt(product)
+    return sources, destinations, common / xp.sqrt(product)
 
 
-def _edge_frame(named, found):
-    *ends, similarities = found
+def _create_edge_frame(named: Labeling, edges: tuple[Array, Array, Array]) -> Frame:
+    *ends, similarities = edges
     return named.edge_frame(*ends, {"similarity": similarities})
 
 
-# Clusters
+# Tasks of the clustering
 
 
-def _similar(part, common, sizes, epsilon):
-    return SimilarityGraph(part.padded, common, sizes, epsilon)
+def _similarity_graph(
+    partition: Partition, common: Array, sizes: Array, epsilon: Any
+) -> SimilarityGraph:
+    return SimilarityGraph(partition.adjacency, common, sizes, epsilon)
 
 
-def _own(part):
-    return slice(part.first, part.stop)
+def _select_local(partition: Partition, flags: Array) -> Array:
+    """Return int32 ids of the partition's vertices whose flag is set."""
+    xp = partition.xp
+    return (xp.flatnonzero(flags[partition.local_range]) + partition.start).astype(xp.int32)
 
 
-def _marked(part, flags):
-    """int32 ids of the part's vertices that are marked."""
-    xp = part.xp
-    return (xp.flatnonzero(flags[_own(part)]) + part.first).astype(xp.int32)
+def _find_cores(partition: Partition, common: Array, sizes: Array, epsilon: Any, mu: int) -> Array:
+    """Return whether each vertex of the partition is a core."""
+    similar = _similarity_graph(partition, common, sizes, epsilon)
+    return find_cores(similar, mu)[partition.local_range].copy()
 
 
-def _cores(part, common, sizes, epsilon, mu):
-    """Whether a vertex of the part is a core."""
-    return find_cores(_similar(part, common, sizes, epsilon), mu)[_own(part)].copy()
-
-
-def _forest(part, common, sizes, epsilon, is_core):
-    """Trees of cores that edges of the part's cores join, and what else these are similar to."""
-    xp, similar = part.xp, _similar(part, common, sizes, epsilon)
-    parents, is_touched = xp.arange(part.vertices, dtype=xp.int32), xp.zeros(part.vertices, bool)
+def _join_cores(
+    partition: Partition, common: Array, sizes: Array, epsilon: Any, is_core: Array
+) -> tuple[Array, Array]:
+    """Return the forest of similar cores along the partition's arcs, and which vertices border."""
+    xp, similar = partition.xp, _similarity_graph(partition, common, sizes, epsilon)
+    parents = xp.arange(partition.num_vertices, dtype=xp.int32)
+    is_border = xp.zeros(partition.num_vertices, bool)
     similar.launch(
-        "join_cores", _marked(part, is_core), is_core=is_core, parents=parents,
-        is_border=is_touched,
+        "join_cores", _select_local(partition, is_core), is_core=is_core, parents=parents,
+        is_border=is_border,
     )  # fmt: skip
-    return parents, is_touched
+    return parents, is_border
 
 
-def _join(*forests):
-    parents, touched = zip(*forests)
-    is_touched = touched[0].copy()
-    for flags in touched[1:]:
-        is_touched |= flags
-    return join_forests(*parents), is_touched
+def _join_forests(*forests: tuple[Array, Array]) -> tuple[Array, Array]:
+    parents, flags = zip(*forests, strict=True)
+    is_border = flags[0].copy()
+    for other in flags[1:]:
+        is_border |= other
+    return join_forests(*parents), is_border
 
 
-def _rooted(forest):
-    """With every vertex one step from its root."""
-    parents, is_touched = forest[0].copy(), forest[1]
+def _compress(forest: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return the forest with every vertex one step from its root."""
+    parents, is_border = forest[0].copy(), forest[1]
     device.launch(
         "union_find", "compress", size=parents.size, num_vertices=parents.size, parents=parents
     )
-    return parents, is_touched
+    return parents, is_border
 
 
-def _labels(part, common, sizes, epsilon, is_core, forest):
-    """The root of the cluster of each of the part's vertices, or -1: int32."""
-    xp, (parents, is_touched) = part.xp, forest
-    similar = _similar(part, common, sizes, epsilon)
-    cores, borders = _marked(part, is_core), _marked(part, is_touched)
-    nearest, touching = xp.empty(part.vertices, xp.int32), xp.empty(part.vertices, xp.int32)
+def _label(
+    partition: Partition,
+    common: Array,
+    sizes: Array,
+    epsilon: Any,
+    is_core: Array,
+    forest: tuple[Array, Array],
+) -> Array:
+    """Return the root of the cluster of each vertex of the partition, or -1: int32."""
+    xp, (parents, is_border) = partition.xp, forest
+    similar = _similarity_graph(partition, common, sizes, epsilon)
+    cores, borders = _select_local(partition, is_core), _select_local(partition, is_border)
+    nearest = xp.empty(partition.num_vertices, xp.int32)
+    num_similar_cores = xp.empty(partition.num_vertices, xp.int32)
     similar.launch(
-        "attach_borders", borders, is_core=is_core, nearest=nearest, num_similar_cores=touching
-    )
-    labels = xp.full(part.count, -1, xp.int32)
-    labels[cores - part.first] = parents[cores]
-    labels[borders - part.first] = parents[nearest[borders]]
+        "attach_borders", borders, is_core=is_core, nearest=nearest,
+        num_similar_cores=num_similar_cores,
+    )  # fmt: skip
+    labels = xp.full(partition.num_local, -1, xp.int32)
+    labels[cores - partition.start] = parents[cores]
+    labels[borders - partition.start] = parents[nearest[borders]]
     return labels
 
 
-def _clusters(labels):
-    """The number of the cluster of every vertex, or -1: int32."""
-    labels = joined(labels)
-    xp = device.array_module(labels)
-    return number_clusters(labels, xp.flatnonzero(labels >= 0).astype(xp.int32), xp)[0]
+def _number_clusters(labels: list[Array]) -> Array:
+    """Return the cluster number of every vertex, or -1: int32."""
+    all_labels = join_arrays(*labels)
+    xp = device.array_module(all_labels)
+    members = xp.flatnonzero(all_labels >= 0).astype(xp.int32)
+    return number_clusters(all_labels, members, xp)[0]
 
 
-def _roles(part, is_core, clusters):
-    """Places in ROLES of the part's vertices: int8."""
-    xp, own = part.xp, _own(part)
-    roles = xp.full(part.count, OUTLIER, xp.int8)
-    roles[_between_clusters(part, clusters)] = HUB  # and of these, who is in one
+def _assign_roles(partition: Partition, is_core: Array, clusters: Array) -> Array:
+    """Return the index in ROLES of each vertex of the partition: int8."""
+    own = partition.local_range
+    roles = partition.xp.full(partition.num_local, OUTLIER, partition.xp.int8)
+    roles[_find_between_clusters(partition, clusters)] = HUB  # unless it is in a cluster itself
     roles[clusters[own] >= 0] = BORDER
     roles[is_core[own]] = CORE
     return roles
 
 
-def _between_clusters(part, clusters):
-    """Rows, perhaps repeated, whose neighbors are in several clusters."""
-    rows, found = row_indices(part.lists), clusters[part.lists.neighbors]
-    keep = found >= 0
-    rows, found = rows[keep], found[keep]
-    # In a row of one cluster alone none differs from the one before.
-    return rows[1:][(rows[1:] == rows[:-1]) & (found[1:] != found[:-1])]
+def _find_between_clusters(partition: Partition, clusters: Array) -> Array:
+    """Return the rows, with repetitions, whose neighbors are in several clusters."""
+    adjacency = partition.local_adjacency
+    rows, neighbor_clusters = row_indices(adjacency), clusters[adjacency.neighbors]
+    is_clustered = neighbor_clusters >= 0
+    rows, neighbor_clusters = rows[is_clustered], neighbor_clusters[is_clustered]
+    # A row has several clusters if two consecutive entries differ.
+    differs = neighbor_clusters[1:] != neighbor_clusters[:-1]
+    return rows[1:][(rows[1:] == rows[:-1]) & differs]
 
 
-def _plain(part, clusters, roles):
-    return part.ids, clusters[_own(part)], roles
+def _list_vertices(
+    partition: Partition, clusters: Array, roles: Array
+) -> tuple[Array, Array, Array]:
+    """Return ids, clusters and roles of the partition's vertices."""
+    return partition.local_ids, clusters[partition.local_range], roles
 
 
-def _memberships(part, common, sizes, epsilon, is_core, clusters, roles):
-    """The same with a row more for each further cluster of a border."""
-    similar = _similar(part, common, sizes, epsilon)
-    everyone = part.xp.full(part.vertices, OUTLIER, part.xp.int8)
-    everyone[is_core] = CORE
-    everyone[_own(part)] = roles
-    # Borders of other parts pass for outliers: they have one row, which is left out.
-    ids, clusters = list_memberships(Clustering(clusters, everyone, 0, None, similar))
-    keep = is_within(ids, part.first, part.count)
+def _list_memberships(
+    partition: Partition,
+    common: Array,
+    sizes: Array,
+    epsilon: Any,
+    is_core: Array,
+    clusters: Array,
+    roles: Array,
+) -> tuple[Array, Array, Array]:
+    """Return the same with a further row for each additional cluster of a border."""
+    similar = _similarity_graph(partition, common, sizes, epsilon)
+    all_roles = partition.xp.full(partition.num_vertices, OUTLIER, partition.xp.int8)
+    all_roles[is_core] = CORE
+    all_roles[partition.local_range] = roles
+    # Borders of other partitions count as outliers: they get one row, which is dropped.
+    clustering = Clustering(clusters, all_roles, 0, None, similar)
+    ids, clusters = list_memberships(clustering)
+    keep = is_within(ids, partition.start, partition.num_local)
     ids = ids[keep]
-    return ids, clusters[keep], roles[ids - part.first]
+    return ids, clusters[keep], roles[ids - partition.start]
 
 
-def _vertex_frame(named, found):
-    ids, clusters, roles = found
+def _create_vertex_frame(named: Labeling, rows: tuple[Array, Array, Array]) -> Frame:
+    ids, clusters, roles = rows
     columns = {"cluster": (clusters, clusters >= 0), "role": named.text_column(roles, ROLES)}
     return named.vertex_frame(columns, ids)
-
-
-def _frames(graph, found, make):
-    """A Dask frame of make(named, found) for each part."""
-    counts = graph.engine.results(map_partitions(graph, _rows, found, name="rows"))
-    named = [graph.named] * len(found)
-    return graph.result(map_partitions(graph, make, named, found, name="label"), counts)
-
-
-def _rows(found):
-    return found[0].size

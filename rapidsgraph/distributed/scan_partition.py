@@ -1,170 +1,191 @@
-"""Common neighbors of a graph whose lists lie in parts.
+"""Common neighbors of a distributed graph: for every arc (u, v) the size of N[u] & N[v].
 
-Means: for every arc (u, v) of a part, how many vertices are in both closed neighborhoods.
-Requires: parts of both directions, without self-loops and repeated neighbors.
-Reference: none; the kernel looks the shorter of two lists up in the longer.
-
-Common neighbors do not add up from parts: both lists of an edge have to be in one place. So parts
-meet in pairs. A part is given the lists of one other at a time, in a chain, counts for the edges
-between the two and gives the other its counts back. A worker holds two parts at most, and lists go
-to half of the workers once; counts are 4 bytes an arc, and stay with the graph.
+Both lists of an edge must be in one place, so counts cannot be summed over partitions; partitions
+meet in pairs instead. A partition receives the lists of one other at a time, in a chain, counts
+for the edges between the two, and returns the other's counts. A worker holds two partitions at
+most, and each partition's lists are sent to half of the workers once. Counts take 4 bytes per arc
+and are cached on the graph. Partitions are those of `DistributedGraph.simple_partitions`.
 """
+
+from __future__ import annotations
+
+import operator
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import device
 from ..algorithms.clustering import closed_neighborhood_sizes
 from ..algorithms.similarity import offsets_from_sizes
+from ..device.arrays import Array
 from ..graph.csr import Adjacency, row_indices
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
+from .executor import Executor
+from .graph import DistributedGraph
+from .partition import Partition
+from .traversal_partition import join_arrays
 
 
-def counted(graph):
-    """Lists of a task for each part: the Part of both directions, `common_neighbors`,
-    `closed_sizes_of`.
+def get_neighborhoods(graph: DistributedGraph) -> tuple[list, list, list]:
+    """Return tasks per partition: simple partitions, common neighbors, closed sizes."""
+    return graph.simple_partitions(), common_neighbors(graph), closed_sizes(graph)
+
+
+def closed_sizes(graph: DistributedGraph) -> list:
+    """Return a task per partition of the sizes of all closed neighborhoods; cached."""
+
+    def compute() -> list:
+        sizes = graph.executor.map(_local_closed_sizes, graph.simple_partitions(), name="sizes")
+        return all_gather(graph.executor, sizes, "all-sizes")
+
+    return graph.cached("closed sizes", compute)
+
+
+def _local_closed_sizes(partition: Partition) -> Array:
+    return closed_neighborhood_sizes(partition.local_adjacency)
+
+
+def all_gather(executor: Executor, arrays: list, name: str) -> list:
+    """Return a task per partition of the concatenation of all, computed once per worker."""
+    num_tasks = min(len(executor.workers), len(arrays))
+    tasks = executor.map(_join_list, repeat(arrays, num_tasks), name=name)
+    return [tasks[number % num_tasks] for number in range(len(arrays))]
+
+
+def _join_list(arrays: list[Array]) -> Array:
+    return join_arrays(*arrays)
+
+
+def common_neighbors(graph: DistributedGraph) -> list:
+    """Return a task per partition of the common-neighbor count of its arcs: int32; cached.
+
+    Of two partitions, the one counts that precedes the other by less than half of the ring.
     """
-    return graph.undirected(), common_neighbors(graph), closed_sizes_of(graph)
+    return graph.cached("common neighbors", lambda: _count_common_neighbors(graph))
 
 
-def closed_sizes_of(graph):
-    """For each part a task that gives the sizes of all closed neighborhoods, kept."""
-
-    def make():
-        pieces = map_partitions(graph, _sizes, graph.undirected(), name="sizes")
-        return everywhere(graph.engine, pieces, "all-sizes")
-
-    return graph.cached("closed sizes", make)
-
-
-def _sizes(part):
-    return closed_neighborhood_sizes(part.lists)
-
-
-def common_neighbors(graph):
-    """For each part a task that gives |N[u] & N[v]| of its arcs: int32, kept.
-
-    Of two parts one counts: that which comes soonest before the other, in a circle.
-    """
-    return graph.cached("common neighbors", lambda: _count_all(graph))
-
-
-def _count_all(graph):
-    engine, parts = graph.engine, graph.undirected()
-    count, pieces = len(parts), {}
-    for place, part in enumerate(parts):
-        last = pieces[place, place] = engine.submit(_inside, part, name="count-inside", at=place)
-        for step in range(1, count // 2 + 1):
-            other = (place + step) % count
-            if 2 * step == count and place > other:
-                continue
-            # Not before what was given last has been used.
-            token = engine.submit(_nothing, last, name="counted", at=place)
-            given = engine.submit(_given, parts[other], token, name="give-lists", at=other)
-            last = engine.submit(_between, part, given, name="count-between", at=place)
-            for ends, which in (((place, other), 0), ((other, place), 1)):
-                pieces[ends] = engine.submit(_item, last, which, name="counts", at=place)
-    return [
-        engine.submit(
-            _placed, part, graph.bounds, [pieces[place, other] for other in range(count)],
-            name="common-neighbors", at=place,
-        )
-        for place, part in enumerate(parts)
-    ]  # fmt: skip
+def _count_common_neighbors(graph: DistributedGraph) -> list:
+    executor, partitions = graph.executor, graph.simple_partitions()
+    num_partitions = len(partitions)
+    counts: dict[tuple[int, int], Any] = {}
+    for number, partition in enumerate(partitions):
+        last = executor.submit(_count_within, partition, name="count-within", worker=number)
+        counts[number, number] = last
+        for distance in range(1, num_partitions // 2 + 1):
+            other = (number + distance) % num_partitions
+            if 2 * distance == num_partitions and number > other:
+                continue  # the other one counts
+            # The next lists are sent when the last ones were used.
+            token = executor.submit(_mark_done, last, name="counted", worker=number)
+            lists = executor.submit(
+                _get_lists, partitions[other], token, name="send-lists", worker=other
+            )
+            last = executor.submit(
+                _count_between, partition, lists, name="count-between", worker=number
+            )
+            for position, pair in enumerate(((number, other), (other, number))):
+                counts[pair] = executor.submit(
+                    operator.getitem, last, position, name="counts", worker=number
+                )
+    rows = [[counts[number, other] for other in range(num_partitions)]
+            for number in range(num_partitions)]  # fmt: skip
+    return executor.map(
+        _merge_counts, partitions, repeat(graph.bounds), rows, name="common-neighbors"
+    )
 
 
-def _nothing(_):
-    """What a task that waits for another is given instead of its value."""
+# Tasks
 
 
-def _item(values, place):
-    return values[place]
+class RangeLists(NamedTuple):
+    """Adjacency of a range of vertices."""
+
+    start: int
+    offsets: Array
+    neighbors: Array
 
 
-def _given(part, token):
-    return part.first, part.lists.offsets, part.lists.neighbors
+class RangePairs(NamedTuple):
+    """Adjacency of a range, and its arcs to another range with their counts."""
+
+    start: int
+    offsets: Array
+    neighbors: Array
+    pair_offsets: Array
+    pair_neighbors: Array
+    common: Array
 
 
-def _inside(part):
-    """Counts of the arcs within a part's range."""
-    per_vertex, per_arc, _ = ALGORITHM_BYTES["scan"]
-    arcs = part.lists.neighbors.size
-    needed = part.vertices * per_vertex + arcs * per_arc
-    check_free_memory(f"common neighbors of {arcs:,} arcs in a part", needed, part.xp)
-    side = _side(part.first, part.lists.offsets, part.lists.neighbors, part.first, part.count)
-    _count(side, side, part.vertices)
-    return side[-1]
+def _mark_done(result: Any) -> None:
+    """Return nothing: the task waits for another one."""
 
 
-def _between(part, given):
-    """Counts of the arcs from a part to another, and of those back."""
-    own = part.first, part.lists.offsets, part.lists.neighbors
-    there = _side(*own, given[0], given[1].size - 1)
-    back = _side(*given, part.first, part.count)
-    _count(there, back, part.vertices)
-    _count(back, there, part.vertices)
-    return there[-1], back[-1]
+def _get_lists(partition: Partition, token: None) -> RangeLists:
+    adjacency = partition.local_adjacency
+    return RangeLists(partition.start, adjacency.offsets, adjacency.neighbors)
 
 
-def _side(first, offsets, neighbors, other_first, other_count):
-    """Lists, those of their arcs that lead to a range of vertices, and a place for their counts."""
-    xp = device.array_module(offsets)
-    keep = is_within(neighbors, other_first, other_count)
-    starts = offsets_from_sizes(keep)[offsets]
-    return first, offsets, neighbors, starts, neighbors[keep], xp.empty(int(starts[-1]), xp.int32)
+def _count_within(partition: Partition) -> Array:
+    """Return the counts of the arcs within a partition's range."""
+    bytes_per_vertex, bytes_per_arc, _ = ALGORITHM_BYTES["scan"]
+    num_bytes = partition.num_vertices * bytes_per_vertex + partition.num_arcs * bytes_per_arc
+    what = f"common neighbors of {partition.num_arcs:,} arcs in a partition"
+    check_free_memory(what, num_bytes, partition.xp)
+    pairs = _select_pairs(_get_lists(partition, None), partition.start, partition.num_local)
+    _launch_count(pairs, pairs, partition.num_vertices)
+    return pairs.common
 
 
-def is_within(neighbors, first, count):
-    """Whether ids are among the `count` from `first` on."""
-    keep = neighbors >= first
-    keep &= neighbors < first + count
+def _count_between(partition: Partition, other: RangeLists) -> tuple[Array, Array]:
+    """Return the counts of the arcs from a partition to another range, and of those back."""
+    own = _get_lists(partition, None)
+    forward = _select_pairs(own, other.start, other.offsets.size - 1)
+    backward = _select_pairs(other, partition.start, partition.num_local)
+    _launch_count(forward, backward, partition.num_vertices)
+    _launch_count(backward, forward, partition.num_vertices)
+    return forward.common, backward.common
+
+
+def _select_pairs(lists: RangeLists, start: int, size: int) -> RangePairs:
+    """Select the arcs to a range of `size` vertices, and allocate their counts."""
+    xp = device.array_module(lists.offsets)
+    keep = is_within(lists.neighbors, start, size)
+    pair_offsets = offsets_from_sizes(keep)[lists.offsets]
+    common = xp.empty(int(pair_offsets[-1]), xp.int32)
+    return RangePairs(*lists, pair_offsets, lists.neighbors[keep], common)
+
+
+def is_within(ids: Array, start: int, size: int) -> Array:
+    """Return whether ids are in the range of `size` vertices from `start` on."""
+    keep = ids >= start
+    keep &= ids < start + size
     return keep
 
 
-def _count(own, other, vertices):
-    (first, offsets, neighbors, starts, heads, common), xp = own, device.array_module(own[1])
-    tails = xp.empty(0, xp.int32)
-    if xp is not np:  # there a pair is for a warp, and here a row for a thread
-        tails = row_indices(Adjacency(starts, heads, None))
-    rows, pairs = offsets.size - 1, heads.size
-    other_first, other_offsets, other_neighbors, other_starts, other_heads, other_common = other
+def _launch_count(own: RangePairs, other: RangePairs, num_vertices: int) -> None:
+    xp = device.array_module(own.offsets)
+    pair_rows = xp.empty(0, xp.int32)
+    if xp is not np:  # a GPU assigns a warp to a pair, a CPU a thread to a row
+        pair_rows = row_indices(Adjacency(own.pair_offsets, own.pair_neighbors, None))
+    num_rows = own.offsets.size - 1
     device.launch(
-        "similarity", "count_between", size=rows + neighbors.size,
-        num_rows=rows, num_pairs=pairs, num_vertices=vertices, start=first, other_start=other_first,
-        next_pair=xp.zeros(1, xp.int64), pair_rows=tails, offsets=offsets, neighbors=neighbors,
-        pair_offsets=starts, pair_neighbors=heads, common=common, other_offsets=other_offsets,
-        other_neighbors=other_neighbors, other_pair_offsets=other_starts,
-        other_pair_neighbors=other_heads, other_common=other_common,
+        "similarity", "count_between", size=num_rows + own.neighbors.size,
+        num_rows=num_rows, num_pairs=own.pair_neighbors.size, num_vertices=num_vertices,
+        start=own.start, other_start=other.start, next_pair=xp.zeros(1, xp.int64),
+        pair_rows=pair_rows, offsets=own.offsets, neighbors=own.neighbors,
+        pair_offsets=own.pair_offsets, pair_neighbors=own.pair_neighbors, common=own.common,
+        other_offsets=other.offsets, other_neighbors=other.neighbors,
+        other_pair_offsets=other.pair_offsets, other_pair_neighbors=other.pair_neighbors,
+        other_common=other.common,
     )  # fmt: skip
 
 
-def _placed(part, bounds, pieces):
-    """The counts of a part's arcs to each part, in the order of its arcs."""
-    neighbors = part.lists.neighbors
-    common = part.xp.empty(neighbors.size, part.xp.int32)
-    for first, end, piece in zip(bounds[:-1], bounds[1:], pieces, strict=True):
-        common[is_within(neighbors, first, end - first)] = piece
+def _merge_counts(partition: Partition, bounds: list[int], counts: list[Array]) -> Array:
+    """Return the counts of a partition's arcs in their order, from those to each partition."""
+    neighbors = partition.adjacency.neighbors
+    common = partition.xp.empty(neighbors.size, partition.xp.int32)
+    for start, stop, own_counts in zip(bounds[:-1], bounds[1:], counts, strict=True):
+        common[is_within(neighbors, start, stop - start)] = own_counts
     return common
-
-
-# Tasks for each part
-
-
-def map_partitions(graph, function, *arguments, name):
-    """A task for each part, at its place, of lists of arguments with one for each part."""
-    return [
-        graph.engine.submit(function, *own, name=name, at=place)
-        for place, own in enumerate(zip(*arguments, strict=True))
-    ]
-
-
-def everywhere(engine, pieces, name):
-    """For each part a task that gives the pieces of all as one array, made once a worker."""
-    places = range(min(len(engine.workers), len(pieces)))
-    made = [engine.submit(joined, pieces, name=name, at=place) for place in places]
-    return [made[place % len(made)] for place in range(len(pieces))]
-
-
-def joined(pieces):
-    """One array of several."""
-    return device.array_module(pieces[0]).concatenate(pieces)

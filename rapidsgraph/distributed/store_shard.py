@@ -1,32 +1,31 @@
-"""A worker's share of a layered edge list: consecutive partitions of a store, which it reads.
+"""StoreShard: a worker's consecutive partitions of a layered edge list, and the tasks on shards.
 
-Means: a sweep over a share gives what its edges say of all vertices, in arrays by place; those of
-  all shares are combined. share_sweeps.py has the sweeps.
-Requires: a path that every worker can open. Tasks change none of their arguments but the share,
-  whose feed stays open for a run; where a share is needed elsewhere it is opened again.
+A sweep over a shard computes what its edges imply for all vertices, in arrays by position in the
+store; the results of all shards are combined. Tasks do not modify their arguments except for the
+shard, whose feed stays open during a run. A shard that is sent elsewhere opens the store there.
 """
-# Sweeps over a share of a layered edge list: the tasks of layered.py.
-#
-# Means: parents of BFS, distances and predecessors of SSSP, what edges add to ranks; and rows of
-#   results. Arrays are by place, and None stands for what is not there.
-# Requires: as shares.py. What is sent from task to task is Swept, Terms or Ranks.
+
+from __future__ import annotations
 
 import importlib
 import math
 import threading
 import weakref
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import device, frames
+from .. import device
 from ..algorithms.pagerank_problem import (
     NUM_CPU_BLOCKS,
     dangling_weights,
     vertex_distribution,
 )
+from ..device.arrays import Array
 from ..errors import GpuUnavailableError, GraphError
+from ..frames import Frame, library_name
 from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
@@ -34,21 +33,22 @@ from ..layered.storage import LayeredStorage, StreamStats
 from ..layered.store import open_store
 from ..layered.streaming import open_stream
 
-NOTHING = StreamStats(0, 0, 0)
+NO_COST = StreamStats(0, 0, 0)
 
 
-class Asked(NamedTuple):
-    """Which share, and what for.
+class ShardRequest(NamedTuple):
+    """Which partitions of which store to read, and for what.
 
     Attributes
     ----------
     path, checksum : str
-        Of the store, and what its manifest says of itself.
+        Of the store; the checksum of its manifest.
     device : {"cpu", "gpu"}
     start, stop : int
-        The first partition, and the one behind the last.
+        Range of partitions.
     algorithm, title : str
     memory_limit : int or None
+        In bytes.
     """
 
     path: str
@@ -61,86 +61,89 @@ class Asked(NamedTuple):
     memory_limit: int | None
 
 
-def shared_out(costs, workers):
-    """[(start, stop)] of consecutive partitions for each worker, of about equal costs.
+class ShardResult(NamedTuple):
+    """The result of a sweep: values by position, and its cost."""
 
-    Those without costs, before the first and behind the last that has some, are nobody's.
-    """
-    has = np.flatnonzero(costs)
-    if not has.size:
-        return [(0, 0)] * workers
-    first, last = int(has[0]), int(has[-1]) + 1
-    ends = np.cumsum(costs[first:last].astype(np.float64))
-    middles = ends - costs[first:last] / 2
-    bounds = np.searchsorted(middles, ends[-1] * np.arange(1, workers) / workers)
-    bounds = [first, *(first + bounds).tolist(), last]
-    return list(zip(bounds, bounds[1:]))
-
-
-class Swept(NamedTuple):
-    """Values by place, and what it took to find them."""
-
-    values: object
+    values: Array | None
     run: StreamStats
 
 
-class Share:
-    """Some partitions of a store that is opened here, and the feed that gives them.
+def balance_partitions(costs: np.ndarray, num_workers: int) -> list[tuple[int, int]]:
+    """Return ranges of partitions for each worker, of about equal cost.
+
+    Partitions before the first and behind the last that has a cost belong to no worker.
+    """
+    nonzero = np.flatnonzero(costs)
+    if not nonzero.size:
+        return [(0, 0)] * num_workers
+    start, stop = int(nonzero[0]), int(nonzero[-1]) + 1
+    ends = np.cumsum(costs[start:stop].astype(np.float64))
+    middles = ends - costs[start:stop] / 2
+    inner = np.searchsorted(middles, ends[-1] * np.arange(1, num_workers) / num_workers)
+    bounds = [start, *(start + inner).tolist(), stop]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+class StoreShard:
+    """Some partitions of a store that this worker opens, and the feed that reads them.
 
     Attributes
     ----------
-    asked : Asked
+    request : ShardRequest
     layered : LayeredStorage
-        With these partitions alone.
+        With these partitions only.
     """
 
-    def __init__(self, asked):
-        self.asked, self._lock, self._end = asked, threading.Lock(), None
-        whole = opened_here(asked.path, asked.checksum, asked.device)
-        self.layered = whole.slice_partitions(asked.start, asked.stop)
+    def __init__(self, request: ShardRequest) -> None:
+        self.request, self._lock = request, threading.Lock()
+        self._feed: Any = None
+        self._finalizer: weakref.finalize | None = None
+        store = open_shard_store(request.path, request.checksum, request.device)
+        self.layered = store.slice_partitions(request.start, request.stop)
 
-    def __reduce__(self):
-        return Share, (self.asked,)
+    def __reduce__(self) -> tuple:
+        return StoreShard, (self.request,)
 
     @cached_property
-    def leaving(self):
-        """What leaves the vertex at each place, 1 where nothing does."""
+    def out_weights(self) -> Array:
+        """Out-weight of the vertex at each position, 1 for dangling vertices."""
         weights = self.layered.out_weights
         return self.layered.xp.where(weights == 0, 1.0, weights)
 
-    def sweep(self, work):
-        """Swept, by a function of the feed that returns (passes, values)."""
+    def sweep(self, function: Callable[[Any], tuple[int, Array]]) -> ShardResult:
+        """StreamStats ``function(feed)``, which returns the number of passes and the values."""
         with self._lock:
-            if self._end is None:
-                self._open()
-            given, before = self._feed, (self._feed.num_partitions, self._feed.nbytes)
-            passes, values = work(given)
-            given.finish()
-            return Swept(
-                values,
-                StreamStats(passes, given.num_partitions - before[0], given.nbytes - before[1]),
+            if self._finalizer is None:
+                self._open_feed()
+            reader = self._feed
+            num_partitions, num_bytes = reader.num_partitions, reader.nbytes
+            passes, values = function(reader)
+            reader.finish()
+            cost = StreamStats(
+                passes, reader.num_partitions - num_partitions, reader.nbytes - num_bytes
             )
+            return ShardResult(values, cost)
 
-    def _open(self):
-        layered, asked = self.layered, self.asked
+    def _open_feed(self) -> None:
+        layered, request = self.layered, self.request
         what, reserved, limit = sweeps.memory_requirement(
-            layered, asked.algorithm, asked.title, asked.memory_limit
+            layered, request.algorithm, request.title, request.memory_limit
         )
-        limit = _worker_limit(layered, reserved) if limit is None else limit
-        self._feed = open_stream(layered, reserved, limit, what, asked.algorithm != "bfs")
-        self._end = weakref.finalize(self, self._feed.close)
-        self._end.atexit = False  # the process gives back all by itself
+        limit = _default_limit(layered, reserved) if limit is None else limit
+        self._feed = open_stream(layered, reserved, limit, what, request.algorithm != "bfs")
+        self._finalizer = weakref.finalize(self, self._feed.close)
+        self._finalizer.atexit = False  # the operating system frees the memory of a process
 
-    def close(self):
-        """Give back what the feed holds."""
+    def close(self) -> None:
+        """Release the memory of the feed."""
         with self._lock:
-            if self._end is not None:
-                self._end()
-                self._feed = self._end = None
+            if self._finalizer is not None:
+                self._finalizer()
+                self._feed = self._finalizer = None
 
 
-def _worker():
-    """The worker of Dask that this is, or None."""
+def _get_worker() -> Any:
+    """Return the Dask worker of this task, or None."""
     from distributed import get_worker
 
     try:
@@ -149,322 +152,377 @@ def _worker():
         return None
 
 
-def _worker_limit(layered, reserved):
-    """Bytes for a run where nobody named any, or None for what is free.
+def _default_limit(layered: LayeredStorage, reserved: int) -> int | None:
+    """Return the memory limit in bytes of a run without one; None for the free memory.
 
-    Pages of a mapped file count as memory of the worker, which Dask ends for too much of it.
+    Pages of a mapped file count as memory of the worker, which Dask ends if it uses too much.
     """
-    allowed = getattr(getattr(_worker(), "memory_manager", None), "memory_limit", None)
-    if layered.xp is not np or not allowed:
+    worker_limit = getattr(getattr(_get_worker(), "memory_manager", None), "memory_limit", None)
+    if layered.xp is not np or not worker_limit:
         return None
-    least = reserved + min(2 * layered.largest_partition, layered.nbytes)
+    minimum = reserved + min(2 * layered.largest_partition, layered.nbytes)
     free = device.free_memory(np)
-    return max(min(allowed // 2, free), least) if free >= least else None
+    return max(min(worker_limit // 2, free), minimum) if free >= minimum else None
 
 
-def opened_here(path, checksum, device):
-    """The LayeredStorage in a folder, as this worker sees it.
+def open_shard_store(path: str, checksum: str, device: str) -> LayeredStorage:
+    """Return the LayeredStorage in a folder, as this worker sees it.
 
     Raises
     ------
     GraphError
         It cannot be opened here, or is another one; the message names the path and the worker.
     """
-    where = getattr(_worker(), "address", "in this process")
+    address = getattr(_get_worker(), "address", "in this process")
     try:
-        found = LayeredStorage.from_store(open_store(path), device)
+        store = LayeredStorage.from_store(open_store(path), device)
     except GraphError as error:
-        raise (GpuUnavailableError if isinstance(error, GpuUnavailableError) else GraphError)(
-            f"{error} (seen by worker {where}; every worker reads the store by itself, from a "
-            "file system that all of them share)"
+        error_type = GpuUnavailableError if isinstance(error, GpuUnavailableError) else GraphError
+        raise error_type(
+            f"{error} (seen by worker {address}; every worker reads the store by itself, from a "
+            "file system that all of them share)",
+            path=path,
         ) from error
-    if found.manifest_checksum != checksum:
+    if store.manifest_checksum != checksum:
         raise GraphError(
-            f"{path}: worker {where} has another layered edge list there than the client; put it "
-            "on a file system that all of them share, and open it again"
+            f"{path}: worker {address} sees another layered edge list there than the client; put "
+            "it on a file system that all of them share, and open it again",
+            path=path,
         )
-    return found
+    return store
 
 
-def device_here(path, checksum, device):
-    """ "cpu" or "gpu", where `device` leads to; GraphError as from `opened_here`."""
-    return opened_here(path, checksum, device).device
+def get_device(path: str, checksum: str, device: str) -> str:
+    """Return the device, "cpu" or "gpu", on which this worker opens a store."""
+    return open_shard_store(path, checksum, device).device
 
 
-def closed(share):
-    share.close()
+def close(shard: StoreShard) -> None:
+    """Release the memory of a shard's feed."""
+    shard.close()
 
 
-def run_of(swept):
-    return swept.run
+def get_run(result: ShardResult) -> StreamStats:
+    """Return the cost of a result."""
+    return result.run
 
 
-def runs_together(runs):
-    """Of shares that swept at the same time."""
-    passes, partitions, nbytes = zip(*runs)
+def combine_runs(runs: Sequence[StreamStats]) -> StreamStats:
+    """Return the cost of sweeps of several shards at the same time."""
+    passes, partitions, nbytes = zip(*runs, strict=True)
     return StreamStats(max(passes), sum(partitions), sum(nbytes))
 
 
-def least(*swept):
-    """Swept with the least of all values at each place."""
-    return _combined("minimum", swept)
+def combine_minima(*results: ShardResult) -> ShardResult:
+    """Return the elementwise minimum of results."""
+    return _combine("minimum", results)
 
 
-def total(*swept):
-    """Swept with the sum of all values at each place."""
-    return _combined("add", swept)
+def combine_sums(*results: ShardResult) -> ShardResult:
+    """Return the elementwise sum of results."""
+    return _combine("add", results)
 
 
-def _combined(function, swept):
-    run = runs_together([each.run for each in swept])
-    values = [each.values for each in swept if each.values is not None]
-    if not values:
-        return Swept(None, run)
-    function = getattr(device.array_module(values[0]), function)
-    found = values[0].copy()
-    for other in values[1:]:
-        function(found, other, out=found)
-    return Swept(found, run)
+def _combine(function: str, results: Sequence[ShardResult]) -> ShardResult:
+    run = combine_runs([each.run for each in results])
+    arrays = [each.values for each in results if each.values is not None]
+    if not arrays:
+        return ShardResult(None, run)
+    combine = getattr(device.array_module(arrays[0]), function)
+    values = arrays[0].copy()
+    for other in arrays[1:]:
+        combine(values, other, out=values)
+    return ShardResult(values, run)
 
 
 # BFS
 
 
-def parents(share, last):
-    """The place before each, from layers before `last`, as far as this share knows one."""
-    layered = share.layered
-    found = layered.xp.full(layered.num_vertices, NO_VERTEX, layered.xp.int32)
-    if not sweeps.forward_partitions(layered, last).size:
-        return Swept(found, NOTHING)
+def find_parents(shard: StoreShard, last_layer: int) -> ShardResult:
+    """Return the smallest parent of each position that the shard knows, up to a layer."""
+    layered = shard.layered
+    parents = layered.xp.full(layered.num_vertices, NO_VERTEX, layered.xp.int32)
+    if not sweeps.forward_partitions(layered, last_layer).size:
+        return ShardResult(parents, NO_COST)
 
-    def work(partitions):
-        sweeps.find_parents(layered, partitions, last, found, lambda *_: None)
-        return 1, found
+    def sweep(partitions: Any) -> tuple[int, Array]:
+        sweeps.find_parents(layered, partitions, last_layer, parents, lambda *_: None)
+        return 1, parents
 
-    return share.sweep(work)
+    return shard.sweep(sweep)
 
 
 # SSSP
 
 
-def first_distances(share):
-    xp = share.layered.xp
-    distances = xp.full(share.layered.num_vertices, math.inf)
+def start_distances(shard: StoreShard) -> ShardResult:
+    """Return distances that are 0 at the root, which has position 0, and infinite elsewhere."""
+    distances = shard.layered.xp.full(shard.layered.num_vertices, math.inf)
     distances[0] = 0.0
-    return Swept(distances, NOTHING)
+    return ShardResult(distances, NO_COST)
 
 
-def check_distances(share, distances):
-    """Raise GraphError where a distance is beyond double precision; 0 else, as a small result."""
-    layered = share.layered
-    reached = distances.values[: int(layered.layer_starts[-1])]
-    weight_sums.check_reached_distances(reached, layered.order, layered.labeling)
-    return 0
+def check_distances(shard: StoreShard, distances: ShardResult) -> None:
+    """Raise GraphError if a distance exceeds double precision."""
+    layered = shard.layered
+    reachable = distances.values[: int(layered.layer_starts[-1])]
+    weight_sums.check_reached_distances(reachable, layered.order, layered.labeling)
 
 
-def first_steps(distances, before):
-    """Steps of `relax_ties`; None where no end is open."""
-    open_ends = sweeps.find_unresolved(before.values, distances.values)
-    if not bool(open_ends.any()):
+def start_zero_weight_steps(
+    distances: ShardResult, predecessors: ShardResult
+) -> ShardResult | None:
+    """Return the initial steps of `relax_ties`; None if all vertices have predecessors."""
+    unresolved = sweeps.find_unresolved(predecessors.values, distances.values)
+    if not bool(unresolved.any()):
         return None
-    xp = device.array_module(open_ends)
-    return Swept(xp.where(open_ends, np.int32(NO_VERTEX), np.int32(0)), NOTHING)
+    xp = device.array_module(unresolved)
+    return ShardResult(xp.where(unresolved, np.int32(NO_VERTEX), np.int32(0)), NO_COST)
 
 
-def is_something(value):
+def is_not_none(value: Any) -> bool:
+    """Return whether a task has a result."""
     return value is not None
 
 
-def relaxed(share, entry, given, before, constants):
-    """What `given` is lowered to along the edges of a share, until nothing changes there.
+def relax(
+    shard: StoreShard,
+    entry: str,
+    current: ShardResult,
+    previous: ShardResult | None,
+    constants: Any,
+) -> ShardResult:
+    """Lower values along the edges of a shard until nothing changes there.
 
-    `before` is what this share gave the last time, or None: rows lower than there wait, at first
-    those that have a value. `constants` is the cutoff, or for ties the distances.
+    Parameters
+    ----------
+    shard : StoreShard
+    entry : {"relax", "relax_ties"}
+        The kernel: lower distances, or numbers of zero-weight steps.
+    current : ShardResult
+        Values over all shards.
+    previous : ShardResult or None
+        Last result of this shard: positions with lower values are active. At first all positions
+        with values are.
+    constants : float or ShardResult
+        The cutoff, or the distances.
     """
-    layered, xp, values = share.layered, share.layered.xp, given.values
-    if before is None:
-        waits = values < (math.inf if entry == "relax" else NO_VERTEX)
+    layered, xp, values = shard.layered, shard.layered.xp, current.values
+    if previous is None:
+        is_active = values < (math.inf if entry == "relax" else NO_VERTEX)
     else:
-        waits = values < before.values
-    stamps = xp.where(waits, np.int32(0), np.int32(-1))
+        is_active = values < previous.values
+    stamps = xp.where(is_active, np.int32(0), np.int32(-1))
     values = values.copy()
     if entry == "relax":
         arguments = {"cutoff": constants, "distances": values}
     else:
         arguments = {"distances": constants.values, "hops": values}
 
-    def work(partitions):
+    def sweep(partitions: Any) -> tuple[int, Array]:
         passes = sweeps.SsspSweeps(layered, partitions, False)
         passes.relax(entry, stamps, **arguments, all_active=False)
         return passes.passes, values
 
-    return share.sweep(work)
+    return shard.sweep(sweep)
 
 
-def predecessors(share, distances, steps, before):
-    """The smallest vertex before each that this share knows; with `steps` for ends left open."""
-    layered, xp = share.layered, share.layered.xp
-    found = xp.full(layered.num_vertices, NO_VERTEX, xp.int32)
-    found = found if before is None else before.values.copy()
-    tied = steps is not None
-    rounds = steps.values if tied else xp.empty(0, xp.int32)
+def find_predecessors(
+    shard: StoreShard,
+    distances: ShardResult,
+    steps: ShardResult | None,
+    predecessors: ShardResult | None,
+) -> ShardResult:
+    """Return the smallest predecessors that the shard knows; with `steps` by zero-weight edges."""
+    layered, xp = shard.layered, shard.layered.xp
+    if predecessors is None:
+        values = xp.full(layered.num_vertices, NO_VERTEX, xp.int32)
+    else:
+        values = predecessors.values.copy()
+    is_zero_weight = steps is not None
+    num_steps = xp.empty(0, xp.int32) if steps is None else steps.values
 
-    def work(partitions):
+    def sweep(partitions: Any) -> tuple[int, Array]:
         passes = sweeps.SsspSweeps(layered, partitions, False)
         if passes.reached.size:
-            passes.find_predecessors(distances.values, rounds, tied, found)
-        return passes.passes, found
+            passes.find_predecessors(distances.values, num_steps, is_zero_weight, values)
+        return passes.passes, values
 
-    return share.sweep(work)
+    return shard.sweep(sweep)
 
 
 # PageRank
 
 
-class Terms(NamedTuple):
-    """What the ranks are made of besides edges, by place, or one for all."""
+class PageRankTerms(NamedTuple):
+    """Terms of an iteration beside the edges, by position or with one value for all."""
 
-    restart: object
-    share: object
-    start: object
-    sinks: object
+    teleport: Array
+    dangling_weights: Array
+    start: Array
+    is_dangling: Array
 
 
-class Ranks(NamedTuple):
-    """Ranks by place after some iterations.
+class PageRankIterate(NamedTuple):
+    """PageRank by position after some iterations.
 
     Attributes
     ----------
     values : float64, shape (vertices,)
     state : float64, shape (4,)
-        Iterations, the last change, what sinks hold, whether they converged; as in pagerank.cu.
+        Iterations, residual, dangling mass, and whether they converged; as in pagerank.cu.
     run : StreamStats
     """
 
-    values: object
-    state: object
+    values: Array
+    state: Array
     run: StreamStats
 
 
-def joined(*tables):
-    """One frame of several partitions."""
-    return importlib.import_module(frames.library_name(tables[0])).concat(tables)
+def concat_frames(*partitions: Frame) -> Frame:
+    """Return one frame of several partitions."""
+    return importlib.import_module(library_name(partitions[0])).concat(partitions)
 
 
-def rank_terms(share, damping, personalization, dangling, start):
-    layered = share.layered
-    leaving = layered.out_weights
+def create_pagerank_terms(
+    shard: StoreShard, damping: float, personalization: Any, dangling: Any, start: Any
+) -> PageRankTerms:
+    """Return the terms of iterations, after a check of the out-weights."""
+    layered = shard.layered
+    out_weights, order = layered.out_weights, layered.order
     if layered.weighted:
-        weight_sums.check_out_weights(leaving, layered.labeling, layered.order)
+        weight_sums.check_out_weights(out_weights, layered.labeling, order)
     teleport = vertex_distribution(layered.labeling, personalization, "personalization")
     by_id = (
         (1 - damping) * teleport,
         damping * dangling_weights(layered.labeling, dangling, teleport),
         vertex_distribution(layered.labeling, start, "start"),
     )
-    order = layered.order
-    return Terms(*(each if each.size == 1 else each[order] for each in by_id), leaving == 0)
+    by_position = (each if each.size == 1 else each[order] for each in by_id)
+    return PageRankTerms(*by_position, out_weights == 0)
 
 
-def first_ranks(terms):
-    xp = device.array_module(terms.sinks)
-    ranks = xp.empty(terms.sinks.size)
-    ranks[...] = terms.start
-    mass = float(ranks[terms.sinks].sum())
-    return Ranks(ranks, xp.asarray([0.0, math.inf, mass, 0.0]), NOTHING)
+def start_pagerank(terms: PageRankTerms) -> PageRankIterate:
+    """Return the values before the first iteration."""
+    xp = device.array_module(terms.is_dangling)
+    values = xp.empty(terms.is_dangling.size)
+    values[...] = terms.start
+    dangling_mass = float(values[terms.is_dangling].sum())
+    return PageRankIterate(values, xp.asarray([0.0, math.inf, dangling_mass, 0.0]), NO_COST)
 
 
-def scattered(share, ranks, damping):
-    """What the edges of a share add to the ranks of the next iteration; no values at the end."""
-    if bool(ranks.state[3]):
-        return Swept(None, NOTHING)
-    layered = share.layered
+def scatter(shard: StoreShard, pagerank: PageRankIterate, damping: float) -> ShardResult:
+    """Return what the shard's edges add in the next iteration; no values after convergence."""
+    if bool(pagerank.state[3]):
+        return ShardResult(None, NO_COST)
+    layered = shard.layered
 
-    def work(partitions):
-        scatter = sweeps.make_scatter(
-            layered, partitions, damping, share.leaving, ranks.values, ranks.state
+    def sweep(partitions: Any) -> tuple[int, Array]:
+        add_contributions = sweeps.make_scatter(
+            layered, partitions, damping, shard.out_weights, pagerank.values, pagerank.state
         )
-        return 1, scatter(layered.xp.zeros(layered.num_vertices))
+        return 1, add_contributions(layered.xp.zeros(layered.num_vertices))
 
-    return share.sweep(work)
+    return shard.sweep(sweep)
 
 
-def settled(terms, ranks, added, tolerance):
-    """Ranks of the next iteration, of what edges add; the same ones where they converged."""
-    if added.values is None:
-        return ranks
-    xp, vertices = device.array_module(ranks.values), ranks.values.size
-    values, state = xp.empty(vertices), ranks.state.copy()
+def finish_iteration(
+    terms: PageRankTerms, pagerank: PageRankIterate, sums: ShardResult, tolerance: float
+) -> PageRankIterate:
+    """Return the next iterate from the sums over edges; the same one after convergence."""
+    if sums.values is None:
+        return pagerank
+    xp, vertices = device.array_module(pagerank.values), pagerank.values.size
+    values, state = xp.empty(vertices), pagerank.state.copy()
     device.launch(
         "pagerank", "initialize_sums", size=vertices,
-        num_vertices=vertices, teleport=terms.restart, num_teleports=terms.restart.size,
-        dangling_weights=terms.share, num_dangling_weights=terms.share.size, state=state,
-        sums=values,
+        num_vertices=vertices, teleport=terms.teleport, num_teleports=terms.teleport.size,
+        dangling_weights=terms.dangling_weights,
+        num_dangling_weights=terms.dangling_weights.size, state=state, sums=values,
     )  # fmt: skip
-    values += added.values
+    values += sums.values
     blocks = NUM_CPU_BLOCKS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
     partials = xp.zeros(2 * blocks)
     device.launch(
         "pagerank", "measure_change", size=vertices, geometry=(blocks, 256),
-        num_vertices=vertices, copy=False, new_pagerank=values, is_dangling=terms.sinks,
-        state=state, pagerank=ranks.values, partials=partials,
+        num_vertices=vertices, copy=False, new_pagerank=values, is_dangling=terms.is_dangling,
+        state=state, pagerank=pagerank.values, partials=partials,
     )  # fmt: skip
     device.launch(
         "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
         num_blocks=blocks, tolerance=tolerance, partials=partials, state=state,
     )  # fmt: skip
-    return Ranks(values, state, StreamStats(*(a + b for a, b in zip(ranks.run, added.run))))
+    return PageRankIterate(
+        values, state, StreamStats(*(a + b for a, b in zip(pagerank.run, sums.run, strict=True)))
+    )
 
 
-def standing(ranks):
-    """(iterations, the last change, whether they converged, what it took)."""
-    done, residual, _, converged = ranks.state.tolist()
-    return int(done), residual, converged != 0, ranks.run
+def summarize(pagerank: PageRankIterate) -> tuple[int, float, bool, StreamStats]:
+    """Return the number of iterations, the residual, whether it converged, and the cost."""
+    num_iterations, residual, _, is_converged = pagerank.state.tolist()
+    return int(num_iterations), residual, is_converged != 0, pagerank.run
 
 
-# Rows of results, by id from `first` to before `stop`
+# Rows of results, by id
 
 
-def level_rows(share, first, stop, last, found, float_distances):
-    """Of BFS, or as SSSP gives distances in edges; `found` may be None, for no predecessors."""
-    layered = share.layered
-    before = layered.xp.empty(0, layered.xp.int32) if found is None else found.values
-    levels = sweeps.bfs_result(layered, last, before)
-    distances = levels.distances[first:stop]
-    known = distances >= 0
-    if float_distances:
-        distances = layered.xp.where(known, distances.astype(np.float64), math.inf)
+def create_bfs_rows(
+    shard: StoreShard,
+    start: int,
+    stop: int,
+    last_layer: int,
+    parents: ShardResult | None,
+    as_float: bool,
+) -> Frame:
+    """Return rows of BFS, or with distances as SSSP returns them; without parents if None."""
+    layered = shard.layered
+    values = layered.xp.empty(0, layered.xp.int32) if parents is None else parents.values
+    levels = sweeps.bfs_result(layered, last_layer, values)
+    distances = levels.distances[start:stop]
+    is_reached = distances >= 0
+    if as_float:
+        distances = layered.xp.where(is_reached, distances.astype(np.float64), math.inf)
     else:
-        distances = distances, known
-    before = None if found is None else levels.predecessors[first:stop]
-    return _found_rows(layered, first, stop, distances, before)
+        distances = distances, is_reached
+    predecessors = None if parents is None else levels.predecessors[start:stop]
+    return _create_traversal_rows(layered, start, stop, distances, predecessors)
 
 
-def path_rows(share, first, stop, distances, before):
-    layered = share.layered
-    distances = sweeps.to_vertex_order(layered, distances.values)[first:stop]
-    before = None if before is None else sweeps.to_vertex_order(layered, before.values)[first:stop]
-    return _found_rows(layered, first, stop, distances, before)
+def create_sssp_rows(
+    shard: StoreShard,
+    start: int,
+    stop: int,
+    distances: ShardResult,
+    predecessors: ShardResult | None,
+) -> Frame:
+    """Return rows of SSSP; without predecessors if None."""
+    layered, own = shard.layered, slice(start, stop)
+    own_distances = sweeps.to_vertex_order(layered, distances.values)[own]
+    own_predecessors = None
+    if predecessors is not None:
+        own_predecessors = sweeps.to_vertex_order(layered, predecessors.values)[own]
+    return _create_traversal_rows(layered, start, stop, own_distances, own_predecessors)
 
 
-def _found_rows(layered, first, stop, distances, before):
+def _create_traversal_rows(
+    layered: LayeredStorage, start: int, stop: int, distances: Any, predecessors: Array | None
+) -> Frame:
     columns = {"distance": distances}
-    if before is not None:
-        columns |= layered.labeling.name_columns(before, before < NO_VERTEX, "predecessor")
-    return _rows(layered, first, stop, columns)
+    if predecessors is not None:
+        is_known = predecessors < NO_VERTEX
+        columns |= layered.labeling.name_columns(predecessors, is_known, "predecessor")
+    return _create_rows(layered, start, stop, columns)
 
 
-def rank_rows(share, first, stop, ranks, value_type):
-    layered = share.layered
-    values = sweeps.to_vertex_order(layered, ranks.values)[first:stop].astype(value_type)
-    return _rows(layered, first, stop, {"pagerank": values})
+def create_pagerank_rows(
+    shard: StoreShard, start: int, stop: int, pagerank: PageRankIterate, value_type: type
+) -> Frame:
+    """Return rows of PageRank."""
+    values = sweeps.to_vertex_order(shard.layered, pagerank.values)[start:stop].astype(value_type)
+    return _create_rows(shard.layered, start, stop, {"pagerank": values})
 
 
-def _rows(layered, first, stop, columns):
-    frame = layered.labeling.vertex_frame(columns, layered.xp.arange(first, stop, dtype=np.int32))
-    frame.index = importlib.import_module(frames.library_name(frame)).RangeIndex(first, stop)
+def _create_rows(layered: LayeredStorage, start: int, stop: int, columns: dict[str, Any]) -> Frame:
+    frame = layered.labeling.vertex_frame(columns, layered.xp.arange(start, stop, dtype=np.int32))
+    frame.index = importlib.import_module(library_name(frame)).RangeIndex(start, stop)
     return frame
-
-
-def no_rows(frame):
-    return frame.iloc[:0]

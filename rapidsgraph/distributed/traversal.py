@@ -1,27 +1,32 @@
-"""BFS and SSSP of a graph in several parts.
+"""BFS and SSSP on a distributed graph.
 
-Means: what the functions of the same names in rapidsgraph give.
-Requires: adjacency by source; arrays over all vertices on each worker.
-Reference: chaotic relaxation: a part lowers distances along its own lists until nothing changes
-  there, and tells the others which of their vertices it lowered; rounds go on until nobody has
-  anything to tell. Distances are those of one Dijkstra, bit for bit, in whatever order they fall.
-  What a worker does is in search_parts.py.
+Each partition relaxes its own arcs until nothing changes there (chaotic relaxation: D. Chazan and
+W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2(2), 1969,
+doi:10.1016/0024-3795(69)90028-7), and reports which vertices of other partitions it improved.
+Supersteps end when no partition has updates. Distances equal those of Dijkstra's algorithm bit for
+bit, in whatever order they fall.
 
-BFS is the same with edges that cost 1, but within bounds: where there is much to expand a round
-takes one level, so that nothing is expanded twice; where there is little, more and more levels,
-since a round costs more than they do. A part that is alone is searched as in one memory. Rounds of
-several on workers go on without the scheduler (together.py); where one of them is lost, and where
-there is no client, a round is some tasks a part.
+BFS is the same with edges of length 1, within bounds: with many active vertices a superstep takes
+one level, so that nothing is expanded twice; with few it takes more and more levels, since a
+superstep costs more than they do. A single partition is searched as a graph in one memory. On
+several workers, members of a group exchange updates directly; without a client, or where a member
+is lost, a superstep is some tasks per partition. `traversal_partition` has what a worker does.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count, repeat
+from typing import Any
 
 import numpy as np
 
 from .. import device
 from ..algorithms.traversal import (
+    TraversalResult,
     check_cutoff,
     check_depth_limit,
     check_result_columns,
@@ -29,232 +34,270 @@ from ..algorithms.traversal import (
     run_bfs,
     run_sssp,
 )
-from ..frames import compute_if_dask
+from ..device.arrays import Array
+from ..frames import Frame, compute_if_dask
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
+from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import NO_VERTEX
 from ..progress import reporter
 from ..validation import check_memory_limit
-from .communicator import Again, Batches, Lost, Together, onward
-from .executor import map_partitions, release_on_error
-from .graph import DistributedGraph, as_partitioned, label
-from .partition import Part
-from .traversal_partition import (
-    Rounds,
-    SearchMember,
-    begin,
-    facts_of,
-    fits,
-    go_on,
-    join_slices,
-    news,
-    predecessors_of,
+from . import traversal_partition as tasks
+from .communicator import (
+    ActorGroup,
+    BatchSize,
+    MemberLost,
+    Recomputation,
+    report_increases,
 )
+from .executor import DaskExecutor, Executor, release_on_error
+from .graph import DistributedGraph, as_distributed, create_vertex_frame
+from .partition import Partition
+from .traversal_partition import Schedule
 
-FEW, FEW_ON_GPU = 2**12, 2**18  # vertices that are not worth a round of their own
+MIN_ACTIVE = {"cpu": 2**12, "gpu": 2**18}  # vertices that are worth a superstep of one level
+
+Report = Callable[[int, str], Any]
 
 
 @release_on_error
 def bfs(
-    graph, source=None, *, depth_limit=None, predecessors=True, memory_limit=None, progress=None
-):
-    """As `rapidsgraph.bfs`, of a Dask frame or DistributedGraph; gives a Dask frame."""
-    limit = check_depth_limit(depth_limit)
+    graph: Any,
+    source: Any = None,
+    *,
+    depth_limit: int | None = None,
+    predecessors: bool = True,
+    memory_limit: Any = None,
+    progress: Any = None,
+) -> Frame:
+    """Search a DistributedGraph or Dask frame breadth-first; see `rapidsgraph.bfs`."""
+    cutoff = float(check_depth_limit(depth_limit))
     check_memory_limit(memory_limit)
-    shared = isinstance(graph, DistributedGraph)
-    graph = as_partitioned(graph)
-    return _search(graph, source, False, float(limit), predecessors, progress, "BFS", shared)
+    is_built = isinstance(graph, DistributedGraph)
+    graph = as_distributed(graph)
+    return _search(graph, source, False, cutoff, predecessors, progress, is_built)
 
 
 @release_on_error
-def sssp(graph, source=None, *, cutoff=None, predecessors=True, memory_limit=None, progress=None):
-    """As `rapidsgraph.sssp`, of a Dask frame or DistributedGraph; gives a Dask frame."""
-    most = check_cutoff(cutoff)
+def sssp(
+    graph: Any,
+    source: Any = None,
+    *,
+    cutoff: float | None = None,
+    predecessors: bool = True,
+    memory_limit: Any = None,
+    progress: Any = None,
+) -> Frame:
+    """Find shortest paths in a DistributedGraph or Dask frame; see `rapidsgraph.sssp`."""
+    max_distance = check_cutoff(cutoff)
     check_memory_limit(memory_limit)
-    shared = isinstance(graph, DistributedGraph)
-    if not shared and "weight" in graph.columns:
+    is_built = isinstance(graph, DistributedGraph)
+    if not is_built and "weight" in graph.columns:
         graph = DistributedGraph(graph, weight="weight", multi_edges="min")
-    graph = as_partitioned(graph)
-    return _search(graph, source, True, most, predecessors, progress, "SSSP", shared)
+    graph = as_distributed(graph)
+    return _search(graph, source, True, max_distance, predecessors, progress, is_built)
 
 
-def _search(graph, source, is_sssp, cutoff, predecessors, progress, title, shared):
-    engine, ranges = graph.engine, graph.ranges
+def _search(
+    graph: DistributedGraph,
+    source: Any,
+    is_sssp: bool,
+    cutoff: float,
+    predecessors: bool,
+    progress: Any,
+    is_built: bool,
+) -> Frame:
+    executor = graph.executor
     check_result_columns(graph, predecessors)
-    ids = engine.submit(_sources, graph.named, compute_if_dask(source), name="sources")
-    engine.results([engine.submit(_size, ids, name="facts")])  # what is wrong with them, at once
-    is_bfs = not is_sssp or not graph.weighted
-    lists = graph.parts("csr")
-    # A graph that is kept gets the other lists, too, for this and later searches; as in one memory.
-    towards = graph.parts("csc") if shared or not graph.directed else None
-    if graph.num_parts == 1:
-        options = not is_bfs, cutoff, predecessors
-        found = engine.submit(_alone, *lists, towards and towards[0], ids, *options, name="search")
-        distances, before = [engine.submit(_distances, found, name="distances")], None
+    ids = executor.submit(resolve_vertices, graph.named, compute_if_dask(source), name="sources")
+    executor.gather([executor.submit(len, ids, name="stats")])  # raises for invalid sources
+    weighted = is_sssp and graph.weighted
+    # A graph that the caller keeps gets CSC, too, for this and later searches, as a LocalGraph.
+    csr = graph.partitions("csr")
+    csc = graph.partitions("csc") if is_built or not graph.directed else None
+    if graph.num_partitions == 1:
+        result = executor.submit(
+            _search_single_partition, csr[0], csc and csc[0], ids, weighted, cutoff, predecessors,
+            name="search",
+        )  # fmt: skip
+        distances = [executor.submit(_get_distances, result, name="distances")]
         if predecessors:
-            before = [engine.submit(_before, found, name="predecessors")]
+            local_predecessors = [executor.submit(_get_predecessors, result, name="predecessors")]
     else:
-        if is_bfs:
-            lists = _with_costs(graph, "csr")
-            towards = towards and _with_costs(graph, "csc")
-        given = lists, ids, ranges, cutoff, is_bfs, graph.device
-        distances, before = _distances_apart(engine, *given, progress, title), None
-    if not is_bfs and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight):
-        whole = engine.submit(join_slices, *distances, name="all-distances")
-        checks = [
-            engine.submit(_check_distances, part, whole, graph.named, name="facts", at=at)
-            for at, part in enumerate(lists)
-        ]
-        engine.results(checks)
-    if graph.num_parts > 1 and predecessors:
-        before = predecessors_of(engine, lists, towards, distances, ids, ranges)
-    return graph.result(
-        [
-            engine.submit(
-                _found, graph.named, is_sssp, own, before and before[at], *bounds,
-                name="label", at=at,
+        if not weighted:
+            csr = _with_unit_weights(graph, "csr")
+            csc = csc and _with_unit_weights(graph, "csc")
+        schedule = Schedule(cutoff, not weighted, MIN_ACTIVE[graph.device])
+        with reporter(progress, "SSSP" if is_sssp else "BFS", None) as report:
+            distances = _run_supersteps(executor, csr, ids, graph.bounds, schedule, report)
+    if weighted and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight):
+        all_distances = executor.submit(tasks.join_arrays, *distances, name="all-distances")
+        executor.gather(
+            executor.map(
+                _check_distances, csr, repeat(all_distances), repeat(graph.named), name="stats"
             )
-            for at, (own, bounds) in enumerate(zip(distances, ranges))
-        ]
+        )
+    if not predecessors:
+        local_predecessors = [None] * graph.num_partitions
+    elif graph.num_partitions > 1:
+        local_predecessors = tasks.find_predecessors(
+            executor, csr, csc, distances, ids, graph.bounds
+        )
+    frames = executor.map(
+        _create_traversal_frame, repeat(graph.named), repeat(is_sssp), distances,
+        local_predecessors, graph.starts, graph.stops, name="label",
     )  # fmt: skip
+    return graph.to_dask(frames)
 
 
-def _with_costs(graph, direction):
-    """Parts of a direction with edges that cost 1."""
+def _with_unit_weights(graph: DistributedGraph, orientation: str) -> list:
+    """Return partitions whose edges have length 1."""
 
-    def make():
-        return [
-            graph.engine.submit(_with_units, part, name="unit-weights", at=at)
-            for at, part in enumerate(graph.parts(direction))
-        ]
+    def create() -> list:
+        partitions = graph.partitions(orientation)
+        return graph.executor.map(_set_unit_weights, partitions, name="unit-weights")
 
-    return graph.cached(f"unit weights, {direction if graph.directed else 'both ways'}", make)
-
-
-def _distances_apart(engine, lists, ids, ranges, cutoff, is_bfs, device_name, progress, title):
-    """A task a part: the distances of its range."""
-    rounds = Rounds(cutoff, is_bfs, FEW if device_name == "cpu" else FEW_ON_GPU)
-    with reporter(progress, title, None) as report:
-        given = engine, lists, ids, ranges, rounds, onward(report)
-        if engine.client is not None:
-            with suppress(Lost):
-                return _by_members(*given)
-        return _by_tasks(*given)
+    key = orientation if graph.directed else "undirected"
+    return graph.cached(f"unit weights, {key}", create)
 
 
-def _by_members(engine, lists, ids, ranges, rounds, report):
-    arguments = [(part, ids, rounds) for part in lists]
-    done, is_done, batches = 0, False, Batches()
-    again = Again(engine, _once_more, [*lists, ids])
-    with Together(engine, SearchMember, arguments, name="search-member") as together:
+def _run_supersteps(
+    executor: Executor, csr: list, ids: Any, bounds: list[int], schedule: Schedule, report: Report
+) -> list:
+    """Return a task per partition of the distances of its range."""
+    arguments = csr, ids, bounds, schedule, report_increases(report)
+    if isinstance(executor, DaskExecutor):
+        with suppress(MemberLost):
+            return _search_by_group(executor, *arguments)
+    return _search_by_tasks(executor, *arguments)
+
+
+def _search_by_group(
+    executor: DaskExecutor,
+    csr: list,
+    ids: Any,
+    bounds: list[int],
+    schedule: Schedule,
+    report: Report,
+) -> list:
+    num_supersteps, is_done, batch_size = 0, False, BatchSize()
+    recomputation = Recomputation(executor, _recompute, [*csr, ids])
+    members = [(partition, ids, schedule) for partition in csr]
+    with ActorGroup(executor, tasks.SearchMember, members, name="search-member") as group:
         while not is_done:
-            told, is_done = together.call("search", batches.next(done))[0]
-            for each in told:
-                done += 1
-                report(done, _said(each))
-        again.more = ranges, rounds
-        return together.pieces(again, "distances")
+            num_updates, is_done = group.call("search", batch_size.next(num_supersteps))[0]
+            for updates in num_updates:
+                num_supersteps += 1
+                report(num_supersteps, _format_progress(updates))
+        recomputation.arguments = bounds, schedule
+        return group.result_tasks(recomputation, "distances")
 
 
-def _once_more(engine, tasks, ranges, rounds):
-    return _by_tasks(engine, tasks[:-1], tasks[-1], ranges, rounds, lambda done, text: None)
+def _recompute(executor: Executor, inputs: list, bounds: list[int], schedule: Schedule) -> list:
+    def report(superstep: int, text: str) -> None:
+        """Report nothing."""
+
+    *csr, ids = inputs
+    return _search_by_tasks(executor, csr, ids, bounds, schedule, report)
 
 
-def _said(told):
-    return f"{told:,} vertices lowered elsewhere"
+def _format_progress(num_updates: int) -> str:
+    return f"{num_updates:,} updates between partitions"
 
 
-def _by_tasks(engine, lists, ids, ranges, rounds, report):
-    state = rounds.first()
-    waves = [
-        engine.submit(begin, part, ids, rounds.cutoff, state.bound, name="relax", at=at)
-        for at, part in enumerate(lists)
-    ]
-    done = 0
-    while True:
-        words = [
-            engine.submit(news, wave, part, name="news", at=at)
-            for at, (wave, part) in enumerate(zip(waves, lists))
-        ]
-        [facts] = engine.results([engine.submit(facts_of, *words, name="facts", at=0)])
-        done += 1
-        report(done, _said(facts[0]))
-        state = rounds.after(state, *facts)
-        if state is None:
-            return map_partitions(engine, _own, waves, ranges, "distances")
-        waves = [
-            engine.submit(go_on, part, wave, rounds.cutoff, state.bound, at, *words,
-                          name="relax", at=at)
-            for at, (part, wave) in enumerate(zip(lists, waves))
-        ]  # fmt: skip
+def _search_by_tasks(
+    executor: Executor, csr: list, ids: Any, bounds: list[int], schedule: Schedule, report: Report
+) -> list:
+    superstep = schedule.first()
+    states = executor.map(
+        tasks.start_search, csr, repeat(ids), repeat(schedule.cutoff), repeat(superstep.bound),
+        name="relax",
+    )  # fmt: skip
+    for num_supersteps in count(1):
+        updates = executor.map(tasks.get_update, states, csr, name="updates")
+        [totals] = executor.gather(
+            [executor.submit(tasks.combine_updates, *updates, name="stats", worker=0)]
+        )
+        report(num_supersteps, _format_progress(totals[0]))
+        following = schedule.next(superstep, *totals)
+        if following is None:
+            break
+        superstep = following
+        states = executor.map(
+            tasks.continue_search, csr, states, count(), repeat(schedule.cutoff),
+            repeat(superstep.bound), *map(repeat, updates), name="relax",
+        )  # fmt: skip
+    return executor.map(
+        tasks.get_local_distances, states, bounds[:-1], bounds[1:], name="distances"
+    )
 
 
 # Tasks
 
 
-def _sources(named, source):
-    return resolve_vertices(named, source)
-
-
-def _check_distances(part, distances, named):
-    weight_sums.check_distances(part.padded, distances, named)
-
-
-def _size(values):
-    return int(values.size)
+def _check_distances(csr: Partition, distances: Array, named: Labeling) -> None:
+    weight_sums.check_distances(csr.adjacency, distances, named)
 
 
 @dataclass
-class _Whole:
-    """A part that has all vertices, as a Graph is to searches."""
+class _WholeGraph:
+    """A single partition with both orientations, as searches of a LocalGraph use them."""
 
-    part: Part
+    partition: Partition
     csc: Adjacency | None
 
-    def __getattr__(self, name):
-        return getattr(self.part, name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.partition, name)
 
 
-def _alone(part, towards, ids, weighted, cutoff, predecessors):
-    """What the search of one memory finds."""
-    fits(part, "sssp" if weighted else "bfs")
-    whole, bottom_up = _Whole(part, towards and towards.padded), towards is not None
+def _search_single_partition(
+    csr: Partition,
+    csc: Partition | None,
+    ids: Array,
+    weighted: bool,
+    cutoff: float,
+    predecessors: bool,
+) -> TraversalResult:
+    tasks.check_search_memory(csr, "sssp" if weighted else "bfs")
+    graph, bottom_up = _WholeGraph(csr, csc and csc.adjacency), csc is not None
     if weighted:
-        return run_sssp(whole, ids, cutoff, predecessors, bottom_up)
-    found = run_bfs(whole, ids, int(min(cutoff, NO_VERTEX)), predecessors, bottom_up)
-    found.distances = float_distances(found.distances)
-    return found
+        return run_sssp(graph, ids, cutoff, predecessors, bottom_up)
+    result = run_bfs(graph, ids, int(min(cutoff, NO_VERTEX)), predecessors, bottom_up)
+    result.distances = float_distances(result.distances)
+    return result
 
 
-def _distances(found):
-    return found.distances
+def _get_distances(result: TraversalResult) -> Array:
+    return result.distances
 
 
-def _before(found):
-    return found.predecessors
+def _get_predecessors(result: TraversalResult) -> Array:
+    return result.predecessors
 
 
-def _with_units(part):
-    lists, xp = part.padded, part.xp
-    units = Part(
-        Adjacency(lists.offsets, lists.neighbors, xp.ones(lists.neighbors.size, xp.uint8)),
-        part.first, part.stop, True,
-    )  # fmt: skip
-    units.cached("step", lambda: 1.0)
+def _set_unit_weights(partition: Partition) -> Partition:
+    adjacency, xp = partition.adjacency, partition.xp
+    weights = xp.ones(adjacency.neighbors.size, xp.uint8)
+    adjacency = Adjacency(adjacency.offsets, adjacency.neighbors, weights)
+    units = Partition(adjacency, partition.start, partition.stop, True)
+    units.cached("step", lambda: 1.0)  # the initial delta of SSSP
     return units
 
 
-def _own(wave, first, stop):
-    return wave.distances[first:stop].copy()
-
-
-def _found(named, is_sssp, distances, before, first, stop):
+def _create_traversal_frame(
+    named: Labeling,
+    is_sssp: bool,
+    distances: Array,
+    predecessors: Array | None,
+    start: int,
+    stop: int,
+) -> Frame:
     xp = device.array_module(distances)
-    reached = distances < math.inf
-    columns = {"distance": distances}
+    columns: dict[str, Any] = {"distance": distances}
     if not is_sssp:
-        columns["distance"] = xp.where(reached, distances, -1).astype(np.int32), reached
-    if before is not None:
-        columns |= named.name_columns(before, before < NO_VERTEX, "predecessor")
-    return label(named, columns, first, stop)
+        is_reached = distances < math.inf
+        columns["distance"] = xp.where(is_reached, distances, -1).astype(np.int32), is_reached
+    if predecessors is not None:
+        columns |= named.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
+    return create_vertex_frame(named, columns, start, stop)

@@ -1,323 +1,395 @@
-"""What a worker does for a search of a part: distances lowered within it, round by round.
+"""BFS and SSSP on one partition: the tasks and the group member that run supersteps.
 
-Means: each part lowers distances along its own lists until nothing changes there within a bound,
-  and says which vertices of other parts it lowered.
-Requires: lists by source; edges that cost 1 for BFS.
-Reference: as searches.py.
+In a superstep a partition relaxes its own arcs until nothing changes within a bound, and then
+reports which vertices of other partitions it improved. It needs adjacency by source, and edges of
+length 1 for BFS. Predecessors follow from the final distances, see `find_predecessors`; adjacency
+by destination makes them local to each partition.
 """
-# The smallest valid predecessor of every vertex, of a graph in several parts.
-#
-# Means: what `rg.bfs` and `rg.sssp` give beside distances.
-# Requires: lists by source; distances that are final. Lists by destination, where there are any,
-#   make it the work of each part alone.
-# Reference: as algorithms/traversal.py.
+
+from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import device
 from ..algorithms.traversal import ArcSubgraph, relax_from, run_bfs, zero_weight_edges
+from ..device.arrays import Array
 from ..graph.csr import from_coo, row_indices
 from ..kernels.constants import NO_VERTEX
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
-from . import communicator
-from .communicator import Near
-from .executor import map_partitions, tree
+from . import shared_memory
+from .communicator import SharedMemoryMember
+from .executor import Executor
+from .partition import Partition
 
 
-class Round(NamedTuple):
-    levels: int  # that it may take, of edges that cost 1
-    bound: float  # from which on nothing is expanded
+class Superstep(NamedTuple):
+    """Bounds of a superstep."""
+
+    levels: int  # of BFS
+    bound: float  # vertices from this distance on are not expanded
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """How far rounds go."""
+class Schedule:
+    """Chooses the supersteps of a search.
+
+    Attributes
+    ----------
+    cutoff : float
+        Distance from which on vertices count as unreached.
+    is_bfs : bool
+    min_active : int
+        With fewer active vertices BFS takes several levels in a superstep.
+    """
 
     cutoff: float
     is_bfs: bool
-    few: int  # vertices that are not worth a round of their own
+    min_active: int
 
-    def first(self):
-        return Round(1, 1.0 if self.is_bfs else math.inf)
+    def first(self) -> Superstep:
+        """Return the first superstep."""
+        return Superstep(1, 1.0 if self.is_bfs else math.inf)
 
-    def after(self, last, told, waiting, least):
-        """The next one, by facts of the last; None after the last one of all."""
-        if least >= self.cutoff if self.is_bfs else least > self.cutoff:
-            least = math.inf  # what waits would only go beyond
-        if not told and least == math.inf:
+    def next(
+        self, last: Superstep, num_updates: int, num_active: int, min_distance: float
+    ) -> Superstep | None:
+        """Return the superstep after `last`, or None if the search is complete.
+
+        The other parameters are those of `FrontierUpdate` over all partitions.
+        """
+        if min_distance >= self.cutoff if self.is_bfs else min_distance > self.cutoff:
+            min_distance = math.inf  # active vertices lead beyond the cutoff only
+        if not num_updates and min_distance == math.inf:
             return None
-        levels = 2 * last.levels if told + waiting < self.few else 1
-        return Round(levels, least + levels if self.is_bfs else math.inf)
+        levels = 2 * last.levels if num_updates + num_active < self.min_active else 1
+        return Superstep(levels, min_distance + levels if self.is_bfs else math.inf)
 
 
 @dataclass
-class Wave:
-    """What a part knows after a round.
+class FrontierState:
+    """The state of a partition after a superstep.
 
     Attributes
     ----------
     distances : float64, shape (vertices,)
-        Those of its own range are right once nobody has news; of others what it has found.
-    expanded : float64, shape (count,)
-        The distance at which each vertex of the range was expanded last.
-    ids, values : int32, float64
-        Vertices of other ranges that it lowered in this round, ascending, and to what.
+        Of the partition's own range final when no partition has updates; of other vertices the
+        shortest distance that this partition knows.
+    expanded : float64, shape (num_local,)
+        Distance at which each vertex of the range was expanded last.
+    ids, values : int32 and float64, shape (updates,)
+        Vertices of other ranges that the superstep improved, ascending, and their distances.
     """
 
-    distances: object
-    expanded: object
-    ids: object
-    values: object
+    distances: Array
+    expanded: Array
+    ids: Array
+    values: Array
 
 
-class News(NamedTuple):
-    """What others need of a wave, or only how much there is where they look for themselves."""
+class FrontierUpdate(NamedTuple):
+    """What other partitions need to know about a FrontierState.
 
-    ids: object
-    values: object
-    told: int  # vertices of other ranges that were lowered
-    waiting: int  # vertices of its own that are not expanded yet
-    least: float  # the distance nearest to the sources that waits or is told
-
-
-class SearchMember(Near):
-    """A part whose rounds go on without the scheduler.
-
-    What it knows of all distances is where others of its machine read it, also while it is at work:
-    whenever they look, what they see is the length of some way, and they look again.
+    `ids` and `values` are None where the receiver reads distances from shared memory.
     """
 
-    def __init__(self, number, name, part, ids, rounds):
-        super().__init__(number, name)
-        self._part, self._ids, self._rounds, self._words = part, ids, rounds, None
-
-    async def search(self, count):
-        """Up to `count` more rounds: how many vertices were lowered elsewhere in each, all done?"""
-        if self._words is None:
-            await self.make_room(self._part.vertices, np.float64, self._part.xp)
-            self._state = self._rounds.first()
-            self._words = await self.round(self._begin)
-            facts = [self._facts()]
-        else:
-            facts = []
-        while len(facts) < count and self._state is not None:
-            self._words = await self.round(self._go_on, self._words)
-            facts.append(self._facts())
-        return [told for told, *_ in facts], self._state is None
-
-    def _facts(self):
-        found = facts_of(*self._words)
-        self._state = self._rounds.after(self._state, *found)
-        return found
-
-    def _begin(self):
-        fits(self._part)
-        self.room.fill(math.inf)
-        self.room[self._ids] = 0.0
-        expanded = self._part.xp.full(self._part.count, math.inf)
-        return self._expand(expanded)
-
-    def _go_on(self, words):
-        part, xp = self._part, self._part.xp
-        own = self.room[part.first : part.stop]
-        for at, word in enumerate(words):
-            if at not in self.reached and at != self.number:
-                take(part, self.room, word)
-            elif at != self.number and own.size:
-                others = xp.empty_like(own)
-                communicator.copy(self.reached[at][part.first : part.stop], others)
-                xp.minimum(own, others, out=own)
-        return self._expand(self._wave.expanded)
-
-    def _expand(self, expanded):
-        given = self._rounds.cutoff, self._state.bound
-        self._wave = expand(self._part, self.room, expanded, *given)
-        word = news(self._wave, self._part)
-        device.synchronize(self._part.xp)
-        return word
-
-    def made_for(self, other, made):
-        if isinstance(made, News) and self.is_near(other):
-            return made._replace(ids=None, values=None)
-        return made
-
-    def piece(self):
-        """Distances of the range, for good."""
-        return self.room[self._part.first : self._part.stop].copy()
+    ids: Array | None
+    values: Array | None
+    num_updates: int  # vertices of other ranges that were improved
+    num_active: int  # vertices of the own range that are not expanded yet
+    min_distance: float  # of active and updated vertices
 
 
-def fits(part, algorithm="sssp"):
-    """Raise InsufficientMemoryError where a search of a part would not fit."""
-    a_vertex, _, an_arc = ALGORITHM_BYTES[algorithm]
-    needed = part.vertices * a_vertex + part.num_arcs * an_arc
-    check_free_memory(f"distances in a part of {part.num_arcs:,} arcs", needed, part.xp)
+class SearchMember(SharedMemoryMember):
+    """A group member that searches its partition.
+
+    Its distances are in a buffer that peers read, also while it computes: a value that they see is
+    always the length of some path, and they look again in the next superstep.
+    """
+
+    def __init__(
+        self, rank: int, name: str, partition: Partition, ids: Array, schedule: Schedule
+    ) -> None:
+        super().__init__(rank, name)
+        self._partition, self._ids, self._schedule = partition, ids, schedule
+        self._next: Superstep | None = schedule.first()
+        self._updates: list[FrontierUpdate] | None = None
+
+    async def search(self, num_supersteps: int) -> tuple[list[int], bool]:
+        """Run up to so many supersteps: the number of updates in each, and whether all is done."""
+        num_updates = []
+        if self._updates is None:
+            await self.allocate_buffer(self._partition.num_vertices, np.float64, self._partition.xp)
+            self._updates = await self.superstep(self._start)
+            num_updates.append(self._schedule_next(self._updates))
+        while len(num_updates) < num_supersteps and self._next is not None:
+            self._updates = await self.superstep(self._continue, self._updates)
+            num_updates.append(self._schedule_next(self._updates))
+        return num_updates, self._next is None
+
+    def _schedule_next(self, updates: list[FrontierUpdate]) -> int:
+        """Choose the next superstep; return the number of updates in the last one."""
+        assert self._next is not None
+        totals = combine_updates(*updates)
+        self._next = self._schedule.next(self._next, *totals)
+        return totals[0]
+
+    def _start(self) -> FrontierUpdate:
+        check_search_memory(self._partition)
+        self.buffer.fill(math.inf)
+        self.buffer[self._ids] = 0.0
+        return self._expand(self._partition.xp.full(self._partition.num_local, math.inf))
+
+    def _continue(self, updates: list[FrontierUpdate]) -> FrontierUpdate:
+        partition, xp = self._partition, self._partition.xp
+        own = self.buffer[partition.local_range]
+        for rank, update in enumerate(updates):
+            if rank not in self.peer_buffers and rank != self.rank:
+                apply_update(partition, self.buffer, update)
+            elif rank != self.rank and own.size:
+                distances = xp.empty_like(own)
+                shared_memory.copy_array(self.peer_buffers[rank][partition.local_range], distances)
+                xp.minimum(own, distances, out=own)
+        return self._expand(self._state.expanded)
+
+    def _expand(self, expanded: Array) -> FrontierUpdate:
+        assert self._next is not None
+        self._state = expand(
+            self._partition, self.buffer, expanded, self._schedule.cutoff, self._next.bound
+        )
+        update = get_update(self._state, self._partition)
+        device.synchronize(self._partition.xp)
+        return update
+
+    def message_for(self, rank: int, result: Any) -> Any:
+        """Return the update without what member `rank` reads from the buffer."""
+        if isinstance(result, FrontierUpdate) and self.is_read_by(rank):
+            return result._replace(ids=None, values=None)
+        return result
+
+    def result(self) -> Array:
+        """Return a copy of the distances of the range."""
+        return self.buffer[self._partition.local_range].copy()
 
 
-def begin(part, ids, cutoff, bound):
-    fits(part)
-    distances = part.xp.full(part.vertices, math.inf)
+# Tasks of a superstep
+
+
+def check_search_memory(partition: Partition, algorithm: str = "sssp") -> None:
+    """Raise InsufficientMemoryError if a search of a partition would not fit."""
+    bytes_per_vertex, _, bytes_per_arc = ALGORITHM_BYTES[algorithm]
+    num_bytes = partition.num_vertices * bytes_per_vertex + partition.num_arcs * bytes_per_arc
+    what = f"distances in a partition of {partition.num_arcs:,} arcs"
+    check_free_memory(what, num_bytes, partition.xp)
+
+
+def start_search(partition: Partition, ids: Array, cutoff: float, bound: float) -> FrontierState:
+    """Run the first superstep, from int32 `ids`."""
+    check_search_memory(partition)
+    distances = partition.xp.full(partition.num_vertices, math.inf)
     distances[ids] = 0.0
-    return expand(part, distances, part.xp.full(part.count, math.inf), cutoff, bound)
+    expanded = partition.xp.full(partition.num_local, math.inf)
+    return expand(partition, distances, expanded, cutoff, bound)
 
 
-def go_on(part, wave, cutoff, bound, number, *words):
-    """A round, from what others found out about the range of part `number`."""
-    distances = wave.distances.copy()
-    for at, word in enumerate(words):
-        if at != number:
-            take(part, distances, word)
-    return expand(part, distances, wave.expanded, cutoff, bound)
+def continue_search(
+    partition: Partition,
+    state: FrontierState,
+    rank: int,
+    cutoff: float,
+    bound: float,
+    *updates: FrontierUpdate,
+) -> FrontierState:
+    """Run a superstep from the updates of all partitions."""
+    distances = state.distances.copy()
+    for other, update in enumerate(updates):
+        if other != rank:
+            apply_update(partition, distances, update)
+    return expand(partition, distances, state.expanded, cutoff, bound)
 
 
-def take(part, distances, word):
-    """Lower distances of a part's range to what another one found; `distances` is written to."""
-    xp, (ids, values, *_) = part.xp, word
-    own = slice(*(int(at) for at in xp.searchsorted(ids, xp.asarray([part.first, part.stop]))))
+def apply_update(partition: Partition, distances: Array, update: FrontierUpdate) -> None:
+    """Lower `distances` of the partition's range to those of another partition, in place."""
+    xp, ids, values = partition.xp, update.ids, update.values
+    assert ids is not None
+    assert values is not None
+    bounds = xp.searchsorted(ids, xp.asarray([partition.start, partition.stop]))
+    own = slice(*(int(bound) for bound in bounds))
     ids, values = ids[own], values[own]
-    lower = values < distances[ids]
-    distances[ids[lower]] = values[lower]
+    is_lower = values < distances[ids]
+    distances[ids[is_lower]] = values[is_lower]
 
 
-def expand(part, distances, expanded, cutoff, bound):
-    """Lower distances from the vertices of a part's range on that wait and are nearer than bound.
+def expand(
+    partition: Partition, distances: Array, expanded: Array, cutoff: float, bound: float
+) -> FrontierState:
+    """Relax the arcs of active vertices of the partition that are nearer than `bound`.
 
-    `distances` is written to. A bound is for edges that cost 1: none leads beyond it.
+    `distances` is modified. A finite bound is for edges of length 1; no path exceeds it.
     """
-    xp, own = part.xp, distances[part.first : part.stop]
-    # At the cutoff only edges that cost nothing lead on.
-    within = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
-    waiting = (own < expanded) & within
-    ids = (xp.flatnonzero(waiting) + part.first).astype(xp.int32)
+    xp, own = partition.xp, distances[partition.local_range]
+    # At the cutoff only edges of weight 0 lead on.
+    in_bounds = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
+    ids = (xp.flatnonzero((own < expanded) & in_bounds) + partition.start).astype(xp.int32)
     if not ids.size:
-        return Wave(distances, expanded, xp.empty(0, xp.int32), xp.empty(0))
-    before = distances.copy()
+        return FrontierState(distances, expanded, xp.empty(0, xp.int32), xp.empty(0))
+    old_distances = distances.copy()
     if bound <= cutoff and bool((distances[ids] == bound - 1).all()):
-        near = run_bfs(part, ids, 1, predecessors=False, bottom_up=False).distances == 1
-        xp.minimum(distances, xp.where(near, bound, math.inf), out=distances)
+        levels = run_bfs(partition, ids, 1, predecessors=False, bottom_up=False).distances
+        xp.minimum(distances, xp.where(levels == 1, bound, math.inf), out=distances)
     else:
-        relax_from(part, ids, distances, min(bound, cutoff))
-    lowered = distances < before
-    lowered[part.first : part.stop] = False
-    ids = xp.flatnonzero(lowered).astype(xp.int32)
-    within = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
-    expanded = xp.where(within, own, expanded)
-    return Wave(distances, expanded, ids, distances[ids])
+        relax_from(partition, ids, distances, min(bound, cutoff))
+    is_updated = distances < old_distances
+    is_updated[partition.local_range] = False
+    ids = xp.flatnonzero(is_updated).astype(xp.int32)
+    in_bounds = own < min(bound, cutoff) if bound < math.inf else own <= cutoff
+    expanded = xp.where(in_bounds, own, expanded)
+    return FrontierState(distances, expanded, ids, distances[ids])
 
 
-def news(wave, part):
-    own = wave.distances[part.first : part.stop]
-    waiting = own[own < wave.expanded]
-    least = (float(values.min()) for values in (waiting, wave.values) if values.size)
-    told = int(wave.ids.size)
-    return News(wave.ids, wave.values, told, int(waiting.size), min(least, default=math.inf))
-
-
-def facts_of(*words):
-    """(vertices lowered elsewhere, vertices that wait, the least distance) of all parts."""
-    _, _, told, waiting, least = zip(*words)
-    return sum(told), sum(waiting), min(least)
-
-
-def predecessors_of(engine, lists, towards, distances, ids, ranges):
-    """A task a part of the smallest valid predecessors in its range: int32."""
-    whole = engine.submit(join_slices, *distances, name="all-distances")
-    if towards is None:
-        before = [
-            engine.submit(_pushed, part, whole, name="predecessors", at=at)
-            for at, part in enumerate(lists)
-        ]
-        found = [tree(engine, lowest, before, "predecessors")] * len(ranges)
-    else:
-        found = [
-            engine.submit(_pulled, part, whole, name="predecessors", at=at)
-            for at, part in enumerate(towards)
-        ]
-    own = map_partitions(engine, _slice, found, ranges, "predecessors")
-    counts = [
-        engine.submit(_count_open, each, near, ids, first, name="facts", at=at)
-        for at, (each, near, (first, _)) in enumerate(zip(own, distances, ranges))
-    ]
-    if not sum(engine.results(counts)):
-        return own
-    # Only edges that add nothing lead there; they are few, and one worker looks at them.
-    before = engine.submit(join_slices, *own, name="all-predecessors")
-    open_ends = engine.submit(_open_ends, before, whole, ids, name="open-ends")
-    arcs = [
-        engine.submit(_tied, part, whole, open_ends, name="ties", at=at)
-        for at, part in enumerate(lists)
-    ]
-    settled = engine.submit(_settle_ties, before, open_ends, whole, *arcs, name="ties")
-    return map_partitions(engine, _slice, [settled] * len(ranges), ranges, "predecessors")
-
-
-# Tasks
-
-
-def _slice(values, first, stop):
-    return values[first:stop].copy()
-
-
-def join_slices(*slices):
-    """Values of all ranges, one array."""
-    return device.array_module(slices[0]).concatenate(slices)
-
-
-def lowest(*arrays):
-    """The least value at each place."""
-    found = arrays[0].copy()
-    for other in arrays[1:]:
-        device.array_module(found).minimum(found, other, out=found)
-    return found
-
-
-def _pushed(part, distances):
-    """The smallest vertex of a part's range before each vertex, nearer to the sources."""
-    return _nearer(part, distances, "push_predecessors")
-
-
-def _pulled(part, distances):
-    """The same of all vertices before each one of a part's range, of lists by destination."""
-    return _nearer(part, distances, "pull_predecessors")
-
-
-def _nearer(part, distances, entry):
-    lists, xp = part.padded, part.xp
-    before = xp.full(part.vertices, NO_VERTEX, xp.int32)
-    device.launch(
-        "sssp", entry, size=32 * part.vertices,
-        num_vertices=part.vertices, offsets=lists.offsets, neighbors=lists.neighbors,
-        weights=lists.weights, distances=distances, predecessors=before,
+def get_update(state: FrontierState, partition: Partition) -> FrontierUpdate:
+    """Return what other partitions need to know after a superstep."""
+    own = state.distances[partition.local_range]
+    active = own[own < state.expanded]
+    minima = (float(values.min()) for values in (active, state.values) if values.size)
+    return FrontierUpdate(
+        state.ids, state.values, int(state.ids.size), int(active.size),
+        min(minima, default=math.inf),
     )  # fmt: skip
-    return before
 
 
-def _open_ends(before, distances, ids):
-    """Whether a vertex was reached, is no source, and has no nearer predecessor."""
-    found = (before == NO_VERTEX) & (distances < math.inf)
-    found[ids] = False
-    return found
+def combine_updates(*updates: FrontierUpdate) -> tuple[int, int, float]:
+    """Return numbers of updates and active vertices, and the minimum distance, of all."""
+    return (
+        sum(each.num_updates for each in updates),
+        sum(each.num_active for each in updates),
+        min(each.min_distance for each in updates),
+    )
 
 
-def _count_open(before, distances, ids, first):
-    own = ids[(ids >= first) & (ids < first + before.size)] - first
-    return int(_open_ends(before, distances, own).sum())
+def get_local_distances(state: FrontierState, start: int, stop: int) -> Array:
+    """Return a copy of the distances of a range."""
+    return state.distances[start:stop].copy()
 
 
-def _tied(part, distances, open_ends):
-    """(rows, neighbors) of the arcs that lead to open ends and add nothing."""
-    level = zero_weight_edges(part.padded, distances, open_ends, part.xp)
-    return row_indices(level.csr), level.csr.neighbors
+# Predecessors
 
 
-def _settle_ties(before, open_ends, distances, *arcs):
-    xp = device.array_module(before)
-    pairs = [xp.concatenate(each) for each in zip(*arcs)]
-    level = ArcSubgraph(xp, from_coo([*pairs, None], before.size, "keep"))
-    rooted = ~open_ends & (distances < math.inf)
-    near = run_bfs(level, xp.flatnonzero(rooted).astype(xp.int32), bottom_up=False)
-    return xp.where(open_ends, near.predecessors, before)
+def find_predecessors(
+    executor: Executor, csr: list, csc: list | None, distances: list, ids: Any, bounds: list[int]
+) -> list:
+    """Return a task per partition of the smallest valid predecessors of its range: int32.
+
+    Parameters
+    ----------
+    executor : Executor
+    csr, csc : list of tasks of Partition
+        By source, and by destination where that is built.
+    distances : list of tasks
+        Final distances of each range.
+    ids : task
+        int32 sources of the search.
+    bounds : list of int
+    """
+    starts, stops = bounds[:-1], bounds[1:]
+    all_distances = executor.submit(join_arrays, *distances, name="all-distances")
+    if csc is None:
+        candidates = executor.map(_push, csr, repeat(all_distances), name="predecessors")
+        minima = executor.tree_reduce(elementwise_minimum, candidates, "predecessors")
+        local = executor.map(_slice, repeat(minima), starts, stops, name="predecessors")
+    else:
+        candidates = executor.map(_pull, csc, repeat(all_distances), name="predecessors")
+        local = executor.map(_slice, candidates, starts, stops, name="predecessors")
+    counts = executor.map(_count_unresolved, local, distances, repeat(ids), starts, name="stats")
+    if not sum(executor.gather(counts)):
+        return local
+    # Only zero-weight edges lead to the remaining vertices. These are few: one worker resolves
+    # them.
+    predecessors = executor.submit(join_arrays, *local, name="all-predecessors")
+    unresolved = executor.submit(
+        _find_unresolved, predecessors, all_distances, ids, name="unresolved"
+    )
+    arcs = executor.map(
+        _list_zero_weight_arcs, csr, repeat(all_distances), repeat(unresolved),
+        name="zero-weight-arcs",
+    )  # fmt: skip
+    resolved = executor.submit(
+        _resolve, predecessors, unresolved, all_distances, *arcs, name="zero-weight-predecessors"
+    )
+    return executor.map(_slice, repeat(resolved), starts, stops, name="predecessors")
+
+
+def _slice(values: Array, start: int, stop: int) -> Array:
+    return values[start:stop].copy()
+
+
+def join_arrays(*arrays: Array) -> Array:
+    """Return the concatenation of arrays."""
+    return device.array_module(arrays[0]).concatenate(arrays)
+
+
+def elementwise_minimum(*arrays: Array) -> Array:
+    """Return the elementwise minimum of arrays."""
+    minimum = arrays[0].copy()
+    for other in arrays[1:]:
+        device.array_module(minimum).minimum(minimum, other, out=minimum)
+    return minimum
+
+
+def _push(csr: Partition, distances: Array) -> Array:
+    """Return for every vertex its smallest predecessor in the partition's range."""
+    return _nearer_predecessors(csr, distances, "push_predecessors")
+
+
+def _pull(csc: Partition, distances: Array) -> Array:
+    """Return the smallest predecessors of the vertices of the partition's range."""
+    return _nearer_predecessors(csc, distances, "pull_predecessors")
+
+
+def _nearer_predecessors(partition: Partition, distances: Array, entry: str) -> Array:
+    """Return the smallest predecessors that are strictly nearer to the sources."""
+    adjacency, num_vertices = partition.adjacency, partition.num_vertices
+    predecessors = partition.xp.full(num_vertices, NO_VERTEX, partition.xp.int32)
+    device.launch(
+        "sssp", entry, size=32 * num_vertices,
+        num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        weights=adjacency.weights, distances=distances, predecessors=predecessors,
+    )  # fmt: skip
+    return predecessors
+
+
+def _find_unresolved(predecessors: Array, distances: Array, ids: Array) -> Array:
+    """Return whether a vertex is reached, not a source, and has no nearer predecessor."""
+    unresolved = (predecessors == NO_VERTEX) & (distances < math.inf)
+    unresolved[ids] = False
+    return unresolved
+
+
+def _count_unresolved(predecessors: Array, distances: Array, ids: Array, start: int) -> int:
+    local_ids = ids[(ids >= start) & (ids < start + predecessors.size)] - start
+    return int(_find_unresolved(predecessors, distances, local_ids).sum())
+
+
+def _list_zero_weight_arcs(
+    csr: Partition, distances: Array, unresolved: Array
+) -> tuple[Array, Array]:
+    """Return sources and destinations of zero-weight arcs to unresolved vertices."""
+    subgraph = zero_weight_edges(csr.adjacency, distances, unresolved, csr.xp)
+    return row_indices(subgraph.csr), subgraph.csr.neighbors
+
+
+def _resolve(
+    predecessors: Array, unresolved: Array, distances: Array, *arcs: tuple[Array, Array]
+) -> Array:
+    """Return predecessors along the fewest zero-weight arcs from resolved vertices."""
+    xp = device.array_module(predecessors)
+    coo = [xp.concatenate(each) for each in zip(*arcs, strict=True)]
+    subgraph = ArcSubgraph(xp, from_coo([*coo, None], predecessors.size, "keep"))
+    resolved = xp.flatnonzero(~unresolved & (distances < math.inf)).astype(xp.int32)
+    search = run_bfs(subgraph, resolved, bottom_up=False)
+    return xp.where(unresolved, search.predecessors, predecessors)

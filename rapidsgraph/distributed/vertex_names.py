@@ -1,299 +1,342 @@
-"""Vertex names across partitions <-> ids 0..n-1, in the order of the names.
+"""Factorization of vertex names in several partitions: ids 0..n-1 in the order of the names.
 
-Means: as names.py, of columns in several partitions. Names that are integers in a range not much
-  wider than there are rows are marked in an array over that range, a partition at a time; marks
-  are put together, and a table of that length leads from names to ids. Of other names each
-  partition finds its own distinct ones, which are merged; then each looks up what it found.
-Requires: EdgeColumns of every partition; an array over all names fits on a worker.
-Integers that already are 0..n-1 are their own ids.
+Integer names in a range not much wider than the number of rows are marked in a bitmap of that
+range, a partition at a time; the combined bitmap yields a table from names to ids. Other names are
+factorized in each partition, the distinct names are merged, and each partition maps its own ids to
+those of all. Integers that already are 0..n-1 are their own ids. An array over all names must fit
+on a worker.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from itertools import count, repeat
+from typing import Any
 
 import numpy as np
 
 from .. import device
+from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError
+from ..frames import Frame
 from ..graph.edge_frame import EdgeColumns, read_columns
-from ..graph.vertex_names import VertexNames, name_vertices
+from ..graph.labeling import Labeling
+from ..graph.vertex_names import VertexNames, check_ids_in_range, name_vertices
 from ..graph.weight_sums import total_weight
 from ..validation import check_vertex_count, check_vertices
-from .executor import tree
+from .executor import Executor
 
-SLACK = 1024  # a range of names is at most so much wider than there are rows
+RANGE_SLACK = 1024  # how much wider than the number of rows a range of names may be
 
 
 @dataclass
-class Facts:
-    """What the client knows of the columns of a partition.
+class PartitionStats:
+    """What the client knows about the columns of a partition.
 
     Attributes
     ----------
-    manner : EdgeColumns
-        Without its columns: how vertices are named.
-    rows : int
+    schema : EdgeColumns
+        The columns' description without the columns: how vertices are named.
+    num_rows : int
     types : list of str
-        Of the name columns that have rows, where those are integers; "" elsewhere.
-    declared : list of str
-        Those of integers, also without rows.
-    low, high : int
-        The least and the greatest of these integers.
+        Types of the name columns that have rows, ``""`` for other types than integers.
+    declared_types : list of str
+        Types of all integer name columns, also without rows.
+    min_name, max_name : int
+        Bounds of integer names; 0 and -1 without any.
     weight_kind : str
+        NumPy's kind of the weights' type.
     total_weight : int or float
-        Exact of integers.
-    on_gpu : bool
+        Exact for integers.
+    is_on_gpu : bool
     """
 
-    manner: EdgeColumns
-    rows: int
-    types: list
-    declared: list
-    low: int
-    high: int
+    schema: EdgeColumns
+    num_rows: int
+    types: list[str]
+    declared_types: list[str]
+    min_name: int
+    max_name: int
     weight_kind: str
     total_weight: int | float
-    on_gpu: bool
+    is_on_gpu: bool
 
 
-def read_part(frame, number, *options):
-    """The EdgeColumns of a partition, whose number is said of what is wrong with it."""
+def read_partition(frame: Frame, number: int, *options: Any) -> EdgeColumns:
+    """Read the columns of a partition; errors name the partition."""
     try:
         return read_columns(frame, *options)
     except GraphError as error:
-        raise _in_partition(error, number) from None
+        raise _with_partition(error, number) from None
 
 
-def read_more(vertices, count, labels, on_gpu):
-    """EdgeColumns of names alone: what `vertices` of a Graph lists."""
-    xp = device.import_cupy() if on_gpu else np
-    columns = check_vertices(vertices, count, labels, xp)
-    none = [values[:0] for values in columns]
-    return EdgeColumns("", columns, none, None, xp, labels, [], [], {})
+def read_extra_vertices(
+    vertices: Any, num_columns: int, labels: list[str], is_on_gpu: bool
+) -> EdgeColumns:
+    """Read the names in the parameter `vertices` of a graph, as columns without edges."""
+    xp = _array_module(is_on_gpu)
+    columns = check_vertices(vertices, num_columns, labels, xp)
+    no_names = [values[:0] for values in columns]
+    return EdgeColumns("", columns, no_names, None, xp, labels, [], [], {})
 
 
-def facts_of(columns):
-    declared = [_integer_type(values) for values in columns.sources + columns.destinations]
-    names = [values for values in columns.sources + columns.destinations if len(values)]
+def compute_stats(columns: EdgeColumns) -> PartitionStats:
+    """Return what the client needs to know about a partition."""
+    ends = columns.sources + columns.destinations
+    names = [values for values in ends if len(values)]
     types = [_integer_type(values) for values in names]
     are_integers = bool(types) and all(types)
-    manner = replace(columns, sources=[], destinations=[], weights=None, xp=None)
     weights = columns.weights
-    return Facts(
-        manner,
-        columns.rows,
-        types,
-        [name for name in declared if name],
-        min(int(values.min()) for values in names) if are_integers else 0,
-        max(int(values.max()) for values in names) if are_integers else -1,
-        "" if weights is None else weights.dtype.kind,
-        0 if weights is None else total_weight(weights),
-        columns.xp is not np,
+    return PartitionStats(
+        schema=replace(columns, sources=[], destinations=[], weights=None, xp=None),
+        num_rows=columns.rows,
+        types=types,
+        declared_types=[name for name in map(_integer_type, ends) if name],
+        min_name=min(int(values.min()) for values in names) if are_integers else 0,
+        max_name=max(int(values.max()) for values in names) if are_integers else -1,
+        weight_kind="" if weights is None else weights.dtype.kind,
+        total_weight=0 if weights is None else total_weight(weights),
+        is_on_gpu=columns.xp is not np,
     )
 
 
-def _integer_type(values):
+def _integer_type(values: Any) -> str:
     return values.dtype.name if device.is_array(values) and values.dtype.kind in "iu" else ""
 
 
-def name_all(engine, columns, facts, more, more_facts, vertices):
-    """Name the vertices of all partitions.
+def _array_module(is_on_gpu: bool) -> ArrayModule:
+    return device.import_cupy() if is_on_gpu else np
+
+
+def factorize(
+    executor: Executor,
+    columns: list,
+    stats: list[PartitionStats],
+    extra: list,
+    extra_stats: list[PartitionStats],
+    vertices: range | None,
+) -> tuple[Any, int, list]:
+    """Number the vertices of all partitions.
 
     Parameters
     ----------
+    executor : Executor
     columns : list of tasks
-        EdgeColumns a partition.
-    facts : list of Facts
-    more, more_facts : lists likewise
-        Names beside those of edges.
+        EdgeColumns of each partition.
+    stats : list of PartitionStats
+    extra, extra_stats : list
+        The same for names of vertices that may have no edges.
     vertices : range or None
-        All integers that are names, where the caller said so.
+        All names, where the caller passed a number of vertices or a range.
 
     Returns
     -------
-    named : task of a Labeling
-    count : int
-        How many vertices there are.
+    named : task of Labeling
+    num_vertices : int
     ends : list of tasks
-        (sources, destinations) a partition, int32.
+        int32 ids of sources and destinations in each partition.
     """
-    every = facts + more_facts
-    manner, types = facts[0].manner, {name for each in every for name in each.types}
-    filled = [each for each in every if each.types]
-    low = min((each.low for each in filled), default=0)
-    high = max((each.high for each in filled), default=-1)
-    rows = 2 * sum(each.rows for each in every)
-    is_narrow = len(manner.labels) == 1 and "" not in types and high < 2**63
+    all_stats, schema = stats + extra_stats, stats[0].schema
+    types = {name for each in all_stats for name in each.types}
+    nonempty = [each for each in all_stats if each.types]
+    min_name = min((each.min_name for each in nonempty), default=0)
+    max_name = max((each.max_name for each in nonempty), default=-1)
     if vertices is not None:
         if "" in types:
             raise GraphError(
-                f"{manner.labels[0]} names are no integers, and vertices are {vertices}"
+                f"vertices is {vertices}, but {schema.labels[0]} names are not integers",
+                parameter="vertices",
+                column=schema.labels[0],
+                value=vertices,
             )
-        if low < 0 or high >= len(vertices):
-            outside = low if low < 0 else high
-            raise GraphError(f"vertices are {vertices}, and an edge names {outside}")
-        low, high = 0, len(vertices) - 1
-    elif not is_narrow or high - low + 1 > rows + SLACK:
-        return _by_merging(engine, columns, more, manner)
-    types = types or {name for each in every for name in each.declared}
-    dtype = np.result_type(*types) if types else np.dtype(np.int64)
-    dtype = dtype if dtype.kind in "iu" and high <= np.iinfo(dtype).max else np.dtype(np.int64)
-    table = None
-    if vertices is None:
-        marks = [
-            engine.submit(_mark, each, low, high - low + 1, name="mark-names", at=at)
-            for at, each in enumerate(columns + more)
-        ]
-        marks = tree(engine, _any, marks, "mark-names")
-        [count] = engine.results([engine.submit(_count, marks, name="count-names")])
-        if count < high - low + 1 or low:
-            table = engine.submit(_table, marks, name="number-names")
+        check_ids_in_range(min_name, max_name, len(vertices))
+        min_name, max_name = 0, len(vertices) - 1
     else:
-        marks, count = None, len(vertices)
-    check_vertex_count(count)
-    on_gpu = any(each.on_gpu for each in facts)
-    where = (marks if table is not None else None), count, low, dtype, on_gpu
-    named = engine.submit(_named_integers, manner, *where, name="name-vertices")
-    ends = [
-        engine.submit(_translate, each, low, table, name="look-up-names", at=at)
-        for at, each in enumerate(columns)
-    ]
-    return named, count, ends
+        max_width = 2 * sum(each.num_rows for each in all_stats) + RANGE_SLACK
+        is_narrow = len(schema.labels) == 1 and "" not in types and max_name < 2**63
+        if not is_narrow or max_name - min_name + 1 > max_width:
+            return _factorize_by_merging(executor, columns, extra, schema)
+    bitmap = table = None
+    if vertices is None:
+        width = max_name - min_name + 1
+        bitmaps = executor.map(
+            _mark_names, columns + extra, repeat(min_name), repeat(width), name="mark-names"
+        )
+        bitmap = executor.tree_reduce(_combine_bitmaps, bitmaps, "mark-names")
+        [num_vertices] = executor.gather([executor.submit(_count, bitmap, name="count-names")])
+        if num_vertices < width or min_name:
+            table = executor.submit(_build_table, bitmap, name="number-names")
+    else:
+        num_vertices = len(vertices)
+    check_vertex_count(num_vertices)
+    named = executor.submit(
+        _label_integers, schema, bitmap if table is not None else None, num_vertices, min_name,
+        _name_type(types, all_stats, max_name), any(each.is_on_gpu for each in stats),
+        name="name-vertices",
+    )  # fmt: skip
+    ends = executor.map(_translate, columns, repeat(min_name), repeat(table), name="look-up-names")
+    return named, num_vertices, ends
 
 
-def _by_merging(engine, columns, more, manner):
-    local = [
-        engine.submit(_name_locally, each, number, name="name-locally", at=number)
-        for number, each in enumerate(columns + more)
-    ]
-    names = [
-        engine.submit(_first, each, name="distinct-names", at=at) for at, each in enumerate(local)
-    ]
-    names = tree(engine, _merge, names, "merge-names")
-    [count] = engine.results([engine.submit(_count_names, names, name="count-names")])
-    check_vertex_count(count)
-    named = engine.submit(_named_merged, manner, names, name="name-vertices")
-    ends = [
-        engine.submit(_look_up, each, names, name="look-up-names", at=at)
-        for at, each in enumerate(local[: len(columns)])
-    ]
-    return named, count, ends
+def _name_type(types: set[str], stats: list[PartitionStats], max_name: int) -> np.dtype:
+    types = types or {name for each in stats for name in each.declared_types}
+    dtype = np.result_type(*types) if types else np.dtype(np.int64)
+    fits = dtype.kind in "iu" and max_name <= np.iinfo(dtype).max
+    return dtype if fits else np.dtype(np.int64)
 
 
-# Tasks
+def _factorize_by_merging(
+    executor: Executor, columns: list, extra: list, schema: EdgeColumns
+) -> tuple[Any, int, list]:
+    local = executor.map(_factorize_locally, columns + extra, count(), name="name-locally")
+    names = executor.map(_get_names, local, name="distinct-names")
+    merged = executor.tree_reduce(_merge_names, names, "merge-names")
+    [num_vertices] = executor.gather([executor.submit(_count_names, merged, name="count-names")])
+    check_vertex_count(num_vertices)
+    named = executor.submit(_label_merged, schema, merged, name="name-vertices")
+    ends = executor.map(_look_up, local[: len(columns)], repeat(merged), name="look-up-names")
+    return named, num_vertices, ends
 
 
-def _mark(columns, low, span):
+# Tasks for integers in a narrow range
+
+
+def _mark_names(columns: EdgeColumns, min_name: int, width: int) -> Array:
     xp = columns.xp
-    marks = xp.zeros(span, bool)
+    bitmap = xp.zeros(width, bool)
     for values in (*columns.sources, *columns.destinations):
         if len(values):
-            values = _wide(values, xp)
+            names = _widen(values, xp)
             device.launch(
-                "build", "mark_present", size=values.size,
-                num_names=values.size, names=values, min_name=low, is_present=marks,
+                "build", "mark_present", size=names.size,
+                num_names=names.size, names=names, min_name=min_name, is_present=bitmap,
             )  # fmt: skip
-    return marks
+    return bitmap
 
 
-def _wide(values, xp):
-    small = values.dtype.itemsize < 4 or values.dtype == np.int32
-    wide = xp.uint64 if values.dtype == np.uint64 else xp.int32 if small else xp.int64
-    if values.dtype == np.uint32:
-        wide = xp.int64
-    return xp.ascontiguousarray(values.astype(wide, copy=False))
+def _widen(values: Array, xp: ArrayModule) -> Array:
+    """Return names in one of the integer types that kernels have: int32, int64 or uint64."""
+    dtype = xp.int64
+    if values.dtype == np.uint64:
+        dtype = xp.uint64
+    elif values.dtype.itemsize < 4 or values.dtype == np.int32:
+        dtype = xp.int32
+    return xp.ascontiguousarray(values.astype(dtype, copy=False))
 
 
-def _any(*marks):
-    found = marks[0].copy()
-    for other in marks[1:]:
-        found |= other
-    return found
+def _combine_bitmaps(*bitmaps: Array) -> Array:
+    combined = bitmaps[0].copy()
+    for other in bitmaps[1:]:
+        combined |= other
+    return combined
 
 
-def _count(marks):
-    return int(marks.sum())
+def _count(bitmap: Array) -> int:
+    return int(bitmap.sum())
 
 
-def _table(marks):
-    table = device.array_module(marks).cumsum(marks, dtype=np.int32)
+def _build_table(bitmap: Array) -> Array:
+    """Return the id of each name of the range, minus 1 of none: int32."""
+    table = device.array_module(bitmap).cumsum(bitmap, dtype=np.int32)
     table -= 1
     return table
 
 
-def _translate(columns, low, table):
-    """int32 ids of both ends."""
-    xp, ids = columns.xp, []
+def _translate(columns: EdgeColumns, min_name: int, table: Array | None) -> tuple[Array, ...]:
+    """Return int32 ids of both ends."""
+    xp, ends = columns.xp, []
     for [values] in (columns.sources, columns.destinations):
         if not len(values):
-            ids.append(xp.empty(0, xp.int32))
+            ends.append(xp.empty(0, xp.int32))
         elif table is None:
-            ids.append(xp.ascontiguousarray(values.astype(xp.int32, copy=False)))
+            ends.append(xp.ascontiguousarray(values.astype(xp.int32, copy=False)))
         else:
-            values, places = _wide(values, xp), xp.empty(values.size, xp.int32)
+            names, ids = _widen(values, xp), xp.empty(values.size, xp.int32)
             device.launch(
-                "build", "translate", size=values.size,
-                num_names=values.size, names=values, min_name=low, table=table, ids=places,
+                "build", "translate", size=names.size,
+                num_names=names.size, names=names, min_name=min_name, table=table, ids=ids,
             )  # fmt: skip
-            ids.append(places)
-    return tuple(ids)
+            ends.append(ids)
+    return tuple(ends)
 
 
-def _named_integers(manner, marks, count, low, dtype, on_gpu):
-    part = None
-    if marks is not None:
-        part = (device.array_module(marks).flatnonzero(marks) + low).astype(dtype)
-    return _named(manner, VertexNames(manner.labels, [part], count, dtype=dtype), on_gpu)
+def _label_integers(
+    schema: EdgeColumns,
+    bitmap: Array | None,
+    num_vertices: int,
+    min_name: int,
+    dtype: np.dtype,
+    is_on_gpu: bool,
+) -> Labeling:
+    column = None
+    if bitmap is not None:
+        column = (device.array_module(bitmap).flatnonzero(bitmap) + min_name).astype(dtype)
+    names = VertexNames(schema.labels, [column], num_vertices, dtype=dtype)
+    return schema.labeling(names, _array_module(is_on_gpu))
 
 
-def _named_merged(manner, merged):
-    return _named(manner, merged[0], merged[-1])
+# Tasks for other names
 
 
-def _named(manner, names, on_gpu):
-    return manner.labeling(names, device.import_cupy() if on_gpu else np)
-
-
-def _name_locally(columns, number):
-    """(VertexNames, int32 sources, int32 destinations, on a GPU?) of one partition alone."""
+def _factorize_locally(columns: EdgeColumns, number: int) -> tuple[VertexNames, Array, Array, bool]:
+    """Return the names of one partition, int32 sources and destinations, and whether on a GPU."""
     try:
-        named = name_vertices(
+        names, sources, destinations = name_vertices(
             columns.sources, columns.destinations, None, columns.labels, columns.xp
         )
     except GraphError as error:
-        raise _in_partition(error, number) from None
-    return (*named, columns.xp is not np)
+        raise _with_partition(error, number) from None
+    return names, sources, destinations, columns.xp is not np
 
 
-def _first(local):
-    names, on_gpu = local[0], local[-1]
-    xp = device.import_cupy() if on_gpu else np
-    return names, list(names.columns(xp).values()), on_gpu
+def _get_names(
+    local: tuple[VertexNames, Array, Array, bool],
+) -> tuple[VertexNames, list, bool]:
+    """Return the names of one partition, their columns, and whether they are on a GPU."""
+    names, _, _, is_on_gpu = local
+    return names, list(names.columns(_array_module(is_on_gpu)).values()), is_on_gpu
 
 
-def _merge(*parts):
-    """Names of some partitions together, with their columns."""
-    (names, columns, on_gpu), *rest = parts
-    xp = device.import_cupy() if on_gpu else np
-    for _, others, _ in rest:
-        names, *_ = name_vertices(columns, others, None, names.labels, xp)
+def _merge_names(
+    *partitions: tuple[VertexNames, list, bool],
+) -> tuple[VertexNames, list, bool]:
+    (names, columns, is_on_gpu), *others = partitions
+    xp = _array_module(is_on_gpu)
+    for _, other_columns, _ in others:
+        names, *_ = name_vertices(columns, other_columns, None, names.labels, xp)
         columns = list(names.columns(xp).values())
-    return names, columns, on_gpu
+    return names, columns, is_on_gpu
 
 
-def _count_names(merged):
+def _count_names(merged: tuple[VertexNames, list, bool]) -> int:
     return merged[0].count
 
 
-def _look_up(local, merged):
-    """int32 ids of both ends, by those among the partition's own names."""
-    names, sources, destinations, on_gpu = local
-    xp = device.import_cupy() if on_gpu else np
+def _look_up(
+    local: tuple[VertexNames, Array, Array, bool], merged: tuple[VertexNames, list, bool]
+) -> tuple[Array, Array]:
+    """Return int32 ids of both ends from the ids within the partition."""
+    names, sources, destinations, is_on_gpu = local
     if not names.count:
         return sources, destinations
-    columns = list(names.columns(xp).values())
-    ids = merged[0].ids(columns, xp, "names")
+    xp = _array_module(is_on_gpu)
+    ids = merged[0].ids(list(names.columns(xp).values()), xp, "names")
     return ids[sources], ids[destinations]
 
 
-def _in_partition(error, number):
-    return GraphError(f"partition {number} of the Dask frame: {error}")
+def _label_merged(schema: EdgeColumns, merged: tuple[VertexNames, list, bool]) -> Labeling:
+    names, _, is_on_gpu = merged
+    return schema.labeling(names, _array_module(is_on_gpu))
+
+
+def _with_partition(error: GraphError, number: int) -> GraphError:
+    """Return an error whose message names the partition of the frame."""
+    return GraphError(
+        f"partition {number} of the Dask frame: {error}",
+        parameter=error.parameter,
+        column=error.column,
+        row=error.row,
+        value=error.value,
+        path=error.path,
+        hint=error.hint,
+    )
