@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import device
+from ..device import Array
 from ..graph.csr import row_indices
 from ..kernels.constants import SIMILARITY_LEVELS
 from .similarity import offsets_from_sizes
@@ -122,10 +123,10 @@ class Clustering:
     similar : Similar
     """
 
-    clusters: object
-    roles: object
+    clusters: Array
+    roles: Array
     count: int
-    members: object
+    members: Array
     similar: SimilarityGraph
 
 

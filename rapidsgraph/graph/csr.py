@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from .. import device
+from ..device import Array
 
 PORTION = 2**20  # arcs whose runs are listed together, at least
 MULTI_EDGES = {"keep": None, "first": 0, "sum": 1, "min": 2, "max": 3}
@@ -34,9 +35,9 @@ class Adjacency:
     weights : floating point or integers, shape (arcs,), or empty
     """
 
-    offsets: object
-    neighbors: object
-    weights: object
+    offsets: Array
+    neighbors: Array
+    weights: Array
 
     @property
     def nbytes(self):
