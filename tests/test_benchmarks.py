@@ -313,12 +313,11 @@ def spmv(matrix, vector):
 def cugraph(monkeypatch):
     fake = FakeCuGraph("pylibcugraph")
     monkeypatch.setitem(sys.modules, "pylibcugraph", fake)
-    monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(arange=np.arange))
+    fake_cupy = types.SimpleNamespace(arange=np.arange, ndarray=type("ndarray", (), {}))
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
     monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", importlib.import_module("scipy.sparse"))
     cusparse = types.SimpleNamespace(spmv=spmv)
     monkeypatch.setitem(sys.modules, "cupyx.cusparse", cusparse)
-    monkeypatch.setattr(rg.device, "is_on_gpu", lambda array: False)
-    monkeypatch.setattr(rg.device, "array_module", lambda array: np)
     return fake
 
 
@@ -372,9 +371,9 @@ def test_build_quick(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_of_peers_is_that_of_shuffled_rows(monkeypatch):
     figures = {"peak_bytes": 4000, "rows": 100, "vertices": 10, "estimate": 5000}
-    monkeypatch.setattr(build.peak, "in_a_process", lambda *of: figures)
+    monkeypatch.setattr(peak_memory, "measure_build", lambda *of: figures)
     everyone = [*build_adapters(), *registry.build_peers(False)[0]]
-    rows = build.cpu_memory(everyone, 8, graphs.BUILD_CASES, [], lambda text: None)
+    rows = build.measure_cpu_memory(everyone, 8, graphs.BUILD_CASES, [], lambda text: None)
     ours = [row["case"] for row in rows if row["library"] == "rapidsgraph"]
     assert sorted(ours) == sorted([*graphs.BUILD_CASES, *RapidsgraphBuildByDestination.cases])
     others = [row for row in rows if row["library"] != "rapidsgraph"]

@@ -209,11 +209,18 @@ def test_trouble_with_one_run_does_not_end_the_others(monkeypatch):
 
 
 def test_feeds_are_as_before_afterwards():
-    before = streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS, streaming.GpuStream._copy
+    def settings():
+        return (
+            streaming.MAX_COPY_THREADS,
+            streaming.NUM_DEVICE_BUFFERS,
+            streaming.GpuStream._copy,
+        )
+
+    before = settings()
     with layered_streaming.limit_overlap(1, 1), layered_streaming.record_copies() as copies:
         assert (streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS) == (1, 1)
         assert streaming.GpuStream._copy is not before[2] and copies == []
-    assert (streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS, streaming.GpuStream._copy) == before
+    assert settings() == before
 
 
 def test_copies_are_counted(monkeypatch):
@@ -509,7 +516,8 @@ OURS = {
         "run_ms": time_of(2.0), "flag_us": 12.0, "edges": 10, "check": "ok",
     },
     "one": FLAG_ROW | {"how": wolfpath.ONE_LAUNCH, "run_ms": time_of(2.5), "by_one": 1.0},
-    "launches": FLAG_ROW | {"how": wolfpath.LAUNCH_PER_LAYER, "run_ms": time_of(5.0), "by_one": 2.0},
+    "launches": FLAG_ROW
+    | {"how": wolfpath.LAUNCH_PER_LAYER, "run_ms": time_of(5.0), "by_one": 2.0},
     "flag": FLAG_ROW | {"how": wolfpath.FLAG_PER_LAYER, "run_ms": time_of(30.0), "by_one": 12.0},
     "shared": FLAG_ROW | {"how": wolfpath.SHARED_MEMORY, "run_ms": time_of(2.4), "by_one": 0.96},
     "bfs": {

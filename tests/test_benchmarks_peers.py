@@ -233,7 +233,8 @@ def test_every_library_can_be_chosen(cugraph):  # noqa: F811
     from pipelines.benchmarks.harness import LIBRARIES
 
     everyone = [
-        *(one for peers in registry.PEERS.values() for gpu in (False, True) for one in peers(gpu)[0]),
+        *(one for peers in registry.PEERS.values() for gpu in (False, True)
+          for one in peers(gpu)[0]),
         *(adapter for group in scan_adapters() for adapter in group),
     ]  # fmt: skip
     assert {one.library for one in everyone} <= set(LIBRARIES)

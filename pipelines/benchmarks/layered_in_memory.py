@@ -34,9 +34,9 @@ from pipelines.benchmarks.harness import Effort, Session, Step
 from pipelines.benchmarks.layered_streaming import open_store
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph import device
 from rapidsgraph.device.arrays import Array
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph.build import build_graph
 from rapidsgraph.layered import algorithms as layered_algorithms

@@ -22,9 +22,9 @@ from pipelines.benchmarks.graphs import SEED, GraphUnavailableError
 from pipelines.benchmarks.harness import Session, Step, ignore_step
 from pipelines.benchmarks.layered_streaming import largest_partition, open_store
 from pipelines.benchmarks.records import Record
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph import generate
 from rapidsgraph.device.arrays import Array
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
 from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
 from rapidsgraph.memory import ALGORITHM_BYTES

@@ -23,8 +23,8 @@ from pipelines.benchmarks.harness import Effort, Step, ignore_step
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.wolfpath import NO_OVERLAP
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph import device
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import streaming

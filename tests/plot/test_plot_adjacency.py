@@ -490,7 +490,8 @@ def test_a_frame_is_opened_once():
         columns = list(FOUND)
 
         def __init__(self):
-            self.table = frames.make_frame("arrow", {name: found()[name] for name in ("vertex", "role")})
+            columns = {name: found()[name] for name in ("vertex", "role")}
+            self.table = frames.make_frame("arrow", columns)
             self.reads = 0
 
         def __arrow_c_stream__(self, requested_schema=None):
