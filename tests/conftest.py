@@ -96,7 +96,34 @@ def pytest_addoption(parser):
     )
 
 
+# Modules whose tests take a minute together, for `make check`; all others are marked as slow.
+FAST_MODULES = {
+    "test_adjacency",
+    "test_atomic",
+    "test_control_group",
+    "test_device",
+    "test_files",
+    "test_formats",
+    "test_frames",
+    "test_graph",
+    "test_imports",
+    "test_index_files",
+    "test_names",
+    "test_pagerank",
+    "test_pagerank_networkx",
+    "test_progress",
+    "test_public_api",
+    "test_similarity",
+    "test_trailing_nuls",
+    "test_verify",
+    "test_vertex_values",
+}
+
+
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if item.path.stem not in FAST_MODULES:
+            item.add_marker("slow")
     skipped = {
         mark
         for mark in ("gpu", "long", "nvrtc_all")
