@@ -90,7 +90,7 @@ def scan(
        for networks", KDD 2007. https://doi.org/10.1145/1281192.1281280
     .. [2] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
        algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
-       https://doi.org/10.1109/TPDS.2014.2388216
+       https://doi.org/10.1109/TPDS.2014.2374607
 
     Examples
     --------
