@@ -24,7 +24,9 @@ from clusterings import (
 from conftest import FrameMaker, listed, on_host, random_edges
 
 import rapidsgraph as rg
+from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.frames import is_dask
+from rapidsgraph.graph.graph import storage_of
 
 # Two cliques, a border of both, a hub, an outlier
 EDGES = clique(range(4)) + clique(range(5, 9)) + edges_of([(5, 4), (4, 3), (2, 9), (6, 9), (9, 10)])
@@ -36,7 +38,7 @@ def ways(graph):
 
     Of several partitions there is one way, of frames and of graphs.
     """
-    if is_dask(graph):
+    if is_dask(graph) or isinstance(storage_of(graph), DistributedGraph):
         built = rg.Graph(graph) if is_dask(graph) else graph
         for given in (graph, built, built):
             yield rg.scan(given, epsilon=EPSILON, mu=MU)

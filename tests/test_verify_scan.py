@@ -15,7 +15,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from conftest import FrameMaker, columns_of, random_edges, to_pandas
+from conftest import FrameMaker, build_storage, columns_of, random_edges, to_pandas
 from hypothesis import given, settings
 
 import rapidsgraph as rg
@@ -582,7 +582,7 @@ def exactly(common, products, epsilon):
 
 def test_exact_comparison_of_huge_numbers(make_arrays):
     """Around thresholds that floating point cannot tell from what is beside them."""
-    xp = rg.Graph(make_arrays({"source": [0], "destination": [1]})).xp
+    xp = build_storage(make_arrays({"source": [0], "destination": [1]})).xp
     draw = random.Random(5)
     for _ in range(60):
         sizes = [(draw.randrange(2, 2**31), draw.randrange(2, 2**31)) for _ in range(20)]
@@ -599,7 +599,7 @@ def test_exact_comparison_of_huge_numbers(make_arrays):
 
 
 def test_exact_comparison_where_it_is_equal(make_arrays):
-    xp = rg.Graph(make_arrays({"source": [0], "destination": [1]})).xp
+    xp = build_storage(make_arrays({"source": [0], "destination": [1]})).xp
     wide = 2**31 - 1
     sizes = [wide, wide - 1, wide - 2, 2**30, 94_906_267, 3]
     for size in sizes:
@@ -623,7 +623,7 @@ def test_floating_point_alone_would_err():
 
 
 def test_order_of_similarities_is_exact(make_arrays):
-    xp = rg.Graph(make_arrays({"source": [0], "destination": [1]})).xp
+    xp = build_storage(make_arrays({"source": [0], "destination": [1]})).xp
     draw = random.Random(9)
     wide = 2**31 - 1
     pairs = [(wide - a, wide - b) for a, b in product(range(12), range(12)) if a >= b]

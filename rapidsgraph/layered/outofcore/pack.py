@@ -219,7 +219,10 @@ class _Packer:
         self._count_edges(sections, layer)
         total_offsets = sections[0][0] + sections[1][0]
         for start, stop in split_rows(total_offsets, self._weight_bytes, self._partition_bytes):
-            part = [(offsets[start : stop + 1], *values) for offsets, *values in sections]
+            part = [
+                (offsets[start : stop + 1], neighbors, weights)
+                for offsets, neighbors, weights in sections
+            ]
             yield from pack_partition(
                 first + start, part, self._weight_bytes, self._partition_bytes
             )
