@@ -117,8 +117,8 @@ def test_what_a_graph_says_about_itself(make_frame):
         f"4 vertices, 2 of them without an edge; {graph.nbytes} bytes"
     )
     if is_dask(frame):
-        parts = f"1 parts, {graph.device}"
-        assert repr(graph) == f"<DistributedGraph: 4 vertices, 1 undirected edges, {parts}>"
+        partitions = f"1 partitions, {graph.device}"
+        assert repr(graph) == f"<Graph: 4 vertices, 1 undirected edges, {partitions}>"
     else:
         assert repr(graph) == f"<Graph: 4 vertices, 1 undirected edges, {graph.device}>"
     counted = build_storage(frame, multi_edges="sum")
