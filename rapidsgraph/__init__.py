@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it for true
 if TYPE_CHECKING:
-    from . import datasets, doctor, generate, plot, verify  # noqa: F401  doctor is not public
+    from . import datasets, generate, plot, verify
     from .algorithms.scan_index import ScanIndex
     from .dispatch import (
         Graph,
@@ -90,7 +90,7 @@ _MODULES = {  # that define the public names; those that are missing here are mo
 
 
 def __getattr__(name):
-    if name not in __all__ and name != "doctor":
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
     value = getattr(module, name) if name in _MODULES else module

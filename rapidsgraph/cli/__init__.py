@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from .. import __version__
 from ..signals import ignore_signals
 from . import components, doctor, generate, layer, pagerank, scan, traversal  # noqa: F401
 from .app import app, show_warning
@@ -21,8 +22,6 @@ __all__ = ["app", "main"]
 
 def _print_version(is_asked):
     if is_asked:
-        from .. import __version__
-
         typer.echo(f"rapidsgraph {__version__}")
         raise typer.Exit
 

@@ -139,8 +139,14 @@ def print_rows(columns: Iterable[tuple[str, Iterable]], numbers: Collection[str]
     from rich.table import Column, Table
     from rich.text import Text  # a name may look like Rich's markup
 
-    right, left = {"justify": "right"}, {"overflow": "fold"}
-    table = Table(*(Column(Text(name), **(right if name in numbers else left)) for name in names))
+    table = Table(
+        *(
+            Column(Text(name), justify="right")
+            if name in numbers
+            else Column(Text(name), overflow="fold")
+            for name in names
+        )
+    )
     for row in zip(*values):
         table.add_row(*(Text(f"{v:.6g}" if _is_float(v) else str(v)) for v in row))
     Console().print(table)

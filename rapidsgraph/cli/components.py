@@ -1,5 +1,6 @@
 """`rapidsgraph components`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -32,10 +33,10 @@ def components(
     ] = False,
     vertices: VerticesOption = None,
     device: DeviceOption = Device.auto,
-    output: output_option("vertices with their components") = None,
-    top: top_option("Print the N largest; 10 if no --output.") = None,
-    verify: verify_option("components") = False,
-    plot: plot_option("how the sizes are spread") = None,
+    output: Annotated[Path | None, output_option("vertices with their components")] = None,
+    top: Annotated[int | None, top_option("Print the N largest; 10 if no --output.")] = None,
+    verify: Annotated[bool, verify_option("components")] = False,
+    plot: Annotated[Path | None, plot_option("how the sizes are spread")] = None,
 ):
     """Find connected components, the largest first. Directions do not matter (weak)."""
 

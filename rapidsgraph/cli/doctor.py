@@ -16,11 +16,13 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what this machine offers, what works, and what to install for the rest."""
-    facts = rg.doctor.collect()
+    from ..doctor import collect, format_report
+
+    facts = collect()
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
         return
-    for label, text in rg.doctor.format_report(facts):
+    for label, text in format_report(facts):
         typer.echo(f"{label:<14}{text}")
     for sentence in facts["advice"]:
         typer.echo(f"\n{sentence}")

@@ -79,9 +79,12 @@ def layer(
             help="Where to put the layers; by default beside EDGES, with .layers behind its name.",
         ),
     ] = None,
-    top: top_option(
-        "Print the N first layers; by default all of a folder that is shown, else none."
-    ) = None,
+    top: Annotated[
+        int | None,
+        top_option(
+            "Print the N first layers; by default all of a folder that is shown, else none."
+        ),
+    ] = None,
     progress: ProgressOption = None,
 ):
     """Put edges into a layered edge list, which bfs, sssp and pagerank take as EDGES.
@@ -141,7 +144,9 @@ def _show(layered, folder, count):
     storage = layered_storage(layered)
     unreached = layered.num_vertices - int(storage.layer_starts[-1])
     root = layered.root if isinstance(layered.root, tuple) else [layered.root]
-    weights = f"weights ({storage.weight_dtype.__name__})" if layered.weighted else "no weights"
+    weights = "no weights"
+    if storage.weight_dtype is not None:
+        weights = f"weights ({storage.weight_dtype.__name__})"
     each = layered.nbytes / max(layered.num_edges, 1)
     combined = layered.combined
     for line in (
@@ -150,8 +155,8 @@ def _show(layered, folder, count):
         f"{'directed' if layered.directed else 'undirected'}, {weights}",
         f"root {','.join(map(str, root))}, depth {layered.depth:,}, "
         f"{pluralize(unreached, 'vertex', 'vertices')} unreached",
-        f"{pluralize(len(storage.table), 'partition')}, {format_bytes(layered.nbytes)}, {each:.2f} bytes "
-        f"an edge; {pluralize(len(combined), 'combined edge list')}",
+        f"{pluralize(len(storage.table), 'partition')}, {format_bytes(layered.nbytes)}, "
+        f"{each:.2f} bytes an edge; {pluralize(len(combined), 'combined edge list')}",
     ):
         typer.echo(line, err=True)
     rows = layered.layers.head(count or layered.depth + 1)

@@ -335,9 +335,9 @@ def unusable_store(
         given.setdefault("multi_edges", DEFAULTS["multi_edges"])
     command += [*filter(None, [_format_options(given)]), "--output FOLDER"]
     return GraphError(
-        f"{store.folder}: the layers there are of this file, but do not fit ({_join_reasons(reasons)}); "
-        f"{' and '.join(remedies)} to use them, or make others by `{' '.join(command)}` and give that "
-        "folder"
+        f"{store.folder}: the layers there are of this file, but do not fit "
+        f"({_join_reasons(reasons)}); {' and '.join(remedies)} to use them, or make others by "
+        f"`{' '.join(command)}` and give that folder"
     )
 
 

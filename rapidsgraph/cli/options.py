@@ -6,7 +6,7 @@ import sys
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -59,26 +59,20 @@ ProgressOption = Annotated[
 ]
 
 
-def output_option(what):
-    return Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help=f"Write {what} here."),
-    ]
+def output_option(what: str) -> Any:
+    return typer.Option("--output", "-o", metavar="FILE", help=f"Write {what} here.")
 
 
-def top_option(text):
-    return Annotated[int | None, typer.Option(min=1, metavar="N", help=text)]
+def top_option(text: str) -> Any:
+    return typer.Option(min=1, metavar="N", help=text)
 
 
-def verify_option(what):
-    return Annotated[bool, typer.Option("--verify", help=f"Check the {what}.")]
+def verify_option(what: str) -> Any:
+    return typer.Option("--verify", help=f"Check the {what}.")
 
 
-def plot_option(what):
-    return Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help=f"Draw {what}: .png, .svg, .pdf."),
-    ]
+def plot_option(what: str) -> Any:
+    return typer.Option(metavar="FILE", help=f"Draw {what}: .png, .svg, .pdf.")
 
 
 class Job:
@@ -132,8 +126,6 @@ class Job:
 
     def read(self, edges, source, destination, weight=None, *, device, vertices=None, **policies):
         """Return the Graph of a file of edges, and of a file of vertices if there is one."""
-        from .. import io
-
         source, destination = one_or_several(source), one_or_several(destination)
         frame = io.read_edges(
             edges, source=source, destination=destination, weight=weight, device=device
@@ -142,7 +134,8 @@ class Job:
         is_plain = not isinstance(source, list) and not isinstance(destination, list)
         graph = rg.Graph(
             frame,
-            *(("source", "destination") if is_plain else (source, destination)),
+            "source" if is_plain else source,
+            "destination" if is_plain else destination,
             weight=weight and ("weight" if is_plain else weight),
             vertices=_vertices(edges, frame, vertices, (source, destination), device),
             **policies,

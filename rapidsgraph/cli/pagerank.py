@@ -94,11 +94,11 @@ def pagerank(
     ] = None,
     device: DeviceOption = Device.auto,
     memory_limit: MemoryLimitOption = None,
-    output: output_option("ranks") = None,
-    top: top_option("Print the N highest; 10 if no --output.") = None,
-    verify: verify_option("ranks") = False,
+    output: Annotated[Path | None, output_option("ranks")] = None,
+    top: Annotated[int | None, top_option("Print the N highest; 10 if no --output.")] = None,
+    verify: Annotated[bool, verify_option("ranks")] = False,
     progress: ProgressOption = None,
-    plot: plot_option("how the ranks are spread") = None,
+    plot: Annotated[Path | None, plot_option("how the ranks are spread")] = None,
 ):
     """Rank vertices by PageRank.
 

@@ -6,7 +6,7 @@ import sys
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -32,8 +32,8 @@ from .options import (
 )
 
 Method = StrEnum("Method", "auto gpuscan")
-DEFAULTS = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
-SWEEP = {"--epsilon": [Decimal(str(epsilon)) for epsilon in EPSILONS], "--mu": MUS}
+DEFAULTS: dict[str, list[Any]] = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
+SWEEP: dict[str, Any] = {"--epsilon": [Decimal(str(epsilon)) for epsilon in EPSILONS], "--mu": MUS}
 LESS_WANTED = "cores", "outliers", "hubs"  # in the table of a sweep
 
 
@@ -95,17 +95,22 @@ def scan(
     ] = False,
     vertices: VerticesOption = None,
     device: DeviceOption = Device.auto,
-    output: output_option("vertices with clusters and roles, or the sweep,") = None,
+    output: Annotated[
+        Path | None, output_option("vertices with clusters and roles, or the sweep,")
+    ] = None,
     similarities: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write edges with the similarity of their ends here."),
     ] = None,
-    top: top_option(
-        "Print the N largest clusters, 10 if no --output; or the N pairs of the highest "
-        "modularity, all if no --output."
-    ) = None,
-    verify: verify_option("clusters and roles") = False,
-    plot: plot_option("the matrix by cluster, or the sweep") = None,
+    top: Annotated[
+        int | None,
+        top_option(
+            "Print the N largest clusters, 10 if no --output; or the N pairs of the highest "
+            "modularity, all if no --output."
+        ),
+    ] = None,
+    verify: Annotated[bool, verify_option("clusters and roles")] = False,
+    plot: Annotated[Path | None, plot_option("the matrix by cluster, or the sweep")] = None,
 ):
     """Find clusters of vertices with similar neighborhoods, hubs and outliers (SCAN).
 

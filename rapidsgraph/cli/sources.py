@@ -94,6 +94,7 @@ class Root:
                 are_integers[index] = False
 
     def _name(self, are_integers: Sequence[bool]) -> Any:
+        assert self.starts is not None  # `build` sets them
         names = list(dict.fromkeys(convert_starts(self.starts, self.columns, are_integers)))
         if len(names) > 1:
             raise GraphError(

@@ -1,6 +1,7 @@
 """`rapidsgraph bfs` and `rapidsgraph sssp`."""
 
 import math
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -70,11 +71,11 @@ def bfs(
     device: DeviceOption = Device.auto,
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
-    output: output_option("vertices with their distances") = None,
-    top: top_option("Print the N first levels; all if no --output.") = None,
-    verify: verify_option("distances") = False,
+    output: Annotated[Path | None, output_option("vertices with their distances")] = None,
+    top: Annotated[int | None, top_option("Print the N first levels; all if no --output.")] = None,
+    verify: Annotated[bool, verify_option("distances")] = False,
     progress: ProgressOption = None,
-    plot: plot_option("how the distances are spread") = None,
+    plot: Annotated[Path | None, plot_option("how the distances are spread")] = None,
 ):
     """How many edges away vertices are: breadth-first search.
 
@@ -92,12 +93,12 @@ def bfs(
 
     if by_layers:
         options = build_options(source, destination, undirected, vertices=vertices)
-        starts = starts, starts_file
-        graph, names = load_rooted(job, edges, starts, options, BFS_IGNORES, device=device, **how)
+        given = starts, starts_file
+        graph, names = load_rooted(job, edges, given, options, BFS_IGNORES, device=device, **how)
     else:
-        starts = parse_starts(starts, starts_file, vertex_columns(source, destination))
+        sources = parse_starts(starts, starts_file, vertex_columns(source, destination))
         graph = read()
-        names = name_starts(starts, graph)
+        names = name_starts(sources, graph)
     result = rg.bfs(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **how)
     job.tell(graph, "searched")
     if by_layers:
@@ -143,11 +144,13 @@ def sssp(
     device: DeviceOption = Device.auto,
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
-    output: output_option("vertices with their distances") = None,
-    top: top_option("Print the N nearest but the sources; 10 if no --output.") = None,
-    verify: verify_option("distances") = False,
+    output: Annotated[Path | None, output_option("vertices with their distances")] = None,
+    top: Annotated[
+        int | None, top_option("Print the N nearest but the sources; 10 if no --output.")
+    ] = None,
+    verify: Annotated[bool, verify_option("distances")] = False,
     progress: ProgressOption = None,
-    plot: plot_option("how the distances are spread") = None,
+    plot: Annotated[Path | None, plot_option("how the distances are spread")] = None,
 ):
     """The cheapest way to each vertex: shortest paths by weight.
 
@@ -158,25 +161,28 @@ def sssp(
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
     how = {"memory_limit": memory_limit, "progress": progress}
-    if not by_layers:
-        starts = parse_starts(starts, starts_file, vertex_columns(source, destination))
+    columns = vertex_columns(source, destination)
+    sources = [] if by_layers else parse_starts(starts, starts_file, columns)
     is_given = weight is not None
     if not is_given and not is_store(edges):
         weight = _weight_column(edges, [*(source or ()), *(destination or ())])
 
     def read():
-        options = {"vertices": vertices, "directed": not undirected}
-        options["multi_edges"] = multi_edges.value
+        options = {
+            "vertices": vertices,
+            "directed": not undirected,
+            "multi_edges": multi_edges.value,
+        }
         return job.read(edges, source, destination, weight, device=device, **options)
 
     if by_layers:
         policies = {"multi_edges": multi_edges.value, "vertices": vertices}
         options = build_options(source, destination, undirected, weight, **policies)
-        starts = starts, starts_file
-        graph, names = load_rooted(job, edges, starts, options, SSSP_IGNORES, device=device, **how)
+        given = starts, starts_file
+        graph, names = load_rooted(job, edges, given, options, SSSP_IGNORES, device=device, **how)
     else:
         graph = read()
-        names = name_starts(starts, graph)
+        names = name_starts(sources, graph)
     result = rg.sssp(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **how)
     job.tell(graph, "searched")
     if by_layers:

@@ -18,6 +18,7 @@ from multiprocessing import spawn
 from .. import device as devices
 from ..errors import GpuUnavailableError, GraphError
 from ..validation import check_count, parse_bytes
+from . import monitor
 
 CORES = 8  # of a process: more processes have more to tell each other
 # Fraction of a GPU's free memory that its pool starts with; the pool grows. Clusters that start at
@@ -103,8 +104,6 @@ def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None, ti
     if workers is not None:
         check_count("workers", workers)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
-    from . import monitor
-
     seconds = monitor.get_timeout() if timeout is None else monitor.check_timeout(timeout)
     settings = SETTINGS | {
         monitor.TIMEOUT: seconds,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +131,7 @@ def _count_arcs(graph: LocalGraph, cell_of: Array, num_cells: int) -> Array:
     """
     xp, num_vertices = graph.xp, graph.num_vertices
     adjacencies = [graph.csr, graph.csc] if graph.directed else [graph.csr]
-    offsets = sum(each.offsets for each in adjacencies)
+    offsets = reduce(add, (each.offsets for each in adjacencies))
     counts = xp.zeros(num_cells * num_cells, xp.int64)
     rows = xp.searchsorted(offsets, xp.arange(0, int(offsets[-1]), CHUNK_ARCS))
     rows = sorted({*rows.tolist(), num_vertices})  # a row is never split
