@@ -363,9 +363,7 @@ def test_files_are_written_in_chunks_and_kept(tmp_path, monkeypatch, name):
 
 
 def test_unknown_large_graphs_are_named(tmp_path):
-    with pytest.raises(
-        GraphUnavailableError, match="grid9: layered_out_of_core graphs are uniform"
-    ):
+    with pytest.raises(GraphUnavailableError, match="grid9: large graphs are uniform"):
         layered_out_of_core.EdgeFile("grid9", tmp_path)
 
 
@@ -646,7 +644,7 @@ def test_layers_of_some_tasks(tmp_path, monkeypatch):
     monkeypatch.setattr(memory_cgroup, "LimitedProcess", lambda limit: memory_cgroup.InProcess(np))
     options = ["--device", "cpu", "--quick", "--only", "streamed", "--stream-graphs", TINY]
     found = layers.main(
-        [*options, "--large", "--layered_out_of_core-graphs", "rmat6-8", "--folder", str(tmp_path)]
+        [*options, "--large", "--large-graphs", "rmat6-8", "--folder", str(tmp_path)]
     )
     tables_of = {row["table"] for row in found if not row.get("of_paper")}
     assert tables_of - {"note", "WolfPath"} == {

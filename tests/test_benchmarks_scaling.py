@@ -258,18 +258,18 @@ def test_graphs_must_have_the_rows():
         scaling_tasks.check_csr(workload.graph, load("rmat8"))
 
 
-def test_scans_find_nothing_kept():
+def test_scans_find_nothing_cached():
     task, workload = scaling_tasks.TASKS["scan"], load("rmat7")
     counted = []
     with scaling_tasks.prepare(task, task.workload(workload)) as (run, _, _):
         graph = run.__closure__[0].cell_contents
-        honest = graph.kept
+        honest = graph.cached
 
-        def kept(key, make):
+        def cached(key, compute):
             counted.append(key) if key not in graph._cache else None
-            return honest(key, make)
+            return honest(key, compute)
 
-        graph.kept = kept
+        graph.cached = cached
         run()
         first = len(counted)
         run()

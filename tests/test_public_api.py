@@ -5,6 +5,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+
 validate = pytest.importorskip("numpydoc.validate").validate
 
 import rapidsgraph as rg

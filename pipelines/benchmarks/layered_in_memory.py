@@ -27,7 +27,11 @@ from pipelines.benchmarks.adapters.interface import (
     PageRankAdapter,
     TraversalAdapter,
 )
-from pipelines.benchmarks.adapters.rapidsgraph import RapidsgraphPageRank, RapidsgraphTraversal
+from pipelines.benchmarks.adapters.rapidsgraph import (
+    RapidsgraphPageRank,
+    RapidsgraphTraversal,
+    distances_by_vertex,
+)
 from pipelines.benchmarks.answers import compare_results, to_host
 from pipelines.benchmarks.graphs import Workload, with_weights
 from pipelines.benchmarks.harness import Effort, Session, Step
@@ -46,19 +50,23 @@ MAX_WEIGHTED_ROWS = 2**24  # of a weighted file that is built out of core, too
 NUM_FLAG_COPIES = 200  # whose time is averaged
 
 
-class LayeredTraversal(RapidsgraphTraversal):
+class LayeredTraversal(TraversalAdapter):
     """BFS or SSSP of a layered edge list in memory."""
 
+    library = "rapidsgraph"
     graph_key = "layered"
 
     def __init__(self, task: str) -> None:
-        TraversalAdapter.__init__(self, task, "layered", True, "of a layered edge list")
+        super().__init__(task, "layered", True, "of a layered edge list")
 
-    def prepare(self, workload: Workload) -> Any:
+    def prepare(self, workload: Workload) -> rg.LayeredEdgeList:
         return rg.LayeredEdgeList.build(workload.graph, workload.start)
 
     def run(self, graph: Any, workload: Workload) -> Frame:
         return layered_streaming.CALLS[self.task](graph)
+
+    def by_vertex(self, answer: Frame, workload: Workload) -> Array:
+        return distances_by_vertex(answer, workload)
 
 
 class LayeredPageRank(PageRankAdapter):

@@ -111,12 +111,12 @@ def count_barriers(
     adapter: RapidsgraphTraversal, graph: LocalGraph, workload: Workload
 ) -> int | None:
     """Return how often the threads of our kernel met at a barrier, or None if it is unknown."""
-    name = {"bfs": "search", "sssp": "paths"}.get(adapter.task)
-    if name is None or not hasattr(traversal, name):
+    searches = {"bfs": traversal.run_bfs, "sssp": traversal.run_sssp}
+    if adapter.task not in searches:
         return None
     ids = resolve_vertices(graph.labeling, workload.start)
-    result = getattr(traversal, name)(graph, ids, predecessors=adapter.predecessors)
-    return getattr(result, "rounds", None) or None
+    result = searches[adapter.task](graph, ids, predecessors=bool(adapter.predecessors))
+    return result.rounds or None
 
 
 def measure(

@@ -109,11 +109,16 @@ class RapidsgraphTraversal(TraversalAdapter):
     def by_vertex(self, answer: Frame, workload: Workload) -> Array:
         if self.task == "components":
             return super().by_vertex(answer["component"], workload)
-        distances = answer["distance"]
-        if hasattr(distances, "fillna"):  # a Series; in BFS it has nulls
-            distances = distances.astype(np.float64).fillna(np.inf).values
-        distances = workload.xp.asarray(distances).astype(np.float64)
-        return workload.xp.where(distances < 0, np.inf, distances)  # arrays have no nulls
+        return distances_by_vertex(answer, workload)
+
+
+def distances_by_vertex(answer: Frame, workload: Workload) -> Array:
+    """Return the distances of a result as float64, infinity where unreached."""
+    distances = answer["distance"]
+    if hasattr(distances, "fillna"):  # a Series; in BFS it has nulls
+        distances = distances.astype(np.float64).fillna(np.inf).values
+    distances = workload.xp.asarray(distances).astype(np.float64)
+    return workload.xp.where(distances < 0, np.inf, distances)  # arrays have no nulls
 
 
 class RapidsgraphScanAdapter(ScanAdapter):
