@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-validate = pytest.importorskip("numpydoc.validate").validate
-
 import rapidsgraph as rg
+
+validate = pytest.importorskip("numpydoc.validate").validate
 
 # Checks of numpydoc that do not hold here: extended summaries, See Also sections and the order of
 # sections are up to each function; summaries may take two lines; properties have no examples.
