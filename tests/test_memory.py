@@ -98,7 +98,8 @@ def build(frame, options):
     """Return a graph and the bytes that building it took beyond the frame, without compilation."""
     columns = ["source", "destination", *(["weight"] if "weight" in options else [])]
     frame = frame[columns]
-    rg.pagerank(build_storage(frame.head(100), **options), **FEW_ITERATIONS)
+    # The names of a few rows are not 0..n-1, and take other kernels than those of all rows.
+    rg.pagerank(build_storage(frame, **options), **FEW_ITERATIONS)
     return peak_of(lambda: build_storage(frame, **options))
 
 
