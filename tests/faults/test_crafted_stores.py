@@ -346,7 +346,7 @@ def test_a_neighbor_that_is_no_vertex(stores, device, tmp_path):
     own[layout.neighbors] |= np.uint32((1 << layout.bits) - 1)
     store.sum_sections()
     store.seal()
-    expected = rf"store/edges\.arrow: partition 0 .* neighbor 0 is \d+, not 0 to {VERTICES - 1}"
+    expected = rf"store/edges\.npy: partition 0 .* neighbor 0 is \d+, not 0 to {VERTICES - 1}"
     streamed = 2**20
     for use in (
         rg.bfs,
