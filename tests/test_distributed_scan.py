@@ -30,6 +30,7 @@ from rapidsgraph.graph.csr import row_indices as rows_of_lists
 dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+from rapidsgraph.dispatch import storage_of  # noqa: E402
 from rapidsgraph.distributed import executor, scan_partition  # noqa: E402
 from rapidsgraph.distributed.partition import Partition  # noqa: E402
 
@@ -262,7 +263,7 @@ class Recorded(executor.LocalExecutor):
 def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
     recorded = Recorded()
     monkeypatch.setattr("rapidsgraph.distributed.graph.get_executor", lambda: recorded)
-    graph = rg.Graph(spread(columns_of(random_edges(34, 200, 900))))
+    graph = storage_of(rg.Graph(spread(columns_of(random_edges(34, 200, 900)))))
     scan_partition.common_neighbors(graph)
     meetings = []
     for name, arguments, at in recorded.tasks.values():
@@ -309,7 +310,8 @@ class Given:
 def test_counts_are_a_product_of_matrices(make_arrays, shape):
     ends = dense_and_hubs() if shape == "cliques and hubs" else tuple(LARGE[shape]().values())
     rows, columns, common, sizes = common_by_matrix(*ends)
-    graph = rg.Graph(make_arrays({"source": ends[0], "destination": ends[1]}), vertices=sizes.size)
+    edges = make_arrays({"source": ends[0], "destination": ends[1]})
+    graph = storage_of(rg.Graph(edges, vertices=sizes.size))
     count = sizes.size
     for bounds in (
         [0, count],

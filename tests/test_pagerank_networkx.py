@@ -80,7 +80,7 @@ def test_layered_edge_lists(kind, edges, options, root):
 @given(edges=edges, options=options)
 def test_dask_frames(parts, edges, options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executor, "_active_client", lambda: None)
+        patch.setattr(executor, "_get_active_client", lambda: None)
         patch.setattr(executor.LocalExecutor, "workers", (None,) * parts)
         graph = graph_of(in_partitions(pandas.DataFrame(columns_of(edges)), parts))
         check(rg.pagerank(graph, **options, **EXACT), edges, options)
