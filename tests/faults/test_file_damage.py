@@ -243,14 +243,14 @@ def test_an_offset_outside_the_names_is_refused(tmp_path, offset):
 
 @pytest.mark.parametrize("index", [-1, 3, 127])
 def test_an_index_outside_a_dictionary_is_refused(tmp_path, index):
-    path = tmp_path / "edges.npy"
+    path = tmp_path / "edges.arrow"
     values = pa.array(["a", "bbb", "c"])
     indices = pa.array([2, 1, 0, 2, 1, 2, 1], "int8")
     source = pa.DictionaryArray.from_arrays(indices, values)
     _write(path, {"source": source, "destination": ["d"] * 7})
     _overwrite(path, bytes([2, 1, 0, 2, 1, 2, 1]), bytes([2, 1, index % 256, 2, 1, 2, 1]))
     for use in _readings(path, tmp_path):
-        with pytest.raises(rg.GraphError, match="edges.npy: truncated, damaged or no such"):
+        with pytest.raises(rg.GraphError, match="edges.arrow: truncated, damaged or no such"):
             use()
 
 
@@ -268,7 +268,7 @@ def test_a_length_that_no_buffer_has_is_refused(tmp_path, codec, claimed):
 
 @pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
 def test_a_compressed_batch_beyond_the_limit_is_not_decompressed(tmp_path, new, monkeypatch):
-    path, zeros = tmp_path / "edges.npy", pa.array(np.zeros(3_000_000, np.int64))
+    path, zeros = tmp_path / "edges.arrow", pa.array(np.zeros(3_000_000, np.int64))
     _write(path, {"source": zeros, "destination": zeros, "other": zeros}, "zstd", new=new)
     del zeros
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
