@@ -17,6 +17,7 @@ from test_cli_traversal import COSTS_1, EDGES, NUMBERS, PAIRS, plain, written
 import rapidsgraph as rg
 from rapidsgraph.cli import options as graphs
 from rapidsgraph.cli.app import describe_error
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import (
     GraphError,
     InsufficientMemoryError,
@@ -339,7 +340,7 @@ def test_a_run_of_a_store_is_told(store, monkeypatch):
     told = []
     monkeypatch.setattr(graphs.Job, "say", lambda job, text, always=False: told.append(text))
     run("bfs", store)
-    row = dict(zip(TABLE, rg.LayeredEdgeList.open(store).table[0].tolist()))
+    row = dict(zip(TABLE, storage_of(rg.LayeredEdgeList.open(store)).table[0].tolist()))
     read = "1 pass over the edges: 1 partition, {} bytes"
     assert read.format(4 * row["forward_words"]) in told
     run("pagerank", store, "--tolerance", 0, "--max-iterations", 7)

@@ -15,7 +15,7 @@ from test_traversal_large import LARGE
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.generate import rmat
-from rapidsgraph.layered import LayeredEdgeList, streaming
+from rapidsgraph.layered import LayeredEdgeList, partition_stream, streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 
 INF = math.inf
@@ -477,9 +477,14 @@ def test_bfs_of_a_root_without_edges_reads_nothing(make_arrays):
     assert layered.last_run == (0, 0, 0)
 
 
+def set_launch_partitions(monkeypatch, count):
+    for module in (partition_stream, streaming):
+        monkeypatch.setattr(module, "MAX_LAUNCH_PARTITIONS", count)
+
+
 def test_sssp_skips_partitions_whose_sources_did_not_change(make_arrays, monkeypatch):
     """A path with a partition an edge, of which half is found to be nearer by way of the other."""
-    monkeypatch.setattr(streaming, "MOST", 1)  # as where partitions come one by one
+    set_launch_partitions(monkeypatch, 1)  # as where partitions come one by one
     edges = [(a, a + 1, 1) for a in range(299)] + [(0, 150, 500), (151, 149, 1000)]
     graph, layered = layered_graph(make_arrays, edges, 0, 1)
     count = len(storage_of(layered).table)
@@ -498,7 +503,7 @@ def test_sssp_skips_partitions_whose_sources_did_not_change(make_arrays, monkeyp
 @pytest.mark.parametrize("most", [1, 3, 256])
 @symmetrize
 def test_partitions_one_by_one_or_many_at_a_time(make_arrays, monkeypatch, most, directed):
-    monkeypatch.setattr(streaming, "MOST", most)
+    set_launch_partitions(monkeypatch, most)
     edges = random_edges(85, 150, 700)
     graph, layered = layered_graph(make_arrays, edges, 7, 200, directed=directed)
     assert len(storage_of(layered).table) > 20

@@ -415,7 +415,7 @@ def test_a_truncated_file_is_an_error_at_once(copied):
     _, folder = copied
     path = folder / "edges.npy"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(rg.GraphError, match=r"edges\.arrow"):
+    with pytest.raises(rg.GraphError, match=r"edges\.npy"):
         LayeredEdgeList.open(folder, device="cpu")
 
 
@@ -427,7 +427,7 @@ def test_a_truncated_file_is_an_error_at_once(copied):
 def test_runs_of_consecutive_partitions(wanted, most):
     most *= 60
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "MOST", most)
+        patch.setattr(partition_stream, "MAX_LAUNCH_PARTITIONS", most)
         runs = list(partition_stream._consecutive_runs(sorted(wanted)))
     assert [p for start, stop in runs for p in range(start, stop)] == sorted(wanted)
     assert all(0 < stop - start <= most for start, stop in runs)
@@ -495,7 +495,9 @@ def test_a_list_that_another_process_put_there_meanwhile(tmp_path, monkeypatch):
             LayeredEdgeList.cached(path, 1, device="cpu")
 
     monkeypatch.setattr(external, "build_from_file", interrupted)
-    with pytest.raises(rg.GraphError, match="another process has put another layered edge list"):
+    with pytest.raises(
+        rg.GraphError, match="another process has written another layered edge list"
+    ):
         LayeredEdgeList.cached(path, 0, device="cpu")
     assert LayeredEdgeList.cached(path, 1, device="cpu").root == 1
 
@@ -504,7 +506,7 @@ def test_a_damaged_list_is_not_saved(tmp_path):
     edges = pandas.DataFrame({"source": range(400), "destination": range(1, 401)})
     LayeredEdgeList.build(edges, 0).save(tmp_path / "store")
     opened = LayeredEdgeList.open(tmp_path / "store", device="cpu")
-    place = int(opened.table[0, COLUMN["position"]]) * 4 + 9
+    place = int(storage_of(opened).table[0, COLUMN["position"]]) * 4 + 9
     with open(tmp_path / "store" / "edges.npy", "r+b") as file:
         file.seek(place)
         byte = file.read(1)[0]

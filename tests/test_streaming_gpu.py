@@ -158,10 +158,10 @@ def test_a_list_built_on_a_gpu_streams_too(wide, wide_store, algorithm):
 @pytest.mark.parametrize("buffers, threads, slots", [(2, 1, 1), (3, 2, 3), (3, 12, 24)])
 def test_any_number_of_buffers(wide_store, monkeypatch, algorithm, buffers, threads, slots):
     graph, folder = wide_store
-    monkeypatch.setattr(streaming, "DEVICE_BUFFERS", buffers)
-    monkeypatch.setattr(streaming, "THREADS", threads)
-    monkeypatch.setattr(streaming, "SLOTS", slots)
-    monkeypatch.setattr(streaming, "SLICE", 2**12)
+    monkeypatch.setattr(streaming, "NUM_DEVICE_BUFFERS", buffers)
+    monkeypatch.setattr(streaming, "MAX_COPY_THREADS", threads)
+    monkeypatch.setattr(streaming, "MAX_PINNED_BUFFERS", slots)
+    monkeypatch.setattr(streaming, "PINNED_BUFFER_BYTES", 2**12)
     layered = LayeredEdgeList.open(folder, device="gpu")
     limit = least_of(algorithm, layered) + layered.nbytes // 5
     expected = on_cpu(algorithm, graph)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from rapidsgraph import Graph, LayeredEdgeList, bfs, estimate_memory
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import GraphError
 from rapidsgraph.io import (
     declared_vertices,
@@ -399,7 +400,7 @@ def test_a_matrix_has_all_vertices_of_its_size_line(put, tmp_path):
     assert graph.vertices["vertex"].tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert Graph(read(path), vertices=range(1, 8)).num_vertices == 7
     layered = LayeredEdgeList.build(path, 1, store=tmp_path / "store")
-    assert layered.labeling.vertex_frame({})["vertex"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert storage_of(layered).labeling.vertex_frame({})["vertex"].tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert LayeredEdgeList.build(path, 7, store=tmp_path / "store").depth == 0
     large = put("b.mtx", f"%%MatrixMarket matrix coordinate pattern general\n{10**9} {10**9} 0\n")
     assert estimate_memory(large, "bfs").needed > 64e9
@@ -433,7 +434,7 @@ def test_a_store_with_further_vertices(put, tmp_path, edges, vertices, expected)
     edges, vertices = put("e.csv", edges), put("v.csv", vertices)
     options = {"vertices": vertices, "store": tmp_path / "store"}
     layered = LayeredEdgeList.build(edges, expected[0], **options)
-    assert layered.labeling.vertex_frame({})["vertex"].tolist() == expected
+    assert storage_of(layered).labeling.vertex_frame({})["vertex"].tolist() == expected
     cached = LayeredEdgeList.cached(edges, expected[0], vertices=vertices)
     assert cached.num_vertices == len(expected)
     vertices.write_text("vertex\n" + str(expected[0]))

@@ -13,13 +13,16 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from ..atomic import check_regular_file
 from ..device import choose
 from ..errors import GraphError
+from ..graph.edge_frame import check_policies
 from ..io.columnar_files import Parquet
 from ..io.formats import read_errors
 from ..progress import reporter
 from ..validation import check_path, parse_bytes
 from .outofcore import build as outofcore
+from .outofcore.edge_reader import EdgeFile
 from .storage import LayeredStorage
 from .store import Store, open_store
 from .store_writer import MANIFEST, check_destination, check_separate
@@ -62,6 +65,8 @@ def build_from_file(
     check_destination(store)
     check_separate(store, path)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
+    check_policies(options["directed"], options["multi_edges"], options["self_loops"])
+    EdgeFile(path, *(options[name] for name in ("source", "destination", "weight", "vertices")))
     # The id distinguishes this build from all others. The version of the file is taken before it
     # is read, so that a later change is noticed.
     origin = {**_known_origin(path, options), "build": secrets.token_hex(8)}
@@ -112,7 +117,7 @@ def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
     path : str or Path
     options : dict
         Options that change what is read, by the names of `DEFAULTS`, which apply to omitted ones.
-        The values must be serializable as JSON; `vertices` must be a path, whose version counts.
+        `vertices` must be a path, whose version counts.
 
     Returns
     -------
@@ -135,7 +140,12 @@ def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
             )
         options["vertices"] = {"path": str(vertices), "files": _file_versions(vertices)}
     origin = {"files": _file_versions(path), "options": options}
-    return json.loads(json.dumps(origin, default=lambda number: number.item()))  # NumPy's
+    return json.loads(json.dumps(origin, default=_json_value, skipkeys=True))
+
+
+def _json_value(value: Any) -> Any:
+    """Return a NumPy number as Python's; other values are invalid and match no stored option."""
+    return value.item() if getattr(value, "ndim", None) == 0 else repr(value)
 
 
 def _file_versions(path: str | Path) -> list[dict[str, Any]]:
@@ -147,6 +157,7 @@ def _file_versions(path: str | Path) -> list[dict[str, Any]]:
 
 
 def _file_version(path: Path, parent: Path) -> dict[str, Any]:
+    check_regular_file(path)  # opening a FIFO would wait for its writer
     with open(path, "rb") as file:
         checksum = zlib.crc32(file.read(SAMPLE_BYTES))
         size = file.seek(0, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,9 +136,7 @@ class LayeredEdgeList:
         >>> rg.LayeredEdgeList.build(rg.Graph(edges), "a").depth
         1
         """
-        if minimum_edges is not None:
-            check_count("minimum_edges", minimum_edges)
-            minimum_edges = int(minimum_edges)
+        minimum_edges = _check_minimum_edges(minimum_edges)
         check_count("partition_bytes", partition_bytes)
         read_options = {
             "source": source,
@@ -285,7 +284,7 @@ class LayeredEdgeList:
             "multi_edges": multi_edges,
             "self_loops": self_loops,
             "vertices": vertices,
-            "minimum_edges": minimum_edges,
+            "minimum_edges": _check_minimum_edges(minimum_edges),
         }
         store = find_store(path, root, options)
         if store is not None:
@@ -409,6 +408,9 @@ class LayeredEdgeList:
         """Passes, partitions and bytes of the last call with this list, or None."""
         return self._storage.last_run
 
+    def __copy__(self) -> LayeredEdgeList:
+        return _wrap(copy.copy(self._storage))  # with a `last_run` of its own
+
     def __repr__(self) -> str:
         return repr(self._storage)
 
@@ -419,6 +421,13 @@ _FILE_DEFAULTS = {**DEFAULTS, "device": "auto"}
 def _is_default(name: str, value: Any) -> bool:
     default = _FILE_DEFAULTS.get(name)
     return value is default or (isinstance(value, str) and value == default)
+
+
+def _check_minimum_edges(minimum_edges: Any) -> int | None:
+    if minimum_edges is None:
+        return None
+    check_count("minimum_edges", minimum_edges)
+    return int(minimum_edges)
 
 
 def _wrap(storage: LayeredStorage) -> LayeredEdgeList:

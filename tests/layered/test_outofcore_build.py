@@ -50,12 +50,12 @@ def random_frame(seed=0, vertices=300, rows=6000):
     return frame
 
 
-def arcs(layered, weight_dtype):
+def arcs(storage, weight_dtype):
     """Return sources, neighbors and weights of forward and backward edges, by position."""
     found = [[], []]
-    for row in storage_of(layered).table:
+    for row in storage.table:
         start, count = int(row[COLUMN["position"]]), int(row[COLUMN["words"]])
-        words = np.array(storage_of(layered).words[start : start + count])
+        words = np.array(storage.words[start : start + count])
         ahead = int(row[COLUMN["forward_words"]])
         assert checksum(words[:ahead]) == row[COLUMN["forward_checksum"]]
         assert checksum(words[ahead:]) == row[COLUMN["backward_checksum"]]
@@ -64,24 +64,23 @@ def arcs(layered, weight_dtype):
     return [[np.concatenate(each) for each in zip(*part, strict=True)] for part in found]
 
 
-def check_same(layered, expected):
-    """Assert that a store and a LayeredEdgeList are equal, bit for bit."""
+def check_same(store, expected):
+    """Assert that a store and the storage of a list are equal, bit for bit."""
     for name in ("order", "out_weights", "layer_starts", "layer_edges"):
-        found, wanted = getattr(layered, name), getattr(expected, name)
+        found, wanted = getattr(store, name), getattr(expected, name)
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted, err_msg=name)
-    assert storage_of(layered).weight_dtype == storage_of(expected).weight_dtype
+    assert store.weight_dtype == expected.weight_dtype
     for name in ("root_id", "directed", "weighted"):
-        assert layered.manifest[name] == getattr(expected, name)
-    assert layered.manifest["edges"] == expected.num_edges
-    assert layered.manifest["own"] == storage_of(expected).labeling.is_endpoint_specific
-    assert layered.manifest["source_columns"] == storage_of(expected).labeling.source_columns
-    weight_dtype = storage_of(expected).weight_dtype
-    parts = arcs(layered, weight_dtype), arcs(expected, weight_dtype)
+        assert store.manifest[name] == getattr(expected, name)
+    assert store.manifest["edges"] == expected.num_edges
+    assert store.manifest["own"] == expected.labeling.is_endpoint_specific
+    assert store.manifest["source_columns"] == expected.labeling.source_columns
+    parts = arcs(store, expected.weight_dtype), arcs(expected, expected.weight_dtype)
     for found, wanted in zip(*parts, strict=True):
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(one, other)
-    found, wanted = storage_of(layered).names, storage_of(expected).names
+    found, wanted = store.names, expected.names
     assert (found.labels, found.count, found.dtype) == (wanted.labels, wanted.count, wanted.dtype)
     for one, other in zip(found.parts, wanted.parts, strict=True):
         assert (one is None) == (other is None)
@@ -96,7 +95,8 @@ def in_memory(path, root, columns, options):
     options = {"vertices": declared_vertices(path), **options}
     several = isinstance(columns.get("source"), list)
     columns = dict(columns) if several else {k: k for k in columns if k == "weight"}
-    return LayeredEdgeList.build(build_storage(edges, **columns, **options), root)
+    layered = LayeredEdgeList.build(build_storage(edges, **columns, **options), root)
+    return storage_of(layered)
 
 
 def check(path, root, folder, *, limit=TINY, partition_bytes=4096, columns=None, **options):
@@ -128,8 +128,8 @@ def test_policies(tmp_path, multi_edges, directed, weighted):
             tmp_path / "edges.parquet", 5, tmp_path / "layers", columns=columns,
             directed=directed, multi_edges=multi_edges, self_loops=self_loops, partition_bytes=1024,
         )  # fmt: skip
-    assert len(storage_of(layered).table) > 10
-    unreached = storage_of(layered).order.size - storage_of(layered).layer_starts[-1]
+    assert len(layered.table) > 10
+    unreached = layered.order.size - layered.layer_starts[-1]
     assert (unreached > 100) == directed
 
 
@@ -196,7 +196,7 @@ def test_names_beyond_the_table(tmp_path):
     )
     limit = 2**18 + 48 * 5000 + 2**15
     layered = check(tmp_path / "edges.parquet", 3, tmp_path / "layers", limit=limit)
-    assert storage_of(layered).layer_starts.size == 5001  # a circle
+    assert layered.layer_starts.size == 5001  # a circle
 
 
 def test_names_of_several_columns(tmp_path):
@@ -442,8 +442,8 @@ def test_many_layers(tmp_path):
         tmp_path / "edges.parquet"
     )
     layered = check(tmp_path / "edges.parquet", places[0], tmp_path / "layers", limit=400_000)
-    assert storage_of(layered).layer_starts.size == 2001
-    num_edges = storage_of(layered).layer_edges.sum(axis=1).tolist()
+    assert layered.layer_starts.size == 2001
+    num_edges = layered.layer_edges.sum(axis=1).tolist()
     assert num_edges == [2000, 1999]  # the root's loop is forward
 
 
