@@ -1,10 +1,13 @@
-"""Parquet files with edges, and what their columns hold, before any row is read.
+"""Check the columns of Parquet files with edges before any row is read.
 
-Means: all files have the columns that are asked for, and of one kind. Footers alone are read.
+All files must have the requested columns, each of one kind. Only footers are read.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import rapidsgraph as rg
 from rapidsgraph.frames import missing_column_error
@@ -12,19 +15,19 @@ from rapidsgraph.io.columnar_files import Parquet
 from rapidsgraph.io.formats import format_of, read_errors
 from rapidsgraph.io.tables import open_table
 
-NAMES = ("text", "numbers", "uint64")  # kinds that can be names; uint64 has no room in int64
+NAMES = ("text", "numbers", "uint64")  # kinds of vertex names; uint64 does not fit in int64
 TIMES = ("text", "numbers", "dates", "times", "times with a zone")
 
 
 class LogFiles(NamedTuple):
-    """Parquet files.
+    """Parquet files whose columns have been checked.
 
     Attributes
     ----------
     path : Path
-        A file, or the folder that they are in.
+        A file, or the folder of the files.
     columns : dict from str to str
-        By the options that name them.
+        Column names by option: source, destination, weight, time.
     types : dict from str to dict
         By file: Arrow types by column.
     kinds : dict from str to str or None
@@ -32,19 +35,20 @@ class LogFiles(NamedTuple):
     """
 
     path: Path
-    columns: dict
-    types: dict
-    kinds: dict
+    columns: dict[str, str]
+    types: dict[str, dict[str, Any]]
+    kinds: dict[str, str | None]
 
 
-def opened(path, **columns):
-    """Parquet files, if each has these columns.
+def opened(path: str | Path, **columns: str | None) -> LogFiles:
+    """Open Parquet files, and check that each has these columns.
 
     Parameters
     ----------
     path : path
+        A file or a folder.
     **columns : str or None
-        Names by the options that gave them: source, destination, weight, time.
+        Column names by option: source, destination, weight, time.
 
     Returns
     -------
@@ -57,28 +61,28 @@ def opened(path, **columns):
         has of another kind than the others, or of a kind that does not fit.
     """
     path = Path(path).expanduser()
-    columns = {option: column for option, column in columns.items() if column is not None}
-    _check_different(columns)
+    names = {option: column for option, column in columns.items() if column is not None}
+    _check_different(names)
     with read_errors(path):
         if path.is_file() and format_of(path) != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet; write it as .parquet first")
         if path.is_file() and path.stat().st_size == 0:
             raise rg.GraphError(f"{path}: the file is empty")
         file = Parquet(path) if path.exists() else open_table(path, [])
-    types = {each: _types(each, columns) for each in file.paths}
-    kinds = {column: _one_kind(types, column) for column in columns.values()}
-    for option, column in columns.items():
+    types = {each: _types(each, names) for each in file.paths}
+    kinds = {column: _one_kind(types, column) for column in names.values()}
+    for option, column in names.items():
         _check_fits(path, option, column, kinds[column])
-    return LogFiles(path, columns, types, kinds)
+    return LogFiles(path, names, types, kinds)
 
 
-def _check_different(columns):
-    given = [column for option, column in columns.items() if option != "time"]
-    if len(set(given)) < len(given):
+def _check_different(columns: dict[str, str]) -> None:
+    edge_columns = [column for option, column in columns.items() if option != "time"]
+    if len(set(edge_columns)) < len(edge_columns):
         raise rg.GraphError("--source, --destination and --weight must be different columns")
 
 
-def _types(path, columns):
+def _types(path: Path, columns: dict[str, str]) -> dict[str, Any]:
     import pyarrow.parquet
 
     with read_errors(path):
@@ -89,7 +93,8 @@ def _types(path, columns):
     return {column: schema.field(column).type for column in columns.values()}
 
 
-def _one_kind(types, column):
+def _one_kind(types: dict[str, dict[str, Any]], column: str) -> str | None:
+    """Return the kind of a column in all files, or raise if it differs between them."""
     first = kind = None
     for path, of_columns in types.items():
         own = kind_of(of_columns[column])
@@ -103,8 +108,11 @@ def _one_kind(types, column):
     return kind
 
 
-def kind_of(arrow_type):
-    """Types of one kind can be made one; None is that of a column without a value."""
+def kind_of(arrow_type: Any) -> str | None:
+    """Return the kind of a type; types of one kind have a common type.
+
+    None is the kind of a column without a value.
+    """
     from pyarrow import types
 
     if types.is_null(arrow_type):
@@ -122,22 +130,32 @@ def kind_of(arrow_type):
     return str(arrow_type)
 
 
-def is_text(arrow_type):
+def is_text(arrow_type: Any) -> bool:
+    """Return whether an Arrow type is text, plain or dictionary-encoded."""
     from pyarrow import types
 
     plain = arrow_type.value_type if types.is_dictionary(arrow_type) else arrow_type
     return types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
 
 
-def _check_fits(path, option, column, kind):
+def _check_fits(path: Path, option: str, column: str, kind: str | None) -> None:
+    """Raise if an option cannot take a column of this kind."""
     fits = {"weight": ("numbers", "uint64"), "time": (*TIMES, "uint64")}.get(option, NAMES)
     wanted = {"weight": "numbers", "time": "times, numbers, or text"}.get(option, "text or numbers")
     if kind is not None and kind not in fits:
         raise rg.GraphError(f"{path}: --{option} needs {wanted}; column {column!r} holds {kind}")
 
 
-def first_value(files, column, is_type, is_meant):
-    """(file, value) of the first value that is_meant(pandas.Series) marks, in files of a type."""
+def first_value(
+    files: LogFiles,
+    column: str,
+    is_type: Callable[[Any], bool],
+    is_wrong: Callable[[Any], Any],
+) -> tuple[str, Any]:
+    """Return (file, value) of the first value that ``is_wrong(pandas.Series)`` marks.
+
+    Only files are read in which ``is_type`` holds for the Arrow type of the column.
+    """
     import pyarrow.dataset
 
     paths = (path for path, types in files.types.items() if is_type(types[column]))
@@ -145,7 +163,7 @@ def first_value(files, column, is_type, is_meant):
         dataset = pyarrow.dataset.dataset(path, format="parquet")
         for batch in dataset.to_batches(columns=[column]):
             values = batch.column(0).to_pandas()
-            meant = values[is_meant(values)]
-            if len(meant):
-                return path, meant.tolist()[0]
+            wrong = values[is_wrong(values)]
+            if len(wrong):
+                return path, wrong.tolist()[0]
     raise LookupError(column)

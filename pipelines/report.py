@@ -1,11 +1,16 @@
-"""A page of HTML in one file: texts, tables and pictures, the last as data in the page.
+"""Write an HTML page in one file: texts, tables, and pictures as data URLs.
 
-Means: it can be sent by mail and opened anywhere; nothing is loaded from elsewhere. Texts are
-  escaped, since names of vertices can be anything.
+The page loads nothing from elsewhere, so that it can be mailed and opened anywhere. All texts are
+escaped: vertex names may contain any character.
 """
+
+from __future__ import annotations
 
 import base64
 import html
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 STYLE = """
 :root { color-scheme: light }
@@ -23,30 +28,30 @@ img { max-width: 100%; height: auto } .wide { overflow-x: auto }
 """
 
 
-def page(title, under, *parts):
-    """A whole page of a title, a line under it, and what the functions below give."""
+def page(title: str, subtitle: str, *parts: str) -> str:
+    """Return a page with a title, a subtitle, and parts from the functions below."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{html.escape(title)}</h1>\n<p class="under">{html.escape(under)}</p>\n'
+        f'<h1>{html.escape(title)}</h1>\n<p class="under">{html.escape(subtitle)}</p>\n'
         + "\n".join(parts)
         + "\n</body>\n</html>\n"
     )
 
 
-def section(title, *parts):
-    """A heading and what follows."""
+def section(title: str, *parts: str) -> str:
+    """Return a heading and the parts below it."""
     return "\n".join([f"<h2>{html.escape(title)}</h2>", *parts])
 
 
-def text(words):
-    """A paragraph."""
+def text(words: str) -> str:
+    """Return a paragraph."""
     return f"<p>{html.escape(words)}</p>"
 
 
-def terms(meanings):
-    """Terms and what each means: {term: meaning}."""
+def terms(meanings: Mapping[str, str]) -> str:
+    """Return a list of terms with their definitions."""
     rows = (
         f"<dt>{html.escape(term)}</dt><dd>{html.escape(meaning)}</dd>"
         for term, meaning in meanings.items()
@@ -54,39 +59,40 @@ def terms(meanings):
     return f"<dl>{''.join(rows)}</dl>"
 
 
-def table(names, rows, chosen=None):
-    """Rows under the names of their columns; numbers to the right, the row `chosen` marked."""
-    rows = [list(row) for row in rows]
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]], chosen: int | None = None) -> str:
+    """Return a table; numbers are aligned to the right, and row `chosen` is highlighted."""
+    cells = [list(row) for row in rows]
     is_number = [
-        bool(rows) and all(_is_number(row[place]) for row in rows) for place in range(len(names))
+        bool(cells) and all(_is_number(row[column]) for row in cells)
+        for column in range(len(names))
     ]
     lines = [_row("th", names, is_number)]
     lines += [
-        _row("td", row, is_number, ' class="chosen"' if place == chosen else "")
-        for place, row in enumerate(rows)
+        _row("td", row, is_number, ' class="chosen"' if number == chosen else "")
+        for number, row in enumerate(cells)
     ]
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
 
 
-def picture(path, what):
-    """A PNG file; `what` says what it shows to whom the page is read out."""
+def picture(path: Path, description: str) -> str:
+    """Return a PNG file as an image; the description is its alternative text."""
     data = base64.b64encode(path.read_bytes()).decode()
-    return f'<p><img alt="{html.escape(what)}" src="data:image/png;base64,{data}"></p>'
+    return f'<p><img alt="{html.escape(description)}" src="data:image/png;base64,{data}"></p>'
 
 
-def _row(cell, values, is_number, kind=""):
+def _row(tag: str, values: Sequence[Any], is_number: Sequence[bool], attributes: str = "") -> str:
     cells = (
-        f"<{cell}{' class=number' if right else ''}>{html.escape(_written(value))}</{cell}>"
-        for value, right in zip(values, is_number)
+        f"<{tag}{' class=number' if right else ''}>{html.escape(_format(value))}</{tag}>"
+        for value, right in zip(values, is_number, strict=True)
     )
-    return f"<tr{kind}>{''.join(cells)}</tr>"
+    return f"<tr{attributes}>{''.join(cells)}</tr>"
 
 
-def _is_number(value):
+def _is_number(value: object) -> bool:
     return not isinstance(value, (str, bool)) and hasattr(value, "__float__")
 
 
-def _written(value):
+def _format(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}" if _is_number(value) else str(value)

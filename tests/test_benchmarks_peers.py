@@ -390,7 +390,9 @@ def test_graphs_are_fetched_once_and_their_checksum_recorded(site, tmp_path):
     words = ["--device", "cpu", "--quick", "--graphs", "wiki-Vote", "--data", str(tmp_path)]
     words += ["--libraries", "rapidsgraph"]
     without = pagerank.main(words)
-    assert without[-1]["note"].endswith("name another with --data or get it with --fetch")
+    assert without[-1]["note"].endswith(
+        "name another folder with --data or download it with --fetch"
+    )
     facts = [row for row in pagerank.main([*words, "--fetch"]) if row["table"] == "graph"]
     assert facts[0]["sha256"] == hashlib.sha256(packed).hexdigest()
     assert (facts[0]["vertices"], facts[0]["rows"], facts[0]["directed"]) == (4, 4, True)
@@ -418,9 +420,7 @@ def test_other_files_than_the_known_ones_are_refused(site, tmp_path, monkeypatch
     (site / "roadNet-CA.txt.gz").write_bytes(packed)
     known = partial(downloads.Source, "roadNet-CA.txt.gz", False)
     monkeypatch.setitem(downloads.SNAP, "roadNet-CA", known(sha256="0" * 64))
-    with pytest.raises(
-        GraphUnavailableError, match="roadNet-CA: skipped, it download from .* hash"
-    ):
+    with pytest.raises(GraphUnavailableError, match="roadNet-CA: skipped, download from .* hash"):
         load("roadNet-CA", folder=tmp_path, fetch=True)
     right = hashlib.sha256(packed).hexdigest()
     monkeypatch.setitem(downloads.SNAP, "roadNet-CA", known(sha256=right))
