@@ -1,23 +1,38 @@
 """Progress of long work: a Rich bar on a terminal, nothing in a pipe."""
 
+from __future__ import annotations
+
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from .signals import cleanup_on_signal, show_cursor
 
-PATIENCE = 1.0  # seconds before a bar appears by itself
+DELAY = 1.0  # seconds before a bar that was not requested appears
 
 
 @contextmanager
-def reporter(progress, description, total):
-    """A function to call with (done, text) after each batch of work.
+def reporter(
+    progress: bool | Callable[..., object] | None, description: str, total: int | None
+) -> Iterator[Callable[[int, str], object]]:
+    """Yield a function to call with (done, text) after each batch of work.
 
     Parameters
     ----------
     progress : bool, callable or None
-        True: a bar on standard error, from the start. None: one where that is a terminal and the
-        work lasts. A callable gets (done, total, text) instead. False: nothing.
+        True shows a bar on standard error from the start. None shows one if standard error is a
+        terminal and the work takes longer than a second. A callable is called with
+        (done, total, text) instead. False reports nothing.
+    description : str
+        The text before the bar.
+    total : int or None
+        The number of batches; None if it is unknown.
+
+    Yields
+    ------
+    callable
     """
     if callable(progress):
         yield lambda done, text: progress(done, total, text)
@@ -25,10 +40,11 @@ def reporter(progress, description, total):
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield lambda done, text: None
         return
-    began, bars = time.monotonic(), []
+    start_time = time.monotonic()
+    bars: list[Any] = []  # none or one
 
-    def report(done, text):
-        if not bars and not progress and time.monotonic() - began < PATIENCE:
+    def report(done: int, text: str) -> None:
+        if not bars and not progress and time.monotonic() - start_time < DELAY:
             return
         if not bars:
             bars.append(_bar())
@@ -44,7 +60,7 @@ def reporter(progress, description, total):
                 bar.stop()
 
 
-def _bar():
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,4 +1,4 @@
-"""Termination of the command by a signal: clean up, say so in one line, exit.
+"""Termination of the command by a signal: clean up, report the signal in one line, exit.
 
 The handlers do not raise. `KeyboardInterrupt` can surface anywhere, and is lost where a library
 swallows it: in callbacks of ctypes, in destructors, in imports. The handlers run the registered
@@ -8,9 +8,12 @@ This module imports nothing but the standard library's smallest modules, so that
 installed before anything that takes time.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 SIGNALS = {
@@ -20,10 +23,10 @@ SIGNALS = {
 }
 SHOW_CURSOR = "\x1b[?25h"  # ECMA-48 private mode; progress bars hide the cursor
 
-_cleanups = {}
+_cleanups: dict[object, tuple[int, Callable[[], object]]] = {}  # with the registering process
 
 
-def exit_on_signals():
+def exit_on_signals() -> None:
     """Exit with 128 plus the number of the signal on SIGINT, SIGHUP and SIGTERM.
 
     Signals that the parent process ignores, as `nohup` and a shell's background jobs do, stay
@@ -31,7 +34,7 @@ def exit_on_signals():
     """
     process = os.getpid()
 
-    def handle(number, frame):
+    def handle(number: int, frame: object) -> None:
         for other in SIGNALS:
             signal.signal(getattr(signal, other), signal.SIG_IGN)
         if os.getpid() == process:  # a forked child has nothing of its own to clean up
@@ -46,14 +49,14 @@ def exit_on_signals():
             signal.signal(number, handle)
 
 
-def ignore_signals():
-    """Ignore all of them from here on: the work is done, and its exit code is known."""
+def ignore_signals() -> None:
+    """Ignore the signals from now on, once the work is complete and its exit code is known."""
     for name in SIGNALS:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 @contextmanager
-def cleanup_on_signal(cleanup):
+def cleanup_on_signal(cleanup: Callable[[], object]) -> Iterator[None]:
     """Register a function to be called if a signal ends this process within the block."""
     key = object()
     _cleanups[key] = os.getpid(), cleanup
@@ -63,33 +66,35 @@ def cleanup_on_signal(cleanup):
         del _cleanups[key]
 
 
-def _run_cleanups():
+def _run_cleanups() -> None:
     for process, cleanup in reversed(list(_cleanups.values())):
         if process == os.getpid():
             with suppress(Exception):
                 cleanup()
 
 
-def _kill_children():
+def _kill_children() -> None:
     """Kill the workers of a local cluster, which could still write into what is deleted."""
     multiprocessing = sys.modules.get("multiprocessing")
+    if multiprocessing is None:
+        return
     with suppress(Exception):
-        for child in multiprocessing.active_children() if multiprocessing else ():
+        for child in multiprocessing.active_children():
             child.kill()
             child.join(1)
-    # What multiprocessing does at exit. Its resource tracker reports semaphores that are left.
-    # Negative priorities, as of queues that wait for their readers, are left out.
+    # As multiprocessing does at exit; otherwise its resource tracker reports leaked semaphores.
+    # Finalizers of negative priority, as of queues that wait for their readers, do not run.
     with suppress(Exception):
         multiprocessing.util._run_finalizers(0)
 
 
-def _print_reason(name):
+def _print_reason(name: str) -> None:
     with suppress(OSError):
         prefix = "\x1b[31merror: \x1b[0m" if os.isatty(2) else "error: "
         os.write(2, f"{prefix}{SIGNALS[name]}; no half-written file is left\n".encode())
 
 
-def show_cursor():
-    """Undo what a progress bar on a terminal has changed."""
+def show_cursor() -> None:
+    """Show the cursor of the terminal again, which a progress bar has hidden."""
     with suppress(OSError):
         os.write(2, f"{SHOW_CURSOR}\n".encode())

@@ -52,7 +52,7 @@ def test_by_default_a_bar_waits_for_work_that_lasts(monkeypatch):
     def work(report):
         report(1, "early")
         assert terminal.getvalue() == ""
-        now[0] = progress.PATIENCE + 0.5
+        now[0] = progress.DELAY + 0.5
         report(2, "late")
 
     text = shown(None, terminal, work)
@@ -61,7 +61,7 @@ def test_by_default_a_bar_waits_for_work_that_lasts(monkeypatch):
 
 @pytest.mark.parametrize("given", [None, True])
 def test_there_is_no_bar_in_a_pipe(monkeypatch, given):
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "DELAY", -1.0)
     assert shown(given, io.StringIO()) == ""
 
 
