@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device
+from ..device import Array
 from ..kernels.constants import PAGERANK_CHUNK, WARP
 
 WHOLE = (16, 64, 256)  # a longer list is a row of its own: the first that makes at most
@@ -31,21 +32,21 @@ SIMILAR = 0.9  # one order serves rows and slots when it covers this much of wha
 class PageRankLayout:
     """The arrays of the layout; names are those of pagerank.cu's parameters."""
 
-    order: object  # int32 (vertices,): which vertex is row r
-    slots: object  # int32 (vertices,): where row r's contribution lives; empty: at r
+    order: Array  # int32 (vertices,): which vertex is row r
+    slots: Array  # int32 (vertices,): where row r's contribution lives; empty: at r
     hot: int
     idle: int  # rows without an edge, the last ones
     long_rows: int
     whole_rows: int
     narrow_slices: int
     chunks: int
-    chunk_rows: object
-    chunk_offsets: object
-    row_offsets: object
-    slice_offsets: object
-    neighbors: object
-    weights: object
-    inverse_weights: object  # value type (vertices,), by row; 0 for a sink
+    chunk_rows: Array
+    chunk_offsets: Array
+    row_offsets: Array
+    slice_offsets: Array
+    neighbors: Array
+    weights: Array
+    inverse_weights: Array  # value type (vertices,), by row; 0 for a sink
 
 
 def arrange(lists, weights, out_degrees, out_weights, value_type):

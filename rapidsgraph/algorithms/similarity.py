@@ -72,25 +72,25 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
     """
     check_choice("method", method, METHODS)
     graph = undirected_graph(graph)
-    ends = [
+    endpoint_columns = [
         name
-        for end in ("source", "destination")
-        for name in graph.labeling.endpoint_columns(end).values()
+        for endpoint in ("source", "destination")
+        for name in graph.labeling.endpoint_columns(endpoint).values()
     ]
-    graph.labeling.check_name_collisions("similarity", *ends)
+    graph.labeling.check_name_collisions("similarity", *endpoint_columns)
     needed = estimate_graph_memory(graph, "structural_similarity").needed
     check_free_memory(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
     count, edges = graph.num_vertices, common.size // 2
     starts = offsets_from_sizes(count_later(lists))
-    ends = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
+    sources, destinations = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
     similarities = xp.empty(edges)
     device.launch(
         "similarity", "list_edges", size=count + common.size,
         num_vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
-        starts=starts, sources=ends[0], destinations=ends[1], similarities=similarities,
+        starts=starts, sources=sources, destinations=destinations, similarities=similarities,
     )  # fmt: skip
-    return graph.labeling.edge_frame(*ends, {"similarity": similarities})
+    return graph.labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
 
 def undirected_graph(edges: Any) -> LocalGraph:

@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import GpuUnavailableError, GraphError, format_value
 from . import cgroup
 
-Array: TypeAlias = np.ndarray  # or cupy.ndarray, which has the same interface
+Array: TypeAlias = Any  # numpy.ndarray or cupy.ndarray, which have the same interface
 ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called xp
 
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space

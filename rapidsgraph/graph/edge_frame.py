@@ -93,8 +93,9 @@ def read_columns(
     if len(lengths) > 1:
         raise GraphError(f"columns have different lengths: {sorted(lengths)}", parameter="edges")
     num_rows, xp = lengths.pop(), frames.common_array_module(sources + destinations)
-    weights = None if weight is None else frames.get_column(edges, weight, "weight")
-    weights = None if weights is None else check_weights(weights, weight, xp)
+    weights = None
+    if weight is not None:
+        weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
     if weights is not None and len(weights) != num_rows:
         raise GraphError(
             f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight

@@ -73,7 +73,8 @@ class Labeling:
 
         Name columns that both endpoints share come first, once.
         """
-        endpoints, types = {}, dict(self.text_types)
+        endpoints: dict[str, Any] = {}
+        types = dict(self.text_types)
         for endpoint, ids in (("source", sources), ("destination", destinations)):
             specific, values = self.endpoint_columns(endpoint), self.names.columns(self.xp, ids)
             endpoints |= {specific.get(label, label): values[label] for label in values}

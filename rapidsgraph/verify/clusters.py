@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import frames
 from ..algorithms.clustering import BORDER, HUB, ROLES
-from ..device import is_array
+from ..device import Array, is_array
 from ..errors import GraphError
 from .result_reader import vertex_name
 
@@ -35,11 +35,11 @@ class ClusterRows:
         The first row of each vertex, by id.
     """
 
-    ids: object
-    numbers: object
-    places: object
-    roles: object
-    first: object
+    ids: Array
+    numbers: Array
+    places: Array
+    roles: Array | None
+    first: Array
 
 
 def read_clusters(graph, table, column, what):

@@ -11,11 +11,11 @@ from .. import frames
 from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
 from ..algorithms.scan import check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..device import array_module
+from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError, format_value
 from ..graph.csr import row_indices
-from .clusters import LOW, check_roles_fit, read_clusters
+from .clusters import LOW, ClusterRows, check_roles_fit, read_clusters
 from .result_reader import check_order, smallest_joined, smallest_members, vertex_name
 
 PIECE = 2**22  # arcs that are looked at together
@@ -106,8 +106,8 @@ class Given:
         Of the first row of each vertex, as places in rows.numbers; by id.
     """
 
-    rows: object
-    clusters: object
+    rows: ClusterRows
+    clusters: Array
 
     def number(self, place):
         return int(self.rows.numbers[place])
@@ -124,10 +124,10 @@ class Touching:
         Squared similarity times the size of the border's closed neighborhood, as by `quotients`.
     """
 
-    borders: object
-    cores: object
-    whole: object
-    rest: object
+    borders: Array
+    cores: Array
+    whole: Array
+    rest: Array
 
 
 def _read(graph, result):

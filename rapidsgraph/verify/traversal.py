@@ -147,7 +147,8 @@ def _tight(graph, distance, limit, weighted):
         Sources and destinations of those between equal distances, by source.
     """
     xp, count, lists = graph.xp, graph.num_vertices, graph.csr
-    best, steps = xp.full(count, count, xp.int32), [[], []]
+    best = xp.full(count, count, xp.int32)
+    steps: list[list[Array]] = [[], []]
     all_tails = row_indices(lists)
     for start in range(0, all_tails.size, PIECE):
         piece = slice(start, start + PIECE)
