@@ -1,19 +1,22 @@
-"""ScanIndex: similarities counted once, then clusterings for any epsilon and mu.
+"""An index of structural similarities, from which clusterings for any epsilon and mu are read.
 
-Means: each vertex's neighbors in the order of falling similarity, and for every mu the vertices
-  that can be cores in the order in which a falling epsilon makes them so. What a query looks at are
-  the beginnings of these lists; the rest it leaves alone.
-Requires: 24 bytes an edge, kept.
-Reference: Wen, Qin, Zhang, Chang, Lin 2017 (GS*-Index).
+The index holds the neighbors of each vertex by descending similarity, and for every mu the vertices
+that can be cores by the largest epsilon at which they are. A query reads only the beginnings of
+these lists. The index takes 24 bytes per edge.
 
-Lists fall by level: similarity in millionths (2^-20). Within a level neighbors are compared
-exactly, as everywhere, so levels only say where a list may be left.
+Lists are sorted by level, which is the similarity in units of 2^-20. Within a level neighbors are
+compared exactly, so levels only determine where the scan of a list may stop.
 """
+
+from __future__ import annotations
+
+import os
+from typing import Any
 
 import numpy as np
 
 from .. import device, frames
-from ..device import choose, import_cupy
+from ..device import Array, choose, import_cupy
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.labeling import Labeling
@@ -25,6 +28,7 @@ from .clustering import (
     CORE,
     HUB,
     OUTLIER,
+    Clustering,
     SimilarityGraph,
     closed_neighborhood_sizes,
     cluster,
@@ -32,7 +36,7 @@ from .clustering import (
 from .scan import check_epsilon, check_mu, clustering_frame
 from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
-PORTION = 2**20  # arcs whose places in their lists are computed together
+CHUNK_ARCS = 2**20  # whose positions in their lists are computed at a time
 
 STORED = ("offsets", "neighbors", "common", "cores", "core_offsets")
 EPSILONS, MUS = tuple(i / 10 for i in range(1, 10)), (2, 3, 4, 5)
@@ -50,29 +54,31 @@ SWEEP = {
 
 
 class ScanIndex:
-    """An index of structural similarities.
+    """Index the structural similarities of a graph for clusterings with any epsilon and mu.
 
     Parameters
     ----------
     graph : Graph or edge frame
-        As `scan` takes it. The index does not keep it.
-    method : {"auto", "gpuscan"}
+        Graph as `scan` takes it. The index keeps no reference to it.
+    method : {"auto", "gpuscan"}, default "auto"
         How common neighbors are counted; see `structural_similarity`.
-
-    Attributes
-    ----------
-    num_vertices, num_edges : int
-        Self-loops and repeated edges do not count.
-    device : {"cpu", "gpu"}
-    nbytes : int
-        Held, in bytes, without names.
 
     Raises
     ------
     GraphError
-        A frame that cannot be used; the message says why.
+        A parameter or the frame cannot be used.
     InsufficientMemoryError
-        The index would not fit; raised before it is built.
+        The index would not fit into memory; raised before it is built.
+
+    See Also
+    --------
+    scan : Cluster a graph for one epsilon and mu.
+
+    References
+    ----------
+    .. [1] D. Wen, L. Qin, Y. Zhang, L. Chang and X. Lin, "Efficient structural graph clustering: an
+       index-based approach", Proc. VLDB Endow. 11(3), 2017.
+       https://doi.org/10.14778/3157794.3157795
 
     Examples
     --------
@@ -87,7 +93,7 @@ class ScanIndex:
     1      0.8   3         1       0.75
     """
 
-    def __init__(self, graph, *, method="auto"):
+    def __init__(self, graph: Any, *, method: str = "auto") -> None:
         check_choice("method", method, METHODS)
         graph = undirected_graph(graph)
         graph.labeling.check_name_collisions("cluster", "role")
@@ -98,7 +104,7 @@ class ScanIndex:
         self._sizes = closed_neighborhood_sizes(lists)
         self._order_neighbors(lists, common)
 
-    def _order_neighbors(self, lists, common):
+    def _order_neighbors(self, lists: Adjacency, common: Array) -> None:
         xp, arcs = self.labeling.xp, common.size
         pairs = [row_indices(lists), xp.empty(arcs, xp.int32)]
         descent = pairs[1]
@@ -110,53 +116,58 @@ class ScanIndex:
         bound = max(self.num_vertices, SIMILARITY_LEVELS)
         order = sort_pairs(pairs, bound, with_order=True)[2]
         neighbors, common, descent = (
-            _permuted(values, order) for values in (lists.neighbors, common, descent)
+            _permute(values, order) for values in (lists.neighbors, common, descent)
         )
         del order
         self._adjacency, self._common = Adjacency(lists.offsets, neighbors, xp.empty(0)), common
         # The k-th neighbor of a vertex makes it a core for mu = k + 2.
         rows = row_indices(lists)
         places = xp.empty(arcs, xp.int32)
-        for start in range(0, arcs, PORTION):
-            stop = min(start + PORTION, arcs)
+        for start in range(0, arcs, CHUNK_ARCS):
+            stop = min(start + CHUNK_ARCS, arcs)
             places[start:stop] = xp.arange(start, stop) - lists.offsets[rows[start:stop]]
         pairs = [places, descent]
         del places, descent
         offsets, _, order = sort_pairs(pairs, bound, with_order=True)
-        self._cores = _permuted(rows, order)
+        self._cores = _permute(rows, order)
         largest = int(self._sizes.max()) if self.num_vertices else 1
         offsets = offsets[:largest]
         self._core_offsets = offsets.get() if device.is_on_gpu(offsets) else offsets.copy()
 
     @property
-    def num_vertices(self):
+    def num_vertices(self) -> int:
+        """Number of vertices."""
         return self.labeling.num_vertices
 
     @property
-    def device(self):
+    def device(self) -> str:
+        """Device of the index, "cpu" or "gpu"."""
         return self.labeling.device
 
     @property
-    def num_edges(self):
+    def num_edges(self) -> int:
+        """Number of edges without self-loops and parallel edges."""
         return self._common.size // 2
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
+        """Size of the index in bytes, without vertex names."""
         arrays = self._common, self._sizes, self._cores, self._core_offsets
         return self._adjacency.nbytes + sum(array.nbytes for array in arrays)
 
-    def save(self, path):
-        """Write the index to an Arrow file, to be opened by `ScanIndex.open`.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to an Arrow file, which `ScanIndex.open` reads.
 
         Parameters
         ----------
-        path : str or path
-            With the ending .arrow or .feather. A file of this name is replaced, at the end.
+        path : str or path-like
+            File with the suffix .arrow or .feather. An existing file is replaced once the new one
+            is complete.
 
         Raises
         ------
         GraphError
-            Another ending, no such folder, or no permission.
+            The suffix is another, the folder does not exist, or permission is denied.
         """
         lists = self._adjacency
         arrays = lists.offsets, lists.neighbors, self._common, self._cores, self._core_offsets
@@ -168,22 +179,28 @@ class ScanIndex:
         )
 
     @classmethod
-    def open(cls, path, *, device="auto"):
-        """An index that `save` wrote; its results are pandas frames, or cuDF on a GPU.
+    def open(cls, path: str | os.PathLike[str], *, device: str = "auto") -> ScanIndex:
+        """Open an index that `save` wrote.
 
         Parameters
         ----------
-        path : str or path
-        device : {"auto", "cpu", "gpu"}
-            Where the index is to lie. ``"auto"`` takes the GPU where one works.
+        path : str or path-like
+            File that `save` wrote.
+        device : {"auto", "cpu", "gpu"}, default "auto"
+            Memory to load the index into; "auto" is the GPU if one works.
+
+        Returns
+        -------
+        ScanIndex
+            Index whose results are pandas frames, or cuDF frames on a GPU.
 
         Raises
         ------
         GraphError
-            No such file, no index, a damaged one, or one with a value that cannot be; the message
-            names the file, the field and the value.
+            The file does not exist, is no index or is damaged, or holds an invalid value; the
+            message names the file, the field and the value.
         GpuUnavailableError
-            ``device="gpu"`` where none works.
+            `device` is "gpu" and no GPU works.
         """
         index = object.__new__(cls)
         on_cpu = choose(device) == "cpu"
@@ -197,38 +214,69 @@ class ScanIndex:
         index._core_offsets = cores if on_cpu else cores.get()
         return index
 
-    def query(self, epsilon=0.5, mu=3, memberships=False):
-        """The clustering for these parameters, as `scan` returns it, which says what they mean.
-
-        Takes time for what is clustered, and to write one row a vertex.
-        """
-        check_flag("memberships", memberships)
-        found = self._clustering(check_epsilon(epsilon), check_mu(mu))
-        return clustering_frame(self.labeling, found, memberships)
-
-    def sweep(self, epsilons=EPSILONS, mus=MUS):
-        """What each pair of parameters gives, to choose from.
+    def query(self, epsilon: Any = 0.5, mu: int = 3, memberships: bool = False) -> Any:
+        """Return the clustering for an epsilon and mu, as `scan` does.
 
         Parameters
         ----------
-        epsilons, mus : iterables
-            Of values as `scan` takes them, or one value. Each float is the decimal it prints as:
+        epsilon : float, Fraction or Decimal, default 0.5
+            Least similarity of similar neighbors; see `scan`.
+        mu : int, default 3
+            Least number of vertices that a core is similar to; see `scan`.
+        memberships : bool, default False
+            Whether a border has a row for each of its clusters; see `scan`.
+
+        Returns
+        -------
+        frame
+            Columns `vertex`, `cluster` and `role`; see `scan`.
+
+        Raises
+        ------
+        GraphError
+            A parameter is invalid.
+
+        Notes
+        -----
+        The time depends on the number of clustered vertices and their similar neighbors, besides
+        the time to write one row per vertex.
+        """
+        check_flag("memberships", memberships)
+        clustering = self._clustering(check_epsilon(epsilon), check_mu(mu))
+        return clustering_frame(self.labeling, clustering, memberships)
+
+    def sweep(self, epsilons: Any = EPSILONS, mus: Any = MUS) -> Any:
+        """Summarize the clustering of each pair of an epsilon and a mu.
+
+        Parameters
+        ----------
+        epsilons, mus : iterable or scalar
+            Values as `scan` takes them. Each float is the decimal it prints as:
             ``numpy.linspace(0.1, 0.9, 9)`` has 0.30000000000000004, which is above 0.3; write
             ``[i / 10 for i in range(1, 10)]`` or ``numpy.linspace(0.1, 0.9, 9).round(2)``.
 
         Returns
         -------
         frame
-            One row a pair, mus within epsilons as given: `epsilon` (float64), `mu`, `clusters`
-            (int64), `largest` (vertices of the largest cluster, int64), `clustered` (share of the
-            vertices that are in a cluster), `cores`, `hubs`, `outliers` (int64) and `modularity`
-            (float64), Newman's, of the partition in which a vertex of no cluster is alone; 0 where
-            there is no edge.
+            One row per pair, mus within epsilons in the given order: `epsilon` (float64), `mu`,
+            `clusters` (int64), `largest` (vertices of the largest cluster, int64), `clustered`
+            (fraction of the vertices that are in a cluster, float64), `cores`, `hubs`, `outliers`
+            (int64) and `modularity` (float64), Newman's, of the partition in which each vertex
+            without a cluster is a part of its own; 0 if there is no edge.
+
+        Raises
+        ------
+        GraphError
+            A value is invalid, or there is none.
         """
-        epsilons = [check_epsilon(epsilon) for epsilon in _several(epsilons, "epsilons")]
-        mus = [check_mu(mu) for mu in _several(mus, "mus")]
+        epsilons = [check_epsilon(epsilon) for epsilon in _as_list(epsilons, "epsilons")]
+        mus = [check_mu(mu) for mu in _as_list(mus, "mus")]
         if max(mus) >= 2**63:
-            raise GraphError(f"mu is {format_value(max(mus))}; a table has room for less than 2^63")
+            raise GraphError(
+                f"mu is {format_value(max(mus))}; a table has room for less than 2^63",
+                parameter="mus",
+                value=max(mus),
+            )
         rows = [
             (float(epsilon), mu, *self._summary(self._clustering(epsilon, mu)))
             for epsilon in epsilons
@@ -240,76 +288,78 @@ class ScanIndex:
         }
         return frames.make_frame(self.labeling.library, columns)
 
-    def _clustering(self, epsilon, mu):
+    def _clustering(self, epsilon: Any, mu: int) -> Clustering:
         xp, vertices = self.labeling.xp, self.num_vertices
         similar = SimilarityGraph(
             self._adjacency, self._common, self._sizes, epsilon, is_ordered=True
         )
         is_core = xp.full(vertices, mu == 1, bool)
         if 1 < mu <= self._core_offsets.size:
-            begin = int(self._core_offsets[mu - 2])
-            end = (
-                int(self._core_offsets[mu - 1])
-                if mu < self._core_offsets.size
-                else self._cores.size
-            )
+            start, is_last = int(self._core_offsets[mu - 2]), mu == self._core_offsets.size
+            stop = self._cores.size if is_last else int(self._core_offsets[mu - 1])
             device.launch(
-                "scan", "mark_indexed_cores", size=end - begin,
-                num_candidates=end - begin, mu=mu, floor=similar.floor, **similar.threshold,
-                candidates=self._cores[begin:end], **similar.lists, is_core=is_core,
+                "scan", "mark_indexed_cores", size=stop - start,
+                num_candidates=stop - start, mu=mu, floor=similar.floor, **similar.threshold,
+                candidates=self._cores[start:stop], **similar.lists, is_core=is_core,
             )  # fmt: skip
         return cluster(similar, is_core)
 
-    def _summary(self, found):
-        """The columns of `sweep` from `clusters` on."""
-        roles = [int((found.roles == role).sum()) for role in (CORE, HUB, OUTLIER)]
-        share = found.members.size / max(self.num_vertices, 1)
-        largest = int((found.clusters == 0).sum())  # clusters are numbered by size
-        return found.count, largest, share, *roles, self._modularity(found)
+    def _summary(self, clustering: Clustering) -> tuple[Any, ...]:
+        """Return the columns of `sweep` from `clusters` on."""
+        roles = [int((clustering.roles == role).sum()) for role in (CORE, HUB, OUTLIER)]
+        clustered = clustering.members.size / max(self.num_vertices, 1)
+        largest = int((clustering.clusters == 0).sum())  # clusters are numbered by size
+        return clustering.count, largest, clustered, *roles, self._modularity(clustering)
 
-    def _modularity(self, found):
+    def _modularity(self, clustering: Clustering) -> float:
         xp, arcs = self.labeling.xp, self._common.size
         if not arcs:
             return 0.0
-        inside, adjacency = xp.zeros(1, xp.int64), found.similar.adjacency
-        found.similar.run(
-            "count_internal_arcs", found.members, offsets=adjacency.offsets,
-            neighbors=adjacency.neighbors, labels=found.clusters, num_internal_arcs=inside,
+        inside, adjacency = xp.zeros(1, xp.int64), clustering.similar.adjacency
+        clustering.similar.run(
+            "count_internal_arcs", clustering.members, offsets=adjacency.offsets,
+            neighbors=adjacency.neighbors, labels=clustering.clusters, num_internal_arcs=inside,
         )  # fmt: skip
         degrees = (self._sizes - 1).astype(xp.float64)
-        of_clusters = xp.zeros(found.count)
-        own = degrees[found.members]
+        cluster_degrees = xp.zeros(clustering.count)
+        member_degrees = degrees[clustering.members]
         device.launch(
-            "build", "sum_by_key", size=own.size,
-            num_items=own.size, keys=found.clusters[found.members], weights=own, weighted=True,
-            sums=of_clusters,
+            "build", "sum_by_key", size=member_degrees.size,
+            num_items=member_degrees.size, keys=clustering.clusters[clustering.members],
+            weights=member_degrees, weighted=True, sums=cluster_degrees,
         )  # fmt: skip
-        alone = degrees[found.clusters < 0]
-        expected = sum(float(((share / arcs) ** 2).sum()) for share in (of_clusters, alone))
+        single_degrees = degrees[clustering.clusters < 0]
+        expected = sum(
+            float(((each / arcs) ** 2).sum()) for each in (cluster_degrees, single_degrees)
+        )
         return int(inside[0]) / arcs - expected
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         size = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
         return f"<ScanIndex: {size}, {self.nbytes:,} bytes, {self.device}>"
 
 
-def _permuted(values, order):
-    moved = device.array_module(values).empty_like(values)
+def _permute(values: Array, order: Array) -> Array:
+    permuted = device.array_module(values).empty_like(values)
     device.launch(
         "build", "permute", size=order.size,
-        num_items=order.size, order=order, values=values, new_values=moved,
+        num_items=order.size, order=order, values=values, new_values=permuted,
     )  # fmt: skip
-    return moved
+    return permuted
 
 
-def _several(values, what):
+def _as_list(values: Any, parameter: str) -> list[Any]:
     values = values.get() if device.is_on_gpu(values) else values
     is_one = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")
     if is_one or getattr(values, "ndim", 1) == 0:
         return [values]
     if isinstance(values, range) and values and values[-1] - values[0] >= 2**31:
-        raise GraphError(f"{what} is {format_value(values)}; give less than 2^31 values")
+        raise GraphError(
+            f"{parameter} is {format_value(values)}; give less than 2^31 values",
+            parameter=parameter,
+            value=values,
+        )
     values = list(values)
     if not values:
-        raise GraphError(f"{what} is empty; give at least one value")
+        raise GraphError(f"{parameter} is empty; give at least one value", parameter=parameter)
     return values

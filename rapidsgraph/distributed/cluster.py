@@ -6,14 +6,18 @@ Means: processes, since one parallel kernel runs at a time in each; on a CPU as 
 Reference: LocalCluster of Dask, LocalCUDACluster of Dask-CUDA 26.10.
 """
 
+from __future__ import annotations
+
 import importlib
 import logging
 import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import spawn
+from typing import Any
 
 from .. import device as devices
 from ..errors import GpuUnavailableError, GraphError
@@ -43,8 +47,15 @@ _with_main = None
 
 
 @contextmanager
-def cluster(device="auto", workers=None, memory_limit=None, *, protocol=None, timeout=None):
-    """A Dask client of a local cluster, as a context; both are closed at its end.
+def cluster(
+    device: str = "auto",
+    workers: int | None = None,
+    memory_limit: int | str | None = None,
+    *,
+    protocol: str | None = None,
+    timeout: float | str | None = None,
+) -> Iterator[Any]:
+    """Open a Dask client of a local cluster as a context; both are closed at its end.
 
     Within it, every call on a Dask frame runs on this cluster.
 

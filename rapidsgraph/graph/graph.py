@@ -141,6 +141,7 @@ class Graph:
         Returns
         -------
         Graph
+            Local graph of the same vertices and edges.
         """
         if isinstance(self._storage, LocalGraph):
             return self

@@ -246,12 +246,26 @@ class LayeredEdgeList:
             Edge file. The store is the folder of the same name with the suffix ``.layers``.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
-        source, destination, weight, directed, multi_edges, self_loops, minimum_edges
-            Options of `build`.
+        source, destination : str or list of str, optional
+            Columns of vertex names in the file; see `read_edges`.
+        weight : str, optional
+            Column of weights in the file; by default, there are none.
+        directed : bool, default True
+            Whether edges have a direction.
+        multi_edges : {"first", "sum", "min", "max", "keep"}, default "first"
+            Policy for parallel edges; see `Graph`.
+        self_loops : {"keep", "drop"}, default "keep"
+            Policy for self-loops.
         vertices : str or Path, optional
             File of names to include even without edges.
-        device, memory_limit, progress
-            Options of `build`.
+        minimum_edges : int, optional
+            Minimum number of edges of a combined edge list; see `combined`.
+        device : {"auto", "cpu", "gpu"}, default "auto"
+            Device of later computations; the build itself uses the CPU.
+        memory_limit : int or str, optional
+            Memory by which the process may grow; see `build`.
+        progress : bool or callable, optional
+            Progress display; see `pagerank`.
 
         Returns
         -------

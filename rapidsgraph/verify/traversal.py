@@ -8,6 +8,7 @@ to right never fall in floating point, so all of it holds bit for bit.
 import numpy as np
 
 from ..algorithms.traversal import check_cutoff, check_depth_limit, weighted_graph
+from ..device import Array
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
