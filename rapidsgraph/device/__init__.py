@@ -18,6 +18,7 @@ from .arrays import (
     is_array,
     is_on_gpu,
     synchronize,
+    to_host,
 )
 from .launcher import (
     C_TYPES,
@@ -56,4 +57,5 @@ __all__ = [
     "resident_blocks",
     "signatures",
     "synchronize",
+    "to_host",
 ]

@@ -45,6 +45,11 @@ def array_module(array: object) -> ArrayModule:
     return sys.modules["cupy"]
 
 
+def to_host(array: Any) -> np.ndarray:
+    """Return an array in host memory: a copy of a CuPy array, or a NumPy array itself."""
+    return array.get() if is_on_gpu(array) else array
+
+
 def import_cupy() -> ArrayModule:
     """Import CuPy and return it."""
     return importlib.import_module("cupy")

@@ -333,7 +333,7 @@ class SsspSweeps:
             last_relaxed=last_relaxed, last_relaxed_partition=last_relaxed_partition,
             is_active=is_active,
         )  # fmt: skip
-        is_active = is_active.get() if device.is_on_gpu(is_active) else is_active
+        is_active = device.to_host(is_active)
         return self.reached[is_active[self.reached] != 0]
 
     def find_predecessors(

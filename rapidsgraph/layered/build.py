@@ -105,7 +105,7 @@ def order_by_layer(distances: Array) -> LayerOrder:
     positions[order] = xp.arange(order.size, dtype=xp.int32)
     depth = int(distances.max())
     starts = xp.searchsorted(depths[order], xp.arange(depth + 2, dtype=xp.int32))
-    starts = starts.get() if device.is_on_gpu(starts) else starts
+    starts = device.to_host(starts)
     return LayerOrder(order, positions, depths, starts.astype(np.int64))
 
 
@@ -156,7 +156,7 @@ def count_layer_edges(offsets: Array, starts: np.ndarray) -> np.ndarray:
     """Return the number of edges of each layer from the offsets of its sources."""
     xp = device.array_module(offsets)
     counts = xp.diff(offsets[xp.asarray(starts)])
-    return counts.get() if device.is_on_gpu(counts) else counts
+    return device.to_host(counts)
 
 
 def pack_partitions(
@@ -171,7 +171,9 @@ def pack_partitions(
     ranges = split_rows(split[0][0] + split[1][0], weight_bytes, partition_bytes)
     packed, rows, position = [], [], 0
     for index, (start, stop) in enumerate(ranges):
-        sections = [(offsets[start : stop + 1], *rest) for offsets, *rest in split]
+        sections = [
+            (offsets[start : stop + 1], neighbors, weights) for offsets, neighbors, weights in split
+        ]
         for words, row in pack_partition(start, sections, weight_bytes, partition_bytes):
             row[COLUMN["position"]] = position
             position += words.size

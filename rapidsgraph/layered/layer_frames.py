@@ -57,7 +57,7 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
     chunks: list[list[Array]] = [[], [], [], []]
     first, rows = (storage.table[:, COLUMN[name]] for name in ("first", "rows"))
     for section in range(2):
-        for partition in np.flatnonzero((first < stop) & (first + rows > start)):
+        for partition in np.flatnonzero((first < stop) & (first + rows > start)).tolist():
             words = xp.asarray(storage.partition_words(partition))
             storage.verify_partition(partition, words)
             columns = unpack_partition(words, storage.table[partition], storage.weight_dtype)

@@ -305,7 +305,8 @@ def describe_invalid(
             neighbor = int(neighbors[index]) + layout.base
             return f"{direction} neighbor {index} is {neighbor}, not 0 to {num_vertices - 1}"
         if weight_bytes:
-            weights = _weights(section_words, layout, weight_bytes).view(weight_dtype)
+            section_weights = _weights(section_words, layout, weight_bytes)
+            weights: Array = section_weights.view(np.dtype(weight_dtype))
             is_invalid = ~((weights >= 0) & (weights < np.inf))
             if is_invalid.any():
                 index = int(is_invalid.argmax())
@@ -364,6 +365,6 @@ def unpack_partition(words: Array, row: np.ndarray, weight_dtype: type | None) -
         sources += int(row[COLUMN["first"]])
         weights = xp.empty(0)
         if weight_bytes:
-            weights = _weights(section_words, layout, weight_bytes).view(weight_dtype)
+            weights = _weights(section_words, layout, weight_bytes).view(np.dtype(weight_dtype))
         edges.append((sources, destinations, weights))
     return edges

@@ -78,7 +78,7 @@ class PartitionStream:
         self.nbytes += int(column_bytes(storage.table[start:stop], column).sum())
         sections = 1 if forward_only else 2
         is_complete = self._is_verified[start:stop, :sections].all(axis=1)
-        for partition in np.flatnonzero(~is_complete) + start:
+        for partition in (np.flatnonzero(~is_complete) + start).tolist():
             self.checksums[2 * partition : 2 * partition + 2] = 0
             verify_partitions(
                 partition, partition + 1, origin, sections, storage.num_vertices, self.table,
@@ -92,8 +92,7 @@ class PartitionStream:
         """Wait for the last kernels; raise GraphError if a partition was damaged or invalid."""
         if (self._is_verified == self.storage.is_verified).all():
             return
-        on_gpu = device.is_on_gpu(self.checksums)
-        checksums = self.checksums.get() if on_gpu else self.checksums
+        checksums = device.to_host(self.checksums)
         is_new = self._is_verified & ~self.storage.is_verified
         for partition in np.flatnonzero(is_new.any(axis=1)).tolist():
             sections = int(self._is_verified[partition].sum())

@@ -285,7 +285,7 @@ class LayeredStorage:
     def _invalid_partition(self, partition: int) -> GraphError:
         """Return the error for a partition that `verify_partitions` rejected."""
         row, words = self.table[partition], self.partition_words(partition)
-        words = words.get() if device.is_on_gpu(words) else words
+        words = device.to_host(words)
         middle, reason = int(row[COLUMN["forward_words"]]), None
         first = COLUMN["forward_checksum"]
         expected = [int(value) for value in row[first : first + 2]]
@@ -316,8 +316,8 @@ class LayeredStorage:
             start = int(row[COLUMN["position"]]) + layout.weights
             count = min(layout.edges, MAX_SAMPLED_WEIGHTS)
             words = self.words[start : start + count * item_bytes // 4]
-            words = words.get() if device.is_on_gpu(words) else words
-            samples.append(words.view(self.weight_dtype))
+            words = device.to_host(words)
+            samples.append(words.view(np.dtype(self.weight_dtype)))
         sample = np.concatenate(samples)
         num_sources = int((self.out_weights > 0).sum())
         mean_degree = self.num_edges / max(num_sources, 1)
@@ -372,8 +372,7 @@ class LayeredStorage:
 
     def move_to_host(self) -> None:
         """Move the partitions from GPU memory to host memory."""
-        if device.is_on_gpu(self.words):
-            self.words = self.words.get()
+        self.words = device.to_host(self.words)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the path of an opened store, or else the arrays."""

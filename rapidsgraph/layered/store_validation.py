@@ -90,7 +90,7 @@ def check_manifest(manifest: Mapping[str, Any], path: Path, files: Sequence[str]
         is_entry = isinstance(entry, dict) and is_count(entry.get("bytes"))
         if is_entry and needs_checksum:
             checksum = entry.get("checksum")
-            is_entry = isinstance(checksum, str) and re.fullmatch("[0-9a-f]{8}", checksum)
+            is_entry = isinstance(checksum, str) and bool(re.fullmatch("[0-9a-f]{8}", checksum))
         if not is_entry:
             raise invalid(path, f"files.{name}", entry, "bytes and a checksum", REBUILD)
 

@@ -206,7 +206,7 @@ class StoreWriter:
         row : int64 array, shape (len(TABLE),)
             Row of the table; its position is set here.
         """
-        words = np.ascontiguousarray(words.get() if device.is_on_gpu(words) else words)
+        words = np.ascontiguousarray(device.to_host(words))
         row = np.array(row, np.int64)
         row[COLUMN["position"]] = self._file.tell() // 4
         with self._write_errors():
@@ -239,7 +239,9 @@ class StoreWriter:
                 LAYERS: _integer_table(
                     ("first_vertex", "forward_edges", "backward_edges"), (starts[:-1], *edges)
                 ),
-                PARTITIONS: _integer_table(TABLE, np.array(self.table).reshape(-1, len(TABLE)).T),
+                PARTITIONS: _integer_table(
+                    TABLE, list(np.array(self.table).reshape(-1, len(TABLE)).T)
+                ),
             }
             for name, table in tables.items():
                 files[name] = self._write(name, table, release)

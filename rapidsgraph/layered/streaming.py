@@ -138,7 +138,9 @@ class GpuStream(PartitionStream):
             self._num_pinned = max(
                 min(MAX_PINNED_BUFFERS, num_chunks), -(-4 * largest // PINNED_BUFFER_BYTES)
             )
-            self._pinned = cupy.cuda.alloc_pinned_memory(self._num_pinned * PINNED_BUFFER_BYTES)
+            self._pinned: Any = cupy.cuda.alloc_pinned_memory(
+                self._num_pinned * PINNED_BUFFER_BYTES
+            )
         self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(num_buffers)]
         self._copy_stream = cupy.cuda.Stream(non_blocking=True)
         # A pinned buffer may be refilled; a buffer on the GPU is full, and may be refilled.
@@ -292,7 +294,7 @@ class GpuStream(PartitionStream):
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._copy_stream.synchronize()
         self._cupy.cuda.get_current_stream().synchronize()
-        self._ring = self.resident = self._pinned = None
+        self._ring, self.resident, self._pinned = [], None, None
 
 
 def _discard_all(prefetched: collections.deque[Any]) -> None:
