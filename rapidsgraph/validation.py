@@ -148,9 +148,10 @@ def vertex_labels(sources: Sequence[Any], destinations: Sequence[Any]) -> list[s
     """
     is_own = [source != destination for source, destination in zip(sources, destinations)]
     labels = []
-    for index, name in enumerate(sources):
+    # Readers refuse unequal numbers of columns later, with the path of the file.
+    for index, (name, is_own_name) in enumerate(zip(sources, is_own)):
         own_label = f"vertex_{sum(is_own[:index])}" if sum(is_own) > 1 else "vertex"
-        labels.append(own_label if is_own[index] else str(name))
+        labels.append(own_label if is_own_name else str(name))
     duplicate = next((label for label in labels if labels.count(label) > 1), None)
     if duplicate:
         raise GraphError(

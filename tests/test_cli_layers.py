@@ -184,7 +184,7 @@ def test_options_of_layer(tmp_path, options, build, how):
     layered = rg.LayeredEdgeList.open(tmp_path / "s")
     expected = rg.LayeredEdgeList.build(build_storage(frame, **build), "c", **how)
     pd.testing.assert_frame_equal(layered.edges(), expected.edges())
-    assert layered.minimum_edges == expected.minimum_edges
+    assert storage_of(layered).minimum_edges == storage_of(expected).minimum_edges
     assert len(layered.combined) == len(expected.combined)
 
 
@@ -318,7 +318,7 @@ def test_somebody_elses_folder_stays(edges):
     beside(edges).mkdir()
     (beside(edges) / "thesis.txt").write_text("mine")
     done = run("bfs", edges, "--from", "a", "--layers", code=1)
-    assert done.stderr.startswith(f"error: {edges}.layers: the folder is no layered edge list")
+    assert done.stderr.startswith(f"error: {edges}.layers: the folder is not a layered edge list")
     assert (beside(edges) / "thesis.txt").read_text() == "mine"
 
 
@@ -375,11 +375,11 @@ def test_a_store_has_a_root(store):
     assert (done.stdout, done.stderr) == ("b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n", "")
     for command in ("bfs", "sssp"):
         assert run(command, store, "--from", "b", code=1).stderr == (
-            "error: --from is 'b', and the layers are those of the root 'a'; build a layered edge "
-            "list of the other vertex, or leave --from out\n"
+            "error: --from is 'b', but the layers belong to the root 'a'; build a layered edge "
+            "list from the other vertex, or leave --from out\n"
         )
         two = run(command, store, "--from", "a", "--from", "b", code=1).stderr
-        assert two.startswith("error: --from is ['a', 'b'], and the layers are those of the root")
+        assert two.startswith("error: --from is ['a', 'b'], but the layers belong to the root")
 
 
 def test_a_store_without_weights_says_so(edges, tmp_path):
@@ -582,7 +582,7 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
         ("scan layers", "layers: it is a layered edge list; scan takes edges"),
         ("layer - --from a", "EDGES is -, but standard input is not read"),
         ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
-        ("layer edges.csv --from a --output .", ".: the folder is no layered edge list"),
+        ("layer edges.csv --from a --output .", ".: the folder is not a layered edge list"),
         ("layer edges.csv --from a --output no/where", "no/where: the folder"),
         ("bfs layers --memory-limit 100", "BFS of a layered edge list of 6 vertices needs"),
         ("bfs layers --output layers", "layers: --output would write over EDGES"),
