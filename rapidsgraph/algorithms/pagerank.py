@@ -26,7 +26,7 @@ from .pagerank_methods import power_iterate
 from .pagerank_problem import NUM_CPU_BLOCKS, PageRankProblem, read_state
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
-PRECISIONS = {"double": np.float64, "single": np.float32}
+PRECISIONS: dict[str, type[np.floating]] = {"double": np.float64, "single": np.float32}
 DANGLING = ("uniform", "drop")  # besides None and weights by vertex
 
 

@@ -296,7 +296,8 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     parts = max(1, min(counting.threads(), rows // max(bound, 1)))
     order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
     # Files are often in order already, and finding out takes a fraction of sorting.
-    offsets, disorder = np.empty(bound + 1, np.int64), np.zeros(counting.threads(), bool)
+    offsets: Array | None = np.empty(bound + 1, np.int64)
+    disorder = np.zeros(counting.threads(), bool)
     with device.parallel_region():
         counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():

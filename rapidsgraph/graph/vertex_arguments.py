@@ -44,12 +44,16 @@ def resolve_vertices(graph: Labeling, vertices: Any, parameter: str = "source") 
     return ids if ids.size == 1 else graph.xp.unique(ids)
 
 
-def _name_columns(graph: Labeling, table: Any) -> list[str]:
+def _name_columns(graph: Labeling, table: Any) -> Sequence[str]:
     """Return the name columns of a table: called as in results or, if several, as in edges."""
-    labels, own = graph.names.labels, graph.source_columns
+    labels, source_columns = graph.names.labels, graph.source_columns
     columns = set(frames.column_names(table))
-    is_own = len(own) > 1 and columns.issuperset(own) and not columns.issuperset(labels)
-    return own if is_own else labels
+    is_named_as_in_edges = (
+        len(source_columns) > 1
+        and columns.issuperset(source_columns)
+        and not columns.issuperset(labels)
+    )
+    return source_columns if is_named_as_in_edges else labels
 
 
 def _tabulate(graph: Labeling, vertices: Any, parameter: str) -> dict[str, Any]:

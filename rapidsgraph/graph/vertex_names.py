@@ -11,6 +11,7 @@ ids then are integers again.
 import numpy as np
 
 from .. import device, frames
+from ..device import Array
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
 from ..validation import check_vertex_count
 
@@ -89,7 +90,7 @@ class VertexNames:
             values = as_integers(columns[0], "{parameter}", parameter=what)
             known = (values >= 0) & (values < self.count)
             return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
-        ids = None
+        ids: Array = None  # until the first column
         for column, (part, values) in enumerate(zip(self.parts, columns)):
             label = None if len(self.parts) == 1 else self.labels[column]
             place = _positions(values, part, xp, what, label)
@@ -144,7 +145,8 @@ def check_ids_in_range(low, high, end):
 
 def _name_tuples(sources, destinations, vertices, labels, xp, check):
     extra = vertices or [None] * len(sources)
-    parts, pairs, ids = [], [], None
+    parts, pairs = [], []
+    ids: list[Array] | None = None
     for label, *columns in zip(labels, sources, destinations, extra):
         columns = [values for values in columns if values is not None]
         part, dtype, count, places = _name_column(columns, label, xp, check)
@@ -189,9 +191,12 @@ def _name_column(columns, label, xp, check):
         if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
             raise GraphError(f"{label} names are beyond 2^63 in one column and signed in another")
         dtype = np.dtype(np.int64)
-    wide = np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64
-    wide = np.uint64 if dtype == np.uint64 else wide
-    arrays = [values.astype(wide, copy=False) for values in arrays]
+    common: type[np.integer] = np.int64
+    if dtype.itemsize < 4 or dtype == np.int32:
+        common = np.int32
+    elif dtype == np.uint64:
+        common = np.uint64
+    arrays = [values.astype(common, copy=False) for values in arrays]
     part, dtype, count, ids = _name_numbers(arrays, ranges, dtype, xp, check)
     return part if part is None else part.astype(dtype, copy=False), dtype, count, ids
 
