@@ -1,8 +1,8 @@
-"""Edges as they were logged: a Dask frame of them, and what of it are edges.
+"""Read logged edges from Parquet as a Dask frame, and drop the rows that are not edges.
 
-Means: rows that name no two ends are counted and left out. Names are not changed; whole numbers
-  that are stored as floats, as those beside missing ones often are, become integers.
-Requires: Parquet that every worker can read.
+Rows without two endpoint names are counted and dropped. Names are not changed, except that whole
+numbers stored as floats, as is common beside missing values, become integers. Every worker must be
+able to read the files.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from pipelines.log_files import first_value, is_text
 
 
 class Window(NamedTuple):
-    """Rows whose column of times is at least `since` and before `until`, where these are given."""
+    """Select the rows whose time is at least `since` and before `until`; None is unbounded."""
 
     column: str
     since: object = None
@@ -34,18 +34,18 @@ _column_of_times = lambda column, times=_times: (  # noqa: E731
 
 
 def window(files, since, until):
-    """A Window of the column that --time names.
+    """Return the Window of the column that --time names.
 
     Parameters
     ----------
     files : LogFiles
     since, until : str or None
-        As given. Times without a zone are in UTC.
+        Texts of the options. Times without a zone are in UTC.
 
     Raises
     ------
     GraphError
-        No time, or none that can be compared with the column; `since` that is not before `until`.
+        A text is not a time, or cannot be compared with the column; `since` is not before `until`.
     """
     column = files.columns["time"]
     ends = [
@@ -58,7 +58,7 @@ def window(files, since, until):
 
 
 def _moment(text, kind, column, option):
-    """What an option says, to be compared with a column."""
+    """Parse the value of an option as a number or time that compares with a column."""
     try:
         if kind in ("numbers", "uint64"):
             number = float(text)
@@ -78,12 +78,12 @@ def _moment(text, kind, column, option):
 
 
 def read(files, device, window=None):
-    """A Dask frame of the edges in Parquet files, and the rows that each check left.
+    """Return a Dask frame of the edges in Parquet files, and row counts by check.
 
     Parameters
     ----------
     files : LogFiles
-        With a source, a destination and perhaps a weight.
+        Files with a source, a destination and perhaps a weight column.
     device : {"cpu", "gpu"}
         pandas or cuDF.
     window : Window, optional
@@ -91,15 +91,15 @@ def read(files, device, window=None):
     Returns
     -------
     edges : Dask frame
-        The columns of ends and weights, as they are called; nothing is read yet.
+        The columns of endpoints and weights under their own names; not computed yet.
     counts : dict from str to int
-        `rows`, and how many of them were left out, by reason: `without_a_name`, `blank`,
-        `without_a_weight`, `outside_the_time`, `self_loops`; and how many are `kept`.
+        `rows`, the rows dropped by reason (`without_a_name`, `blank`, `without_a_weight`,
+        `outside_the_time`, `self_loops`), and the rows `kept`.
 
     Raises
     ------
     GraphError
-        No row, or none that is an edge; a name or a time that is none.
+        There is no row, no row is an edge, or a value is not a valid name or time.
     """
     import dask
     import dask.dataframe
@@ -140,7 +140,7 @@ def _counts(sizes):
 
 
 def _opened(paths, device, files):
-    """The columns of some files; integers with missing values stay integers."""
+    """Return a Dask frame of the columns; integers with missing values stay integers."""
     import dask
     import dask.dataframe as dd
     from pyarrow import types
@@ -155,7 +155,7 @@ def _opened(paths, device, files):
 
 
 def _targets(files):
-    """By column of names or weights: the type that it has in the end, or None for as it is."""
+    """Return the final type of each name or weight column; None leaves it unchanged."""
     from pyarrow import types
 
     targets = {}
@@ -178,7 +178,7 @@ def _targets(files):
 
 
 def _clean(frame, types, files, targets, window):
-    """(edges, rows after each check, values that are no names or times) of files of equal types."""
+    """Return (edges, rows after each check, invalid names and times) of files of equal types."""
     from pyarrow import types as arrow
 
     ends = [files.columns["source"], files.columns["destination"]]
@@ -208,7 +208,7 @@ def _clean(frame, types, files, targets, window):
 
 
 def _is_no_name(numbers):
-    """Which floats are not whole, or so large that they stand for several whole numbers."""
+    """Mark floats that are not whole, or too large to represent every integer exactly."""
     exact = 2 ** (numpy.finfo(numbers.dtype).nmant + 1)
     return ((numbers % 1 != 0) | (numbers.abs() >= exact)) & numbers.notnull()
 
@@ -219,7 +219,7 @@ def _is_no_time(texts):
 
 
 def _inside(frame, kind, window):
-    """(rows inside the time, how many texts are no times); rows without a time are not inside."""
+    """Return (rows inside the window, number of invalid times); rows without a time are dropped."""
     from pyarrow import types
 
     frame, wrong = frame.dropna(subset=[window.column]), 0

@@ -114,7 +114,7 @@ def rank(
 
 
 def _graph(frame, source, destination, weight, count):
-    """Of repeated rows one edge; its weight is their sum, or their number."""
+    """Merge repeated rows into one edge; its weight is the sum of theirs, or their count."""
     if count:
         frame = frame.rename(columns={source: "source", destination: "destination"})
         source, destination, weight = "source", "destination", "weight"
@@ -133,7 +133,7 @@ def _write_top(ranks, count, job):
 
 
 def _draw(ranks, vertices, job):
-    """The distribution; of more vertices than can be brought here, that of a sample."""
+    """Plot the distribution of PageRank; above MOST_DRAWN vertices, that of a sample."""
     column = ranks[["pagerank"]]
     if vertices > MOST_DRAWN:
         column = column.sample(frac=MOST_DRAWN / vertices, random_state=0)

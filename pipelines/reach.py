@@ -1,4 +1,4 @@
-"""What can be reached from some vertices, and how far it is, in a graph larger than memory.
+"""Find the vertices reachable from some roots, and their distances, in a graph above memory size.
 
     python pipelines/reach.py EDGES --root NAME --output FOLDER [--root NAME ...]
                               [--weight COLUMN] [--memory-limit SIZE] [--stores FOLDER]
@@ -135,7 +135,7 @@ def reach(
 
 
 def _named(roots, files, source, destination):
-    """Names of the type that vertices have in the files."""
+    """Convert roots to the type of the vertex names in the files."""
     from pyarrow import types
 
     for path, of_columns in files.types.items():
@@ -155,7 +155,7 @@ def _named(roots, files, source, destination):
 
 
 def _check_there(roots, files, source, destination):
-    """Raise GraphError where a root is in no row, before lists are made of the others."""
+    """Raise GraphError if a root is in no row, before any layered edge list is built."""
     import pyarrow
     from pyarrow import compute, dataset, types
 
@@ -192,7 +192,7 @@ def _folder(name):
 
 
 def _layered(edges, root, place, reading, limit, report):
-    """Make the store of one root, unless it is there; whether it was."""
+    """Build the store of one root unless an intact one exists; return whether it existed."""
     version = cache.origin_of(edges, reading)
     try:
         store = open_store(place)
@@ -216,9 +216,9 @@ def _layered(edges, root, place, reading, limit, report):
 
 
 def _distances(distances, weight):
-    """How many vertices are how far: a row a distance in edges, or a range of those by weight.
+    """Count vertices by distance in edges, or by range of weighted distance.
 
-    A range reaches from `from` on to less than `to`, and the last one to `to`.
+    A range includes `from` and excludes `to`, except that the last one includes `to`.
     """
     if not weight:
         counts = collected(distances.value_counts()).sort_index()

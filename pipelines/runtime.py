@@ -1,8 +1,8 @@
-"""One run of a pipeline: its workers, its steps and their times, its folder, its summary.
+"""Run a pipeline: start workers, time steps, write the results folder and its summary.
 
-Means: everything is written into a hidden folder beside the output, which takes the output's name
-  when the last step is done. A run that fails or is interrupted leaves what was there before.
-Requires: a folder that all workers can write to, where they run on several machines.
+Results are written to a hidden folder beside the output, which is renamed to the output after the
+last step. A run that fails or is interrupted leaves an existing output unchanged. If the workers
+run on several machines, all of them must be able to write to the folder.
 """
 
 import json
@@ -51,7 +51,7 @@ DestinationOption = Annotated[str, typer.Option(metavar="COLUMN", help="Where ed
 
 
 def number(least, most=None):
-    """A parser of an option: a number from `least` to `most`, or as large as it likes."""
+    """Return a parser of an option: a number from `least` to `most`, or without an upper limit."""
 
     def parse(text):
         with suppress(ValueError):
@@ -64,17 +64,17 @@ def number(least, most=None):
 
 
 class Job:
-    """What a run knows of itself.
+    """Hold the client, the folder, the facts and the step times of a run.
 
     Attributes
     ----------
     client : distributed.Client
     device : {"cpu", "gpu"}
-        Of the workers.
+        Device of the workers.
     folder : Path
-        Where results are written; it gets the name of the output at the end.
+        Where results are written; it is renamed to the output at the end.
     facts : dict of dict
-        For the summary: values by name, in groups.
+        Values of the summary by group and name.
     """
 
     def __init__(self, name, folder, options):
@@ -85,7 +85,7 @@ class Job:
 
     @contextmanager
     def step(self, text):
-        """Time a step. Gives report(done, total, text), as `progress` of rapidsgraph takes it."""
+        """Time a step; give a ``report(done, total, text)`` as rapidsgraph takes it."""
         began, task = time.perf_counter(), self._bar.add_task(text, total=None, text="")
 
         def report(done, total, text=""):
@@ -98,11 +98,11 @@ class Job:
             self._bar.console.print(f"{text}: {self.seconds[text]:.1f} s", highlight=False)
 
     def tell(self, group, **facts):
-        """Put facts into the summary."""
+        """Add facts to a group of the summary."""
         self.facts.setdefault(group, {}).update(facts)
 
     def write(self, frame, name):
-        """Write a Dask frame as a folder of Parquet files, a file a partition, in their order."""
+        """Write a Dask frame as a folder of Parquet files, one per partition, in order."""
         path = self.folder / name
         path.mkdir(parents=True)  # here: workers would each find that it is missing
         frame.to_parquet(
@@ -113,29 +113,29 @@ class Job:
         )
 
     def summary(self):
-        """All facts, in the groups of the summary."""
+        """Return the summary."""
         return {**self._about, **self.facts, "seconds": self.seconds}
 
 
 @contextmanager
 def running(name, edges, output, *, overwrite, scheduler, workers, device, **options):
-    """A Job with workers; at the end its results are in `output`, and its summary is printed.
+    """Give a Job with workers; at the end, move its results to `output` and print the summary.
 
     Parameters
     ----------
     name : str
     edges, output : path
-        What is read, and the folder for what is written.
+        The input, and the folder for the results.
     overwrite : bool
     scheduler, workers, device
-        As the options say.
+        Values of the command-line options.
     **options
-        For the summary.
+        Further options, for the summary.
 
     Raises
     ------
     GraphError
-        A folder that may not be replaced, or workers that are not there.
+        The output may not be replaced, or no workers are available.
     """
     if scheduler and workers:
         raise typer.BadParameter(
@@ -155,7 +155,7 @@ def running(name, edges, output, *, overwrite, scheduler, workers, device, **opt
 
 
 def _is_of_results(folder):
-    """Whether a folder holds what a pipeline made, and nothing else."""
+    """Return whether a folder contains the results of a pipeline, and nothing else."""
     try:
         made = json.loads((folder / SUMMARY).read_text())["made"]
     except (OSError, ValueError, TypeError, KeyError):
@@ -164,7 +164,7 @@ def _is_of_results(folder):
 
 
 def _checked(edges, overwrite):
-    """A function that raises where a folder may not be replaced."""
+    """Return a function that raises if the output folder may not be replaced."""
 
     def check(output):
         if not output.parent.is_dir():
@@ -193,7 +193,7 @@ def _checked(edges, overwrite):
 
 @contextmanager
 def _at_work(job, scheduler, workers, device):
-    """Give a job its client."""
+    """Set the client and the device of a job, and translate errors of lost workers."""
     before, lost = logging.root.manager.disable, []
     logging.disable(logging.CRITICAL)  # Dask logs at length what is raised here, too
     try:
@@ -248,7 +248,7 @@ def _of_scheduler(address):
 
 
 def _device_of(client, device):
-    """ "cpu" or "gpu": what all workers can do and --device allows."""
+    """Return the device that all workers have and --device allows, "cpu" or "gpu"."""
     if device == Device.cpu:
         return "cpu"
     problems = client.run(frame_library_problem)
@@ -261,12 +261,12 @@ def _device_of(client, device):
 
 
 def collected(frame):
-    """A small Dask frame or series as one of pandas."""
+    """Compute a small Dask frame or series as one of pandas."""
     return frame.to_backend("pandas").compute()
 
 
 def _bar():
-    """A line for the step that runs, on a terminal only."""
+    """Return a progress line of the current step, shown on a terminal only."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -283,7 +283,7 @@ def _bar():
 
 
 def _show(job, output):
-    """The summary on standard output: a table on a terminal, values between tabs in a pipe."""
+    """Print the summary: a table on a terminal, tab-separated values in a pipe."""
     rows = [
         (group.replace("_", " "), name.replace("_", " "), _shown(value))
         for group, facts in {**job.facts, "seconds": job.seconds}.items()
