@@ -74,7 +74,7 @@ class GraphError(ValueError):
         return error
 
     def _format_message(self) -> str:
-        column = self.parameter if self.column is None else f"column {self.column!r}"
+        column = self.parameter if self.column is None else f"column {format_value(self.column)}"
         fields = {"{row}": self.row, "{parameter}": self.parameter, "{column}": column}
         message = self._template
         for placeholder, value in fields.items():

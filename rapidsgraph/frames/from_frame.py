@@ -120,7 +120,7 @@ def missing_column_error(
     names = [str(column) for column in names]
     candidate, hint = _find_candidate(name, names, parameter), None
     if candidate:
-        rename = f"rename {candidate!r} to {name!r}"
+        rename = f"rename {candidate!r} to {format_value(name)}"
         hint = rename if frame_parameter else f"give {parameter}={candidate!r}"
     where = f"{frame_parameter}: " if frame_parameter else ""
     message = f"there is no column {format_value(name)}; the columns are {', '.join(names)}"

@@ -19,7 +19,7 @@ FEW, MANY = 30, 20_000  # rows
 SIZE = r"about [\d.]+ [kM]B are needed"
 MESSAGES = {
     "tmpfs": rf"the disk is full; {SIZE} and [\d.]+ kB are free in .*; free some space"
-    rf"|{SIZE} there while the layers are built, and [\d.]+ kB are free",
+    r"|building the layers needs about [\d.]+ [kM]B of disk space there, and [\d.]+ kB are free",
     "file size": rf"the limit of file sizes \(ulimit -f\) is reached; {SIZE} and [\d.]+ kB are "
     "allowed; raise the limit",
 }
