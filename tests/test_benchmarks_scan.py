@@ -204,9 +204,7 @@ def test_clusters_are_verified(monkeypatch):
 def test_where_verify_would_take_long_the_serial_loop_checks(monkeypatch):
     monkeypatch.setitem(scan_reference.MAX_PROBES, "cpu", 0)
     answer, facts, how = ScanCase(load("ssca7-9")).clustering
-    assert (
-        how == "serial loop, sampled counts" and facts["clustering"] == answer["cluster"].max() + 1
-    )
+    assert how == "serial loop, sampled counts" and facts["clusters"] == answer["cluster"].max() + 1
     honest = rg.scan
     monkeypatch.setattr(rg, "scan", lambda *a, **k: honest(*a, **k | {"epsilon": 0.8}))
     with pytest.raises(WrongAnswerError, match="in being cores"):
