@@ -21,7 +21,7 @@ from ..graph import weight_sums
 from ..graph.edge_frame import EdgeColumns, check_policies, read_columns
 from ..graph.labeling import Labeling, check_name_collisions, endpoint_columns
 from ..graph.local_graph import BuildReport, LocalGraph
-from ..validation import check_vertices
+from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from . import vertex_names
 from .executor import Executor, get_executor, on_error, release_on_error
@@ -155,10 +155,8 @@ class DistributedGraph:
             partitioning.count_endpoints, edge_lists, repeat(self.num_vertices), name="count-ends"
         )
         total = executor.tree_reduce(partitioning.add_arrays, counts, "count-ends")
-        num_partitions = len(executor.workers)
-        return partitioning.balance_ranges(
-            *executor.gather([total]), num_partitions, self.num_vertices
-        )
+        [counts] = executor.gather([total])
+        return partitioning.balance_ranges(counts, len(executor.workers), self.num_vertices)
 
     def _sum_type(self, stats: list[PartitionStats]) -> type:
         """Return the type of sums of parallel edges' weights; float64 without weights."""
@@ -373,7 +371,7 @@ def _starts_at_zero(vertices: Any) -> bool:
 def _vertex_range(vertices: Any, schema: EdgeColumns) -> range | None:
     """Return the parameter `vertices` as a range from 0, if it is a number or such a range."""
     if _is_count(vertices) and not isinstance(vertices, bool):
-        return check_vertices(vertices, len(schema.labels), schema.labels, np)
+        return check_vertex_range(vertices, len(schema.labels))
     return vertices if _starts_at_zero(vertices) else None
 
 

@@ -287,7 +287,7 @@ def has_edges(partition: Partition) -> Array:
 
 def count_isolates(*flags: Array) -> int:
     """Return the number of vertices without an edge in any partition."""
-    return int(flags[0].size - sum(flags).astype(bool).sum())  # type: ignore[attr-defined]
+    return int(flags[0].size - add_arrays(*flags).sum())
 
 
 def join_partitions(partitions: list[Partition]) -> Adjacency:

@@ -260,7 +260,8 @@ def _search_single_partition(
     predecessors: bool,
 ) -> TraversalResult:
     tasks.check_search_memory(csr, "sssp" if weighted else "bfs")
-    graph, bottom_up = _WholeGraph(csr, csc and csc.adjacency), csc is not None
+    graph = _WholeGraph(csr, None if csc is None else csc.adjacency)
+    bottom_up = csc is not None
     if weighted:
         return run_sssp(graph, ids, cutoff, predecessors, bottom_up)
     result = run_bfs(graph, ids, int(min(cutoff, NO_VERTEX)), predecessors, bottom_up)

@@ -76,6 +76,7 @@ def read_extra_vertices(
     """Read the names in the parameter `vertices` of a graph, as columns without edges."""
     xp = _array_module(is_on_gpu)
     columns = check_vertices(vertices, num_columns, labels, xp)
+    assert isinstance(columns, list)  # counts and ranges from 0 have no names to read
     no_names = [values[:0] for values in columns]
     return EdgeColumns("", columns, no_names, None, xp, labels, [], [], {})
 
