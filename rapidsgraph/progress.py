@@ -15,8 +15,8 @@ DELAY = 1.0  # seconds before a bar that was not requested appears
 
 @contextmanager
 def reporter(
-    progress: bool | Callable[..., object] | None, description: str, total: int | None
-) -> Iterator[Callable[[int, str], object]]:
+    progress: bool | Callable[..., None] | None, description: str, total: int | None
+) -> Iterator[Callable[[int, str], None]]:
     """Yield a function to call with (done, text) after each batch of work.
 
     Parameters
