@@ -249,7 +249,7 @@ def _sssp(
         parents = _find_predecessors(run, distances, None, None, progress)
         steps = run.submit(tasks.start_zero_weight_steps, distances, parents)
         if run.gather(run.submit(tasks.is_not_none, steps)):
-            steps = _relax(run, "relax_ties", steps, distances, progress)
+            steps = _relax(run, "relax_zero_weight", steps, distances, progress)
             parents = _find_predecessors(run, distances, steps, parents, progress)
     return run.to_dask(tasks.create_sssp_rows, distances, parents)
 

@@ -272,7 +272,7 @@ def check_distances(shard: StoreShard, distances: ShardResult) -> None:
 def start_zero_weight_steps(
     distances: ShardResult, predecessors: ShardResult
 ) -> ShardResult | None:
-    """Return the initial steps of `relax_ties`; None if all vertices have predecessors."""
+    """Return the initial steps of `relax_zero_weight`; None if all vertices have predecessors."""
     unresolved = sweeps.find_unresolved(predecessors.values, distances.values)
     if not bool(unresolved.any()):
         return None
@@ -297,7 +297,7 @@ def relax(
     Parameters
     ----------
     shard : StoreShard
-    entry : {"relax", "relax_ties"}
+    entry : {"relax", "relax_zero_weight"}
         The kernel: lower distances, or numbers of zero-weight steps.
     current : ShardResult
         Values over all shards.
