@@ -14,7 +14,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import spawn
 from typing import Any
@@ -43,7 +43,7 @@ WORKER = "Dask Worker process"  # how names of worker processes begin
 
 _one_at_a_time = threading.Lock()
 _open = 0  # clusters
-_with_main = None
+_with_main: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
 
 
 @contextmanager
@@ -131,7 +131,8 @@ def cluster(
     from distributed import Client, SpecCluster
 
     with ExitStack() as stack:
-        before, names = dict(os.environ), set()
+        before = dict(os.environ)
+        names: set[str] = set()
         stack.callback(_put_back, before, names)
         stack.enter_context(config.set(settings))
         stack.enter_context(_workers_without_main())
@@ -335,7 +336,7 @@ def _workers_without_main():
         with _one_at_a_time:
             _open -= 1
             if not _open:
-                spawn.get_preparation_data = _with_main
+                setattr(spawn, "get_preparation_data", _with_main)  # noqa: B010
 
 
 def _without_main(name):

@@ -286,7 +286,7 @@ class ActorGroup:
         from distributed.protocol import to_serialize
 
         address, name = member
-        message = {"op": HANDLER_NAME, "member": name, "method": method}
+        message: dict[str, Any] = {"op": HANDLER_NAME, "member": name, "method": method}
         message["arguments"] = to_serialize(arguments)
         try:
             answer = await self._executor.client.scheduler.proxy(worker=address, msg=message)
@@ -384,17 +384,17 @@ class Recomputation:
         self._function, self._keys = function, [task.key for task in tasks]
         self.arguments: tuple = ()
         # One lost result may need all tasks again: dependents keep the scheduler from forgetting.
-        self.markers: list[Any] | None = executor.map(_mark, tasks, name="marker")
+        self.markers: list[Any] = executor.map(_mark, tasks, name="marker")
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"markers": None}
+        return vars(self) | {"markers": []}
 
     def compute(self, rank: int) -> Any:
         """Return the result of one partition."""
         from distributed import Future
 
         executor = get_executor()
-        tasks = [Future(key, executor.client) for key in self._keys]
+        tasks: list[Any] = [Future(key, executor.client) for key in self._keys]
         return executor.gather([self._function(executor, tasks, *self.arguments)[rank]])[0]
 
 

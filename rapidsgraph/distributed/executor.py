@@ -18,7 +18,7 @@ import uuid
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import ClusterError, SchedulerLost, WorkerLost
 from ..frames import Frame
@@ -315,7 +315,7 @@ class DaskExecutor(Executor):
             try:
                 return self._gather(tasks)
             except lost_errors as error:
-                if error.task not in failed:
+                if cast(Any, error).task not in failed:
                     raise
                 # The task failed in an earlier call, and was not tried in this one.
                 self._retry(tasks)
@@ -360,7 +360,7 @@ class DaskExecutor(Executor):
     def _failed_keys(self, error_types: tuple[type[BaseException], ...]) -> set:
         """Return the keys of tasks that are known to have failed with errors of these types."""
         errors = [state.exception for state in list(self.client.futures.values())]
-        return {error.task for error in errors if isinstance(error, error_types)}
+        return {cast(Any, error).task for error in errors if isinstance(error, error_types)}
 
     def _retry(self, tasks: list) -> None:
         """Run failed tasks again, with the failed tasks that they depend on."""
@@ -395,5 +395,6 @@ def run_on_worker(function: Callable[..., R], *arguments: Any) -> R:
 
     # Workers may share a process, where one kernel runs at a time.
     num_threads = sum(worker.state.nthreads for worker in Worker._instances)
-    numba.set_num_threads(max(1, min(num_threads, numba.config.NUMBA_NUM_THREADS)))
+    max_threads = vars(numba.config)["NUMBA_NUM_THREADS"]
+    numba.set_num_threads(max(1, min(num_threads, max_threads)))
     return function(*arguments)

@@ -341,10 +341,8 @@ class _ShardedRun:
             for num_done, cost in enumerate(costs, start=1):
                 runs.append(self.gather(cost))
                 report(num_done, "workers")
-        total = tasks.combine_runs(runs)
-        self.layered.last_run = StreamStats(
-            *(a + b for a, b in zip(self.layered.last_run, total, strict=True))
-        )
+        total, previous = tasks.combine_runs(runs), self.layered.last_run or tasks.NO_COST
+        self.layered.last_run = StreamStats(*(a + b for a, b in zip(previous, total, strict=True)))
         return total
 
     def to_dask(self, create_rows: Callable[..., Frame], *arguments: Any) -> Frame:

@@ -154,7 +154,8 @@ class ClusterMonitor:
         SchedulerLost
             The scheduler does not answer in time, or the connection is closed.
         """
-        client, timeout = self._client(), get_timeout()
+        client: Any = self._client()  # exists: the caller has it
+        timeout = get_timeout()
         check_open(client)
         if client.status != "running":
             raise SchedulerLost(get_address(client), None)

@@ -185,8 +185,8 @@ def _compute_similarities(
 
 
 def _create_edge_frame(named: Labeling, edges: tuple[Array, Array, Array]) -> Frame:
-    *ends, similarities = edges
-    return named.edge_frame(*ends, {"similarity": similarities})
+    sources, destinations, similarities = edges
+    return named.edge_frame(sources, destinations, {"similarity": similarities})
 
 
 # Tasks of the clustering
@@ -312,11 +312,12 @@ def _list_memberships(
 ) -> tuple[Array, Array, Array]:
     """Return the same with a further row for each additional cluster of a border."""
     similar = _similarity_graph(partition, common, sizes, epsilon)
-    all_roles = partition.xp.full(partition.num_vertices, OUTLIER, partition.xp.int8)
+    xp = partition.xp
+    all_roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
     all_roles[is_core] = CORE
     all_roles[partition.local_range] = roles
     # Borders of other partitions count as outliers: they get one row, which is dropped.
-    clustering = Clustering(clusters, all_roles, 0, None, similar)
+    clustering = Clustering(clusters, all_roles, 0, xp.empty(0, xp.int32), similar)
     ids, clusters = list_memberships(clustering)
     keep = is_within(ids, partition.start, partition.num_local)
     ids = ids[keep]

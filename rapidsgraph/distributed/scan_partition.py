@@ -168,7 +168,7 @@ def _launch_count(own: RangePairs, other: RangePairs, num_vertices: int) -> None
     xp = device.array_module(own.offsets)
     pair_rows = xp.empty(0, xp.int32)
     if xp is not np:  # a GPU assigns a warp to a pair, a CPU a thread to a row
-        pair_rows = row_indices(Adjacency(own.pair_offsets, own.pair_neighbors, None))
+        pair_rows = row_indices(Adjacency(own.pair_offsets, own.pair_neighbors, xp.empty(0)))
     num_rows = own.offsets.size - 1
     device.launch(
         "similarity", "count_between", size=num_rows + own.neighbors.size,

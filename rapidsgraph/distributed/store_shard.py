@@ -62,9 +62,9 @@ class ShardRequest(NamedTuple):
 
 
 class ShardResult(NamedTuple):
-    """The result of a sweep: values by position, and its cost."""
+    """The result of a sweep: values by position, none after convergence, and its cost."""
 
-    values: Array | None
+    values: Array
     run: StreamStats
 
 
@@ -224,15 +224,11 @@ def combine_sums(*results: ShardResult) -> ShardResult:
 
 
 def _combine(function: str, results: Sequence[ShardResult]) -> ShardResult:
-    run = combine_runs([each.run for each in results])
-    arrays = [each.values for each in results if each.values is not None]
-    if not arrays:
-        return ShardResult(None, run)
-    combine = getattr(device.array_module(arrays[0]), function)
-    values = arrays[0].copy()
-    for other in arrays[1:]:
-        combine(values, other, out=values)
-    return ShardResult(values, run)
+    values = results[0].values.copy()
+    combine = getattr(device.array_module(values), function)
+    for other in results[1:]:
+        combine(values, other.values, out=values)
+    return ShardResult(values, combine_runs([each.run for each in results]))
 
 
 # BFS
@@ -314,6 +310,7 @@ def relax(
         is_active = values < previous.values
     stamps = xp.where(is_active, np.int32(0), np.int32(-1))
     values = values.copy()
+    arguments: dict[str, Any]
     if entry == "relax":
         arguments = {"cutoff": constants, "distances": values}
     else:
@@ -393,13 +390,16 @@ def create_pagerank_terms(
     if layered.weighted:
         weight_sums.check_out_weights(out_weights, layered.labeling, order)
     teleport = vertex_distribution(layered.labeling, personalization, "personalization")
-    by_id = (
-        (1 - damping) * teleport,
-        damping * dangling_weights(layered.labeling, dangling, teleport),
-        vertex_distribution(layered.labeling, start, "start"),
-    )
-    by_position = (each if each.size == 1 else each[order] for each in by_id)
-    return PageRankTerms(*by_position, out_weights == 0)
+    dangling_terms = damping * dangling_weights(layered.labeling, dangling, teleport)
+    start_values = vertex_distribution(layered.labeling, start, "start")
+
+    def by_position(values: Array) -> Array:
+        return values if values.size == 1 else values[order]
+
+    return PageRankTerms(
+        by_position((1 - damping) * teleport), by_position(dangling_terms),
+        by_position(start_values), out_weights == 0,
+    )  # fmt: skip
 
 
 def start_pagerank(terms: PageRankTerms) -> PageRankIterate:
@@ -413,9 +413,9 @@ def start_pagerank(terms: PageRankTerms) -> PageRankIterate:
 
 def scatter(shard: StoreShard, pagerank: PageRankIterate, damping: float) -> ShardResult:
     """Return what the shard's edges add in the next iteration; no values after convergence."""
-    if bool(pagerank.state[3]):
-        return ShardResult(None, NO_COST)
     layered = shard.layered
+    if bool(pagerank.state[3]):
+        return ShardResult(layered.xp.empty(0), NO_COST)
 
     def sweep(partitions: Any) -> tuple[int, Array]:
         add_contributions = sweeps.make_scatter(
@@ -430,7 +430,7 @@ def finish_iteration(
     terms: PageRankTerms, pagerank: PageRankIterate, sums: ShardResult, tolerance: float
 ) -> PageRankIterate:
     """Return the next iterate from the sums over edges; the same one after convergence."""
-    if sums.values is None:
+    if not sums.values.size:
         return pagerank
     xp, vertices = device.array_module(pagerank.values), pagerank.values.size
     values, state = xp.empty(vertices), pagerank.state.copy()
@@ -478,7 +478,7 @@ def create_bfs_rows(
     layered = shard.layered
     values = layered.xp.empty(0, layered.xp.int32) if parents is None else parents.values
     levels = sweeps.bfs_result(layered, last_layer, values)
-    distances = levels.distances[start:stop]
+    distances: Any = levels.distances[start:stop]
     is_reached = distances >= 0
     if as_float:
         distances = layered.xp.where(is_reached, distances.astype(np.float64), math.inf)
@@ -507,7 +507,7 @@ def create_sssp_rows(
 def _create_traversal_rows(
     layered: LayeredStorage, start: int, stop: int, distances: Any, predecessors: Array | None
 ) -> Frame:
-    columns = {"distance": distances}
+    columns: dict[str, Any] = {"distance": distances}
     if predecessors is not None:
         is_known = predecessors < NO_VERTEX
         columns |= layered.labeling.name_columns(predecessors, is_known, "predecessor")
@@ -518,8 +518,8 @@ def create_pagerank_rows(
     shard: StoreShard, start: int, stop: int, pagerank: PageRankIterate, value_type: type
 ) -> Frame:
     """Return rows of PageRank."""
-    values = sweeps.to_vertex_order(shard.layered, pagerank.values)[start:stop].astype(value_type)
-    return _create_rows(shard.layered, start, stop, {"pagerank": values})
+    values: Array = sweeps.to_vertex_order(shard.layered, pagerank.values)[start:stop]
+    return _create_rows(shard.layered, start, stop, {"pagerank": values.astype(value_type)})
 
 
 def _create_rows(layered: LayeredStorage, start: int, stop: int, columns: dict[str, Any]) -> Frame:

@@ -13,6 +13,7 @@ Requires: ids are int32 below the number of vertices, on the device where the li
 #   more than 20 bytes a row at its peak, the permutation included, besides counters for `bound` keys.  # noqa: E501
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -288,7 +289,7 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     rows = major.size
     if rows < bound // FEW:
         order = np.lexsort((minor, major))
-        offsets = np.zeros(bound + 1, np.int64)
+        offsets: Any = np.zeros(bound + 1, np.int64)
         np.cumsum(np.bincount(major, minlength=bound), out=offsets[1:])
         return offsets, minor[order], order if with_order else None
     index = np.int32 if rows < 2**31 else np.int64
@@ -296,7 +297,7 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
     parts = max(1, min(counting.threads(), rows // max(bound, 1)))
     order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
     # Files are often in order already, and finding out takes a fraction of sorting.
-    offsets: Array | None = np.empty(bound + 1, np.int64)
+    offsets = np.empty(bound + 1, np.int64)
     disorder = np.zeros(counting.threads(), bool)
     with device.parallel_region():
         counting.sorted_offsets(major, minor, offsets, disorder)

@@ -8,6 +8,8 @@ distinct, sort and join. Names of several columns are named column by column, an
 ids then are integers again.
 """
 
+from typing import Any
+
 import numpy as np
 
 from .. import device, frames
@@ -146,7 +148,7 @@ def check_ids_in_range(low, high, end):
 def _name_tuples(sources, destinations, vertices, labels, xp, check):
     extra = vertices or [None] * len(sources)
     parts, pairs = [], []
-    ids: list[Array] | None = None
+    ids: Any = None
     for label, *columns in zip(labels, sources, destinations, extra):
         columns = [values for values in columns if values is not None]
         part, dtype, count, places = _name_column(columns, label, xp, check)

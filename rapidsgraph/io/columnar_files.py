@@ -22,7 +22,7 @@ END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"  # of Arrow's streaming format
 
 
 def id_type_of(schema: Any, *names: str) -> str:
-    """Return ``"integer"`` if the named columns of an Arrow schema hold integers, or ``"string"``."""
+    """Return ``"integer"`` if all named columns of a schema are integers, else ``"string"``."""
     from pyarrow import types
 
     dtypes = [schema.field(name).type for name in names]

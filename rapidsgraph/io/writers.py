@@ -228,7 +228,8 @@ def _write_snap(table: Any, file: Any, path: Path) -> None:
         if column.null_count or (is_text and pc.any(has_spaces).as_py()):
             raise GraphError(
                 f"{path}: {{column}} has missing values, or names with spaces or a leading comment "
-                "sign or byte order mark, which SNAP text cannot hold; write .csv, .tsv or .parquet",
+                "sign or byte order mark, which SNAP text cannot hold; write .csv, .tsv or "
+                ".parquet",
                 path=path,
                 column=name,
             )

@@ -49,9 +49,9 @@ def add_checksums(start, stop, origin, num_sections, table, words, checksums):
 def _exceeds(words, position, bits, limit, first, last):
     """Whether one of the packed values from `first` to before `last` is above `limit`.
 
-    GROUP_ROWS values take whole words, `bits` of them. To each value `2**bits - 1 - limit` is added in
-    place, many values at once: what is above the limit carries out of its top bit. Values below
-    it carry nothing into the next, so the carry into a word depends on the word before alone.
+    GROUP_ROWS values take whole words, `bits` of them. To each value `2**bits - 1 - limit` is added
+    in place, many values at once: what is above the limit carries out of its top bit. Values
+    below it carry nothing into the next, so the carry into a word depends on the word before alone.
     """
     period, excess = 8 * bits, (ONE << np.uint64(bits)) - ONE - np.uint64(limit)
     added, before = np.zeros(period + 1, np.uint32), np.zeros(period, np.uint32)

@@ -372,7 +372,8 @@ def _count_row(
 
 @parallel
 def count_between(
-    num_rows, num_pairs, num_vertices, start, other_start, next_pair, pair_rows, offsets, neighbors, pair_offsets, pair_neighbors,
+    num_rows, num_pairs, num_vertices, start, other_start, next_pair, pair_rows, offsets,
+    neighbors, pair_offsets, pair_neighbors,
     common, other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common,
 ):  # fmt: skip
     for _ in prange(PARTS):
@@ -385,8 +386,9 @@ def count_between(
                 break
             for row in range(begin, min(begin + FETCHED, num_rows)):
                 _count_row(
-                    row, start, other_start, offsets, neighbors, pair_offsets, pair_neighbors, common,
-                    other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common, bits,
+                    row, start, other_start, offsets, neighbors, pair_offsets, pair_neighbors,
+                    common, other_offsets, other_neighbors, other_pair_offsets,
+                    other_pair_neighbors, other_common, bits,
                 )  # fmt: skip
 
 
