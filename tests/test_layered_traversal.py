@@ -404,8 +404,8 @@ def test_names_of_several_columns(make_held_frame):
 @pytest.mark.parametrize(
     "source, message",
     [
-        (1, "source is 1, and the layers are those of the root 0"),
-        ([0, 1], r"source is \[0, 1\], and the layers are those of the root 0"),
+        (1, "source is 1, but the layers belong to the root 0"),
+        ([0, 1], r"source is \[0, 1\], but the layers belong to the root 0"),
         (99, "source: vertex 99 is not in the graph"),
         ([], "source is empty"),
         (True, "source is True; name a vertex"),
