@@ -339,7 +339,7 @@ def test_quotes_are_followed_across_blocks(size):
 def test_a_line_without_end_is_refused_in_bounded_memory(put, tmp_path, name, head):
     if head and name != "a.csv.gz":
         head = MATRIX.format("pattern", "general", 1) if name == "a.mtx.gz" else "1 2\n"
-    path = put(name, head + "1" * 15_000_000)
+    path = put(name, head + "1" * 60_000_000)
     for use in (read, lambda path: LayeredEdgeList.build(path, 1, store=tmp_path / "store")):
         with pytest.raises(GraphError):
             use(path)  # imports what it needs, which takes memory, too
@@ -347,7 +347,8 @@ def test_a_line_without_end_is_refused_in_bounded_memory(put, tmp_path, name, he
         try:
             with pytest.raises(GraphError, match=r"line \d: it is longer than 1,048,576 bytes"):
                 use(path)
-            assert tracemalloc.get_traced_memory()[1] < 12e6
+            # About 12 MB; readers run in threads, which adds some blocks of a megabyte at times.
+            assert tracemalloc.get_traced_memory()[1] < 20e6
         finally:
             tracemalloc.stop()
 
