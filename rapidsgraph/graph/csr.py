@@ -1,16 +1,11 @@
-"""Adjacency lists: built from pairs of ids, transposed, or taken both ways.
+"""Build adjacency in CSR form from pairs of vertex ids, transpose and symmetrize it.
 
-Means: for every row its neighbors, ascending, with offsets and perhaps weights.
-Requires: ids are int32 below the number of vertices, on the device where the lists will be.
+A row has its neighbors in ascending order, with offsets and optional weights. Ids are int32 below
+the number of vertices, on the device of the adjacency. Pairs are sorted stably by (row, neighbor):
+on a CPU by counting sort per key, least significant first, or by NumPy's lexsort where pairs are
+few beside rows; on a GPU by CuPy's radix sort of both keys packed into 64 bits. The peak is at most
+20 bytes per pair, the permutation included, besides the counters of the rows.
 """
-# Edges in the order of two keys: the step every adjacency list starts from.
-#
-# Means: rows sorted by (major, minor), equal pairs in their original order, as offsets by major
-#   and the minor keys; optionally the permutation, for weights.
-# Requires: keys are int32 in [0, bound).
-# Reference: counting sort per digit (least significant first) on a CPU, where rows are few beside
-#   keys NumPy's lexsort; on a GPU the keys are packed into 64 bits for CuPy's radix sort. None takes  # noqa: E501
-#   more than 20 bytes a row at its peak, the permutation included, besides counters for `bound` keys.  # noqa: E501
 
 from dataclasses import dataclass, fields
 from typing import Any
