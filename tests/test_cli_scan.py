@@ -416,7 +416,7 @@ def test_an_empty_graph(tmp_path):
     done = run("scan", tmp_path / "e.csv", "--sweep", "--mu", 2, "--epsilon", 0.5)
     assert done.stdout == "0.5\t2\t0\t0\t0.0\t0\t0\t0\t0.0\n"
     done = run("scan", tmp_path / "e.csv", "--plot", tmp_path / "a.png", code=1)
-    assert done.stderr == "error: there is nothing to draw: the graph has no vertex\n"
+    assert done.stderr == "error: there is nothing to plot: the graph has no vertices\n"
 
 
 def test_a_mu_beyond_every_neighborhood(edges):
@@ -473,7 +473,7 @@ def test_a_terminal_gets_a_table_and_counts(edges):
         (["--similarities", "s.csv"], "rapidsgraph", "structural_similarity"),
         (["--sweep"], "rapidsgraph", "ScanIndex"),
         (["--sweep"], "rapidsgraph.algorithms.scan_index", "cluster"),
-        (["--sweep"], "rapidsgraph.io.formats", "write"),
+        (["--sweep"], "rapidsgraph.io.writers", "_write"),
     ],
 )
 def test_ctrl_c_leaves_the_old_result(edges, options, module, name):

@@ -316,7 +316,7 @@ def test_errors_name_options_instead_of_parameters():
             "--from is empty; name at least one vertex",
         ),
         (
-            frames.missing_column("source", ["from", "to"], "source"),
+            frames.missing_column_error("source", ["from", "to"], "source"),
             "there is no column 'source'; the columns are from, to; give --source 'from' if that "
             "is it",
         ),
