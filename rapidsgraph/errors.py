@@ -193,7 +193,7 @@ class ClusterError(GraphError):
     """Report that a Dask cluster cannot complete a call."""
 
 
-class WorkerLost(ClusterError):
+class WorkerLostError(ClusterError):
     """Report that no worker was left for longer than the time limit.
 
     Attributes
@@ -219,7 +219,7 @@ class WorkerLost(ClusterError):
         return type(self), (self.worker, self.timeout), self.__dict__
 
 
-class SchedulerLost(ClusterError):
+class SchedulerLostError(ClusterError):
     """Report that the Dask scheduler does not answer, or that its connection is closed.
 
     Attributes

@@ -98,7 +98,7 @@ def check_path(path: Any) -> Path:
         is_possible = False
     if not is_possible:
         raise GraphError(
-            f"{ascii(str(path))}: no file can have this name; it holds a NUL character or a lone "
+            f"{str(path)!a}: no file can have this name; it holds a NUL character or a lone "
             "surrogate",
             path=path,
         )

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import naive
 import numpy as np
@@ -37,7 +37,7 @@ def clique(vertices):
 
 
 def path(vertices):
-    return edges_of(zip(vertices, vertices[1:]))
+    return edges_of(pairwise(vertices))
 
 
 def cycle(n):

@@ -1,5 +1,6 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import itertools
 import math
 import os
 import signal
@@ -186,7 +187,7 @@ def in_partitions(frame, partitions):
 
     rows = len(frame)
     cuts = [0, rows] if partitions == 1 else [0, 0, 3 * rows // 4, rows]
-    parts = [frame.iloc[start:stop] for start, stop in zip(cuts, cuts[1:])]
+    parts = [frame.iloc[start:stop] for start, stop in itertools.pairwise(cuts)]
     return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
 
 
@@ -318,8 +319,7 @@ def listed(result):
         table = result.to_arrow() if hasattr(result, "to_arrow") else pyarrow.table(result)
         return table.to_pydict()
     columns = {name: on_host(values) for name, values in result.items()}
-    for name in columns:
-        values = columns[name]
+    for name, values in columns.items():
         columns[name] = values.tolist()
         if name.startswith(("distance", "predecessor")) and values.dtype.kind in "iu":
             none = values == np.array(-1).astype(values.dtype)

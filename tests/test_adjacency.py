@@ -46,7 +46,7 @@ SHAPES = [(0, 1), (1, 1), (7, 3), (1000, 10), (1000, 5000), (70_001, 300), (50_0
 
 
 @pytest.mark.parametrize("with_order", [False, True])
-@pytest.mark.parametrize("rows, bound", SHAPES)
+@pytest.mark.parametrize(("rows", "bound"), SHAPES)
 def test_pairs_sorted(xp, rows, bound, with_order):
     major, minor = pairs(rows, bound)
     assert_sorted(xp, major, minor, bound, with_order=with_order)
@@ -55,7 +55,7 @@ def test_pairs_sorted(xp, rows, bound, with_order):
 
 
 @pytest.mark.parametrize("with_order", [False, True])
-@pytest.mark.parametrize("rows, bound", SHAPES)
+@pytest.mark.parametrize(("rows", "bound"), SHAPES)
 def test_pairs_that_are_in_order_or_almost(xp, rows, bound, with_order):
     major, minor = pairs(rows, bound)
     order = np.lexsort((minor, major))
@@ -127,7 +127,7 @@ def assert_ascending(lists):
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
-@pytest.mark.parametrize("rows, bound", [(0, 3), (1, 1), (5000, 40), (300, 200)])
+@pytest.mark.parametrize(("rows", "bound"), [(0, 3), (1, 1), (5000, 40), (300, 200)])
 def test_transposed(xp, rows, bound, weighted):
     lists, *_ = lists_of(xp, rows, bound, weighted)
     there = csr.transpose(lists)
@@ -141,7 +141,7 @@ def test_transposed(xp, rows, bound, weighted):
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
-@pytest.mark.parametrize("rows, bound", [(0, 3), (2, 2), (3000, 40), (300, 200)])
+@pytest.mark.parametrize(("rows", "bound"), [(0, 3), (2, 2), (3000, 40), (300, 200)])
 def test_both_ways(xp, rows, bound, weighted, loops):
     major, minor = np.sort(pairs(rows, bound, 2), axis=0)
     if not loops:
@@ -162,7 +162,7 @@ def arcs_of(lists):
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
-@pytest.mark.parametrize("rows, bound", [(0, 3), (0, 0), (1, 1), (3000, 40), (300, 200)])
+@pytest.mark.parametrize(("rows", "bound"), [(0, 3), (0, 0), (1, 1), (3000, 40), (300, 200)])
 def test_without_loops_repetitions_and_weights(xp, rows, bound, weighted):
     if not bound:
         lists = Adjacency(xp.zeros(1, xp.int64), xp.empty(0, xp.int32), xp.empty(0))

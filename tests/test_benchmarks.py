@@ -108,7 +108,7 @@ def test_unknown_tables_show_every_column():
 
 
 @pytest.mark.parametrize(
-    "value, text", [(0.0, "0"), (1234.5, "1,234"), (99.94, "99.9"), (0.00123456, "0.00123")]
+    ("value", "text"), [(0.0, "0"), (1234.5, "1,234"), (99.94, "99.9"), (0.00123456, "0.00123")]
 )
 def test_numbers_have_three_digits(value, text):
     assert tables.number(value) == text

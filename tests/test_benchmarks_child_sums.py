@@ -68,7 +68,8 @@ class Kernel:
 
 
 @pytest.mark.parametrize(
-    "entry, max_inline", [("sum_in_blocks", None), ("sum_in_children", 0), ("sum_in_children", 32)]
+    ("entry", "max_inline"),
+    [("sum_in_blocks", None), ("sum_in_children", 0), ("sum_in_children", 32)],
 )
 def test_sums_are_called_as_the_kernels_want(entry, max_inline):
     ranks, truth = child_sums.run_trial(np, Kernel(entry), max_inline)
@@ -104,7 +105,9 @@ def test_fewer_iterations_are_said_and_scaled(small, monkeypatch):
     assert row["thousand_ms"]["median"] == 16 and row["note"] == "slow; 10 extrapolated from 5"
 
 
-@pytest.mark.parametrize("works, expected", [("nvcc", "nvcc"), ("nvrtc", "nvrtc"), (None, None)])
+@pytest.mark.parametrize(
+    ("works", "expected"), [("nvcc", "nvcc"), ("nvrtc", "nvrtc"), (None, None)]
+)
 def test_compilers_are_tried_in_turn(monkeypatch, works, expected):
     def run(command, **options):
         code = 0 if command[-1] == works else 1

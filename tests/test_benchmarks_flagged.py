@@ -1,5 +1,6 @@
 """The benchmark of BFS with the host between layers and without it; no GPU needed."""
 
+import itertools
 import re
 from types import SimpleNamespace
 
@@ -94,7 +95,7 @@ def test_chunks_have_each_vertex_once():
     assert sources is found.sources and chunk_starts[-1] == found.num_edges
     assert np.array_equal(chunk_starts[layer_chunks], found.starts)
     assert 0 < np.diff(chunk_starts).max() <= host_flag.CHUNK_EDGES
-    for chunk, (low, high) in enumerate(zip(chunk_starts, chunk_starts[1:], strict=False)):
+    for chunk, (low, high) in enumerate(itertools.pairwise(chunk_starts)):
         own = local[vertex_starts[chunk] : vertex_starts[chunk + 1]]
         assert np.unique(own).size == own.size
         assert np.array_equal(own[places[low:high]], found.destinations[low:high])

@@ -253,7 +253,7 @@ def test_pinned_copies_are_timed():
 
 
 @pytest.mark.parametrize(
-    "change, wrong",
+    ("change", "wrong"),
     [
         ({"distance": [0, 1, 3]}, "wrong: 1 values of distance"),
         ({"distance": [0, 1, np.inf]}, "wrong: 1 values of distance"),
@@ -378,7 +378,7 @@ def test_right_results_of_a_file_pass(file):
 
 
 @pytest.mark.parametrize(
-    "column, change, wrong",
+    ("column", "change", "wrong"),
     [
         ("distance", lambda d: d.where(d != 2, 3), "edges skip a level"),
         ("distance", lambda d: d.where(d != 0, 1), "at distance 0 or not"),
@@ -578,7 +578,7 @@ def test_claims_are_judged_by_the_figures():
 
 
 @pytest.mark.parametrize(
-    "about, kind, change",
+    ("about", "kind", "change"),
     [
         ("table 2", "flag", {"by_one": 0.99}),
         ("table 3", "iterations", {"flag_us": 1.9}),

@@ -75,7 +75,7 @@ def test_problems_are_named():
 
 
 @pytest.mark.parametrize(
-    "name, figure, vertices, edges",
+    ("name", "figure", "vertices", "edges"),
     [("2M-sparse", "4", 1000, 1000), ("4M-normal", "text", 2000, 10_000),
      ("8M-dense", "5", 4000, 40_000)],
 )  # fmt: skip
@@ -199,7 +199,7 @@ def kim_row(figure, edge, node, cpu_one, cpu_all):
 
 
 @pytest.mark.parametrize(
-    "rows, holds",
+    ("rows", "holds"),
     [
         ([(4, 2, 9, 3), (6, 2, 9, 5)], [True, True, True, True]),
         ([(4, 2, 9, 3), (1, 2, 9, 5)], [False, True, False, True]),
@@ -284,7 +284,7 @@ def reddy_rows(**times):
 
 
 @pytest.mark.parametrize(
-    "times, holds",
+    ("times", "holds"),
     [
         ({"serial": 9, "I": 3, "II": 2, "each": 1, "III": 1}, [True, True, True]),
         ({"serial": 2, "I": 3, "II": 4, "each": 5, "long": 1, "blocks": 1}, [False, False, False]),

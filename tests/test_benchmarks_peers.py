@@ -197,7 +197,7 @@ def test_bellman_ford_is_left_out_on_roads():
 
 
 @pytest.mark.parametrize(
-    "module, name, tables",
+    ("module", "name", "tables"),
     [
         (pagerank, "rmat6", {"pagerank"}),
         (build, "rmat6", {"build"}),
@@ -282,7 +282,7 @@ def test_floors_are_at_the_copy_rate_of_the_run():
 
 
 @pytest.mark.parametrize(
-    "module, name, tables",
+    ("module", "name", "tables"),
     [
         (pagerank, "rmat6", ["pagerank"]),
         (build, "rmat6", ["build"]),
@@ -337,7 +337,7 @@ def test_transfers_are_timed_on_a_gpu_alone(monkeypatch):
     assert set(OnDevice.moved) == {("there", 40), ("there", 28), ("back", 36), ("back", 9)}
 
 
-@pytest.mark.parametrize("module, task", [(pagerank, None), (traversal, "bfs"), (build, None)])
+@pytest.mark.parametrize(("module", "task"), [(pagerank, None), (traversal, "bfs"), (build, None)])
 def test_graphs_record_their_transfers(module, task, monkeypatch, no_memory):
     given = []
 

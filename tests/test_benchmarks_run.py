@@ -85,7 +85,7 @@ def test_without_names_everything_runs_but_what_is_only_for_those_who_ask():
 
 
 @pytest.mark.parametrize(
-    "name, message",
+    ("name", "message"),
     [
         ("dfs", "unknown benchmark 'dfs'; .* TASK is one of pagerank, bfs"),
         ("bfs/NY/SciPy/fast", "unknown benchmark 'bfs/NY/SciPy/fast'"),
@@ -194,7 +194,7 @@ def test_ctrl_c_ends_the_process_that_runs_and_keeps_what_there_is(monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "name, message",
+    ("name", "message"),
     [
         ("bfs/nosuch", "failed: nothing was measured on nosuch"),
         ("components/rmat6/igraph", "failed: no record of igraph"),
@@ -219,7 +219,7 @@ def without_igraph(self, device, output, *_):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         (["--budget", "-5"], "--budget is -5; it must be a number of seconds above 0"),
         (["--data", "/no/such/folder"], "folder /no/such/folder does not exist"),
@@ -369,7 +369,7 @@ def test_without_records_nothing_is_written(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line, why", [('{"table": "ru', "not a record: Unter"), ("[1]", "not a record: \\[1")]
+    ("line", "why"), [('{"table": "ru', "not a record: Unter"), ("[1]", "not a record: \\[1")]
 )
 def test_broken_records_name_their_file_and_line(tmp_path, line, why):
     path = tmp_path / "some.jsonl"

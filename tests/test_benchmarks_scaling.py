@@ -147,7 +147,7 @@ def finding(effort=QUICK, names=("rmat6",)):
 
 
 @pytest.mark.parametrize(
-    "error, rows, note",
+    ("error", "rows", "note"),
     [
         (InsufficientMemoryError("BFS", 10, 5, "in memory"), 0, "bfs stops: rmat6: BFS"),
         (MemoryError("std::bad_alloc"), 0, "bfs stops: rmat6: out of memory (std::bad_alloc)"),
@@ -210,7 +210,7 @@ def changed(call, change):
 
 
 @pytest.mark.parametrize(
-    "name, function, column",
+    ("name", "function", "column"),
     [
         ("bfs", "bfs", "distance"),
         ("sssp", "sssp", "distance"),

@@ -147,7 +147,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("one, change, wrong", WRONG)
+@pytest.mark.parametrize(("one", "change", "wrong"), WRONG)
 def test_wrong_answers_are_flagged_and_not_timed(one, change, wrong):
     case = ScanCase(load("ssca7-9"))
     (row,) = measured(case, Changed(one, change))
@@ -330,7 +330,7 @@ def paper_row(method, size, speedup, number=1):
 
 
 @pytest.mark.parametrize(
-    "speedups, holds", [((2.0, 3.0), True), ((3.0, 2.0), False), ((0.5, 3.0), False)]
+    ("speedups", "holds"), [((2.0, 3.0), True), ((3.0, 2.0), False), ((0.5, 3.0), False)]
 )
 def test_claims_hold_where_larger_graphs_gain_more(speedups, holds):
     rows = [paper_row("auto", size, speedup) for size, speedup in zip((1, 2), speedups)]

@@ -99,7 +99,7 @@ def test_depths_of_a_tree():
 
 
 @pytest.mark.parametrize(
-    "task, change, wrong",
+    ("task", "change", "wrong"),
     [
         ("bfs", lambda far: far + (far == 2), "distances, by 1 at most"),
         (

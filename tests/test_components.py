@@ -117,7 +117,7 @@ def test_small_graphs_agree_with_naive(edges, directed):
 @pytest.mark.parametrize("policies", [{"multi_edges": "keep"}, {"self_loops": "drop"}], ids=str)
 @symmetrize
 def test_policies_change_nothing(make_arrays, policies, directed):
-    edges = random_edges(80, 60, 40) + [(50, 50, 1), (3, 4, 1), (3, 4, 1)]
+    edges = [*random_edges(80, 60, 40), (50, 50, 1), (3, 4, 1), (3, 4, 1)]
     graph = build_storage(
         make_arrays(columns_of(edges)), directed=directed, vertices=60, **policies
     )

@@ -84,7 +84,7 @@ class FakeCuPy:
 
 
 @pytest.mark.parametrize(
-    "cupy, problem",
+    ("cupy", "problem"),
     [
         (FakeCuPy(0), "the driver reports no GPU"),
         (FakeCuPy(1, total=7), "a test kernel gave a wrong sum"),
@@ -197,7 +197,7 @@ def ids(dtype=np.int64):
 
 
 @pytest.mark.parametrize(
-    "dtype, bound",
+    ("dtype", "bound"),
     [(np.int32, "int"), (np.int64, "long long"), (np.uint64, "unsigned long long")],
 )
 def test_element_types_are_bound_from_arrays(dtype, bound):

@@ -1,6 +1,7 @@
 """Graphs in several parts, on the workers of a cluster: the answers of a graph in one memory."""
 
 import gc
+import itertools
 import pickle
 import time
 
@@ -165,7 +166,7 @@ def test_one_vertex_has_most_edges(in_parts):
 def test_ways_that_change_parts_often(client):
     """A path whose vertices take turns between ranges, and where a cheaper way comes late."""
     order = np.random.default_rng(1).permutation(90)
-    path = [(int(a), int(b), 1.0) for a, b in zip(order, order[1:])]
+    path = [(int(a), int(b), 1.0) for a, b in itertools.pairwise(order)]
     late = [(int(order[0]), int(order[k]), 3.0 * k) for k in range(5, 90, 7)]
     frame = frame_of(path + late)
     check_all(in_partitions(frame, 3), frame, int(order[0]))

@@ -162,7 +162,7 @@ def test_of_gpus(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"workers": 0}, "workers is 0; it must be an integer above 0"),
         ({"workers": 1.5}, "workers is 1.5; it must be"),

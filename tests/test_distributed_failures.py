@@ -19,7 +19,7 @@ import pandas
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph import ClusterError, GraphError, SchedulerLost, WorkerLost
+from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError
 from rapidsgraph.distributed import cluster as local
 from rapidsgraph.distributed import communicator, executor, monitor, pagerank
 
@@ -123,8 +123,8 @@ CALLS = {
     "pagerank": lambda graph, **more: rg.pagerank(graph, tolerance=0, max_iterations=12, **more),
     "bfs": lambda graph, **more: rg.bfs(graph, START, **more),
     "sssp": lambda graph, **more: rg.sssp(graph, START, **more),
-    "components": lambda graph: rg.connected_components(graph),
-    "similarity": lambda graph: rg.structural_similarity(graph),
+    "components": rg.connected_components,
+    "similarity": rg.structural_similarity,
     "scan": lambda graph: rg.scan(graph, epsilon=0.3, mu=2),
 }
 
@@ -134,7 +134,9 @@ def plain(edges, name):
     return edges if name == "sssp" else edges[["source", "destination"]]
 
 
-@pytest.mark.parametrize("name, killed", [("pagerank", 1), ("bfs", 1), ("sssp", 1), ("sssp", 2)])
+@pytest.mark.parametrize(
+    ("name", "killed"), [("pagerank", 1), ("bfs", 1), ("sssp", 1), ("sssp", 2)]
+)
 def test_workers_die_between_steps(two, edges, name, killed):
     """One of two, then both at once, which their nannies start again."""
     expected = CALLS[name](plain(edges, name))
@@ -154,7 +156,7 @@ TASKS = [
 ]
 
 
-@pytest.mark.parametrize("name, task", TASKS)
+@pytest.mark.parametrize(("name", "task"), TASKS)
 def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch):
     """In the build, and where there is no progress to follow."""
     expected, done, submit = CALLS[name](plain(edges, name)), [], executor.DaskExecutor.submit
@@ -312,7 +314,7 @@ def test_all_workers_die_for_good(edges, name, time_limit):
         client.wait_for_workers(2)
         # A worker that imports on a busy machine may be silent for as long as this limit.
         killing = Killing(3, lambda: [time_limit(2), *(worker.kill() for worker in workers)])
-        with pytest.raises(WorkerLost, match="there was no worker for 2 seconds") as caught:
+        with pytest.raises(WorkerLostError, match="there was no worker for 2 seconds") as caught:
             CALLS[name](spread(plain(edges, name)), progress=killing)
         assert killing.calls >= 3 and caught.value.timeout == 2
 
@@ -324,7 +326,7 @@ def test_the_scheduler_dies(edges):
     ):
         client.wait_for_workers(1)
         killing = Killing(1, scheduler.kill)
-        with pytest.raises(SchedulerLost, match="scheduler is gone"):
+        with pytest.raises(SchedulerLostError, match="scheduler is gone"):
             CALLS["pagerank"](spread(plain(edges, "pagerank")), progress=killing)
 
 
@@ -469,7 +471,7 @@ def stop(pid):
 
 
 @pytest.mark.parametrize(
-    "name, stopped",
+    ("name", "stopped"),
     [("pagerank", 1), *(pytest.param(*each, marks=pytest.mark.long) for each in [
         ("bfs", 1), ("sssp", 1), ("sssp", 2), ("pagerank", 2)
     ])],
@@ -484,7 +486,7 @@ def test_workers_that_stop_are_restarted(two, edges, name, stopped, time_limit):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name, task", TASKS)
+@pytest.mark.parametrize(("name", "task"), TASKS)
 def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch, time_limit):
     time_limit(6)
     submit, done = executor.DaskExecutor.submit, []
@@ -510,7 +512,9 @@ def test_a_scheduler_and_workers_without_nannies_stop(edges, time_limit):
         graph = rg.Graph(spread(frame))
         stopping = Killing(3, lambda: [time_limit(3), stop(scheduler.pid)])
         began = time.monotonic()
-        with pytest.raises(SchedulerLost, match=f"{address} did not answer within 3 sec") as caught:
+        with pytest.raises(
+            SchedulerLostError, match=f"{address} did not answer within 3 sec"
+        ) as caught:
             CALLS["pagerank"](graph, progress=stopping)
         assert time.monotonic() - began < 60
         assert (caught.value.scheduler, caught.value.timeout) == (address, 3)
@@ -521,7 +525,7 @@ def test_a_scheduler_and_workers_without_nannies_stop(edges, time_limit):
         assert stopping.calls > 3
         [left] = client.nthreads()
         stopping = Killing(3, lambda: stop(workers[1].pid))
-        with pytest.warns(RuntimeWarning), pytest.raises(WorkerLost, match=left) as caught:
+        with pytest.warns(RuntimeWarning), pytest.raises(WorkerLostError, match=left) as caught:
             CALLS["pagerank"](graph, progress=stopping)
         assert (caught.value.worker, caught.value.timeout) == (left, 3)
 
@@ -545,7 +549,7 @@ class FakeClient:
         self.restarted += workers
 
 
-@pytest.mark.parametrize("workers, lost", [(None, SchedulerLost), ({}, WorkerLost)])
+@pytest.mark.parametrize(("workers", "lost"), [(None, SchedulerLostError), ({}, WorkerLostError)])
 def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit, monkeypatch):
     """After the same check; only a call that begins later waits for the time limit again."""
     monkeypatch.setattr(monitor, "MIN_TIMEOUT", 0.1)
@@ -586,7 +590,7 @@ def test_watching_goes_on_after_other_errors(two, monkeypatch, caplog):
     async def check():
         calls.append(len(calls))
         if len(calls) > 2:
-            raise WorkerLost(None, 3)
+            raise WorkerLostError(None, 3)
         raise RuntimeWarning("a warning that is an error")
 
     monkeypatch.setattr(monitor, "MAX_INTERVAL", 0.05)
@@ -595,7 +599,7 @@ def test_watching_goes_on_after_other_errors(two, monkeypatch, caplog):
         with monitor.watching(client, close=True) as errors:
             while client.status != "closed":
                 time.sleep(0.02)
-    assert [str(each) for each in errors] == [str(WorkerLost(None, 3))]
+    assert [str(each) for each in errors] == [str(WorkerLostError(None, 3))]
     logged = [each for each in caplog.records if each.name == monitor.__name__]
     assert len(logged) == 2 and "check of the Dask cluster failed" in logged[0].message
     assert logged[0].exc_info[0] is RuntimeWarning
@@ -642,6 +646,10 @@ def test_time_limits(time_limit):
     given = dask.config.collect_env({"DASK_RAPIDSGRAPH__TIMEOUT": "2 m"})
     with dask.config.set(given):
         assert monitor.get_timeout() == 120
-    for error in (WorkerLost(None, 3), WorkerLost("tcp://a:1", 3), SchedulerLost("tcp://a:1", 3)):
+    for error in (
+        WorkerLostError(None, 3),
+        WorkerLostError("tcp://a:1", 3),
+        SchedulerLostError("tcp://a:1", 3),
+    ):
         assert "rapidsgraph.timeout" in str(error)
         assert str(error) == str(error.__reduce__()[0](*error.__reduce__()[1]))

@@ -317,7 +317,7 @@ def test_pagerank_until_it_converges(client, saved, options):
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "message"),
     [
         (lambda layers: spread.bfs(layers, 8), "source is 8, but the layers belong to the root 7"),
         (lambda layers: spread.sssp(layers, "x"), "source"),
@@ -383,7 +383,7 @@ def test_vertices_alone_are_too_much(client, saved):
 
 
 @pytest.mark.parametrize(
-    "allowed, kind",
+    ("allowed", "kind"),
     [
         (0, partition_stream.PartitionStream),
         (2**40, partition_stream.PartitionStream),
@@ -443,7 +443,7 @@ def test_a_share_is_opened_again_where_it_is_sent(saved):
 
 def test_a_feed_is_closed_at_the_end_and_when_its_share_goes(saved, monkeypatch):
     closed = []
-    monkeypatch.setattr(partition_stream.PartitionStream, "close", lambda feed: closed.append(feed))
+    monkeypatch.setattr(partition_stream.PartitionStream, "close", closed.append)
     share = share_of(saved, 0, 5)
     share.close()
     assert closed == []  # none was open

@@ -1,5 +1,6 @@
 """Similarity and SCAN of Dask frames give what they give in memory, in any parts and partitions."""
 
+import itertools
 from contextlib import nullcontext
 from fractions import Fraction
 
@@ -29,6 +30,7 @@ from rapidsgraph.graph.csr import row_indices as rows_of_lists
 
 dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
+
 
 from rapidsgraph.dispatch import storage_of  # noqa: E402
 from rapidsgraph.distributed import executor, scan_partition  # noqa: E402
@@ -69,7 +71,7 @@ def spread(columns, partitions=3):
     frame = columns if isinstance(columns, pandas.DataFrame) else pandas.DataFrame(columns)
     bounds = np.linspace(0, len(frame), partitions).astype(int).tolist()
     bounds = [0, *bounds] if partitions > 1 else [0, len(frame)]
-    pieces = [frame.iloc[start:stop] for start, stop in zip(bounds, bounds[1:])]
+    pieces = [frame.iloc[start:stop] for start, stop in itertools.pairwise(bounds)]
     return dataframe.from_map(lambda piece: piece, pieces, meta=frame.iloc[:0])
 
 
@@ -193,7 +195,7 @@ def test_several_name_columns(parts):
 
 @no_cluster
 @pytest.mark.parametrize(
-    "edges, vertices",
+    ("edges", "vertices"),
     [([], 0), ([], 4), ([(0, 0)], 1), ([(7, 7), (9, 9)], None), ([(4, 5)], None)],
 )
 def test_next_to_nothing(parts, edges, vertices):
@@ -283,7 +285,7 @@ def parts_of(graph, bounds):
     lists = similarity.neighborhoods(graph)
     offsets, xp = lists.offsets, graph.xp
     parts = []
-    for first, stop in zip(bounds, bounds[1:]):
+    for first, stop in itertools.pairwise(bounds):
         begin, end = int(offsets[first]), int(offsets[stop])
         padded = xp.clip(offsets, begin, end) - begin
         lists_of_part = type(lists)(padded, lists.neighbors[begin:end].copy(), lists.weights)
@@ -309,7 +311,7 @@ class Given:
 @pytest.mark.parametrize("shape", ["cliques and hubs", "rmat", "uniform", "sparse rmat"])
 def test_counts_are_a_product_of_matrices(make_arrays, shape):
     ends = dense_and_hubs() if shape == "cliques and hubs" else tuple(LARGE[shape]().values())
-    rows, columns, common, sizes = common_by_matrix(*ends)
+    rows, _columns, common, sizes = common_by_matrix(*ends)
     edges = make_arrays({"source": ends[0], "destination": ends[1]})
     graph = storage_of(rg.Graph(edges, vertices=sizes.size))
     count = sizes.size
@@ -333,7 +335,7 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
 
 
 @pytest.mark.parametrize(
-    "call, said",
+    ("call", "said"),
     [
         (lambda d: rg.scan(d, method="gpuscan"), "graphs in one memory"),
         (lambda d: rg.structural_similarity(d, method="gpuscan"), "compute the edges"),

@@ -103,11 +103,13 @@ def test_one_fails(client, error):
     """The others do not wait for it."""
     members = start_three(client, {ValueError: wrong, OSError: broken}[error])
     expected = (
-        (ValueError, communicator.MemberLost) if error is ValueError else communicator.MemberLost
+        (ValueError, communicator.MemberLostError)
+        if error is ValueError
+        else communicator.MemberLostError
     )
     with pytest.raises(expected, match="of the second|failed|stop"):
         members.call("go_on", 2)
-    with pytest.raises(communicator.MemberLost):
+    with pytest.raises(communicator.MemberLostError):
         members.call("go_on", 1)
 
 
@@ -158,10 +160,10 @@ def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
     assert gone(names[1:])
     with (
         caplog.at_level("WARNING"),
-        pytest.raises(communicator.MemberLost, match="its member any more"),
+        pytest.raises(communicator.MemberLostError, match="its member any more"),
     ):
         client.sync(members._ask, members._members[1], "stop", ())
-    with pytest.raises(communicator.MemberLost):
+    with pytest.raises(communicator.MemberLostError):
         members._actors, members.futures = [], [kept]
         client.sync(members._ask, members._members[0], "run", (members._members, "go_on", 1))
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
@@ -327,7 +329,7 @@ def test_rounds_go_on_where_few_are_left(client, monkeypatch):
 
 
 def lost(self, *_):
-    raise communicator.MemberLost("of the test")
+    raise communicator.MemberLostError("of the test")
 
 
 def test_members_do_it_without_tasks(client, monkeypatch):

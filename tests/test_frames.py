@@ -217,7 +217,7 @@ def test_arrow_missing_names_name_their_row(column):
 
 
 @pytest.mark.parametrize(
-    "column, kind",
+    ("column", "kind"),
     [
         (pyarrow.array([True, False]), "bool"),
         (pyarrow.array([1, 2], pyarrow.date32()), "date"),
@@ -379,7 +379,7 @@ def test_a_path_is_no_frame(path):
 
 
 @pytest.mark.parametrize(
-    "thing, name",
+    ("thing", "name"),
     [
         (None, "NoneType"),
         ([(0, 1)], "list"),
@@ -398,7 +398,7 @@ def test_no_frames(thing, name):
 
 
 @pytest.mark.parametrize(
-    "columns, message",
+    ("columns", "message"),
     [
         (
             {"src": [0], "dst": [1]},

@@ -228,7 +228,7 @@ def test_a_result_is_the_callers_to_change():
 
 
 @pytest.mark.parametrize(
-    "weight, message",
+    ("weight", "message"),
     [
         ([1.0, -0.5, 2.0], "weight -0.5 in row 1 of column 'weight'; weights must be finite"),
         ([1, 2, -3], "weight -3 in row 2 of column 'weight'"),
@@ -246,7 +246,7 @@ def test_unsuitable_weights(make_held_frame, weight, message):
 
 
 @pytest.mark.parametrize(
-    "weight, message",
+    ("weight", "message"),
     [
         (pandas.Series([1.5, None], dtype="Float64"), "weight nan in row 1"),
         (pandas.Series([1, None], dtype="Int64"), "column 'weight' has no value in row 1"),
@@ -295,7 +295,7 @@ def test_weights_of_another_length():
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"multi_edges": "last"}, "multi_edges is 'last'; it can be 'keep', 'first', 'sum', 'min'"),
         ({"multi_edges": None}, "multi_edges is None"),

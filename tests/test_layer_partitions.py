@@ -190,7 +190,7 @@ def test_every_changed_word_changes_the_checksum(make_arrays):
 
 
 @pytest.mark.parametrize(
-    "weights, dtype",
+    ("weights", "dtype"),
     [
         ([0.5, 3, 2**24], "float32"),
         ([0.1], "float64"),

@@ -1,5 +1,7 @@
 """PageRank of layered edge lists: the ranks of the graph, whatever is asked for."""
 
+import itertools
+
 import naive
 import numpy as np
 import pytest
@@ -92,7 +94,7 @@ def test_options_in_frames(make_held_frame):
 @pytest.mark.parametrize("iterations", [1, 2, 7])
 def test_without_tolerance_so_many_iterations(make_arrays, iterations):
     edges, done = random_edges(92), []
-    graph, layered = layered_graph(make_arrays, edges)
+    _graph, layered = layered_graph(make_arrays, edges)
     options = {"tolerance": 0, "max_iterations": iterations}
     found = rg.pagerank(layered, progress=lambda *call: done.append(call[:2]), **options)
     assert_close(ranks_of(found), naive.pagerank(edges, iterations=iterations), 1e-14)
@@ -106,7 +108,7 @@ def test_without_tolerance_so_many_iterations(make_arrays, iterations):
 def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arrays):
     edges = random_edges(93, weighted=False)
     runs = [naive.pagerank(edges, range(70), iterations=i) for i in range(40)]
-    changes = [sum(abs(new[v] - old[v]) for v in new) for old, new in zip(runs, runs[1:])]
+    changes = [sum(abs(new[v] - old[v]) for v in new) for old, new in itertools.pairwise(runs)]
     stop = 1 + next(i for i, change in enumerate(changes) if change < 1e-4)
     _, layered = layered_graph(make_arrays, edges, weight=None, vertices=70)
     assert_close(ranks_of(rg.pagerank(layered, tolerance=1e-4)), runs[stop], 1e-14)
@@ -133,7 +135,7 @@ def test_single_precision(make_arrays, weighted):
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
 @symmetrize
 def test_policies(make_arrays, multi_edges, self_loops, directed):
-    edges = random_edges(95, 20, 90) + [(3, 19, 1), (19, 3, 2), (4, 4, 3), (3, 19, 0.5)]
+    edges = [*random_edges(95, 20, 90), (3, 19, 1), (19, 3, 2), (4, 4, 3), (3, 19, 0.5)]
     policies = {"multi_edges": multi_edges, "self_loops": self_loops, "directed": directed}
     _, layered = layered_graph(make_arrays, edges, 3, **policies)
     left = naive.merged(edges, **policies)
@@ -200,7 +202,7 @@ def test_another_method_than_auto(method):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"damping": 1.5}, "damping is 1.5"),
         ({"tolerance": -1}, "tolerance is -1"),

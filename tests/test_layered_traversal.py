@@ -260,7 +260,7 @@ def test_weights_of_any_type_of_number(make_arrays, dtype):
 
 
 @pytest.mark.parametrize(
-    "weights, dtype",
+    ("weights", "dtype"),
     [
         ([2**24 + 1, 1, 2**25 + 3], np.float64),
         ([2**53 + 1, 1, 2**62 + 1], np.float32),  # 1 is lost where it is a double already
@@ -402,7 +402,7 @@ def test_names_of_several_columns(make_held_frame):
 
 @pytest.mark.parametrize("search", [rg.bfs, rg.sssp])
 @pytest.mark.parametrize(
-    "source, message",
+    ("source", "message"),
     [
         (1, "source is 1, but the layers belong to the root 0"),
         ([0, 1], r"source is \[0, 1\], but the layers belong to the root 0"),
@@ -427,7 +427,7 @@ def test_the_root_in_any_form(make_arrays, source):
 
 
 @pytest.mark.parametrize(
-    "search, options, message",
+    ("search", "options", "message"),
     [
         (rg.bfs, {"depth_limit": -1}, "depth_limit is -1"),
         (rg.bfs, {"depth_limit": 1.5}, "depth_limit is 1.5"),

@@ -312,7 +312,7 @@ def test_a_frame_is_taken_as_directed_and_without_weights(make_held_frame):
 
 
 @pytest.mark.parametrize(
-    "root, message",
+    ("root", "message"),
     [
         (99, "root: vertex 99 is not in the graph"),
         (-1, "root: vertex -1 is not in the graph"),
@@ -337,7 +337,7 @@ def test_roots_in_any_form(make_arrays, root):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"minimum_edges": 0}, "minimum_edges is 0; it must be an integer above 0"),
         ({"minimum_edges": 1.5}, "minimum_edges is 1.5"),

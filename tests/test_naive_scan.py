@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import naive
@@ -24,7 +24,7 @@ def clique(vertices):
 
 
 def path(vertices):
-    return edges_of(zip(vertices, vertices[1:]))
+    return edges_of(pairwise(vertices))
 
 
 def real(name):

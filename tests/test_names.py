@@ -263,7 +263,7 @@ def test_no_edges_but_vertices(make_held_frame):
 
 
 @pytest.mark.parametrize(
-    "vertices, message",
+    ("vertices", "message"),
     [
         (range(-2, 5), r"range\(-2, 5\) must be range\(n\)"),
         (range(0, 9, 3), r"range\(0, 9, 3\) must be range\(n\)"),
@@ -291,7 +291,7 @@ def test_edges_outside_a_range_of_vertices_name_the_vertex():
 
 
 @pytest.mark.parametrize(
-    "column, message",
+    ("column", "message"),
     [
         pytest.param(
             np.array([True, False]),

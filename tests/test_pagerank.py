@@ -1,5 +1,6 @@
 """PageRank against closed forms, slow loops and NetworkX, by every method."""
 
+import itertools
 import pickle
 
 import naive
@@ -105,7 +106,7 @@ CLOSED_FORMS = {
     ),
     "restart at one": (cycle(2), {}, {"personalization": {0: 2}}, [1 / (1 + D), D / (1 + D)]),
     "no damping": (path(3), {}, {"damping": 0, "personalization": {1: 1, 2: 3}}, [0, 0.25, 0.75]),
-    "full damping": (path(2) + [(1, 1, 1)], {}, {"damping": 1}, [0, 1]),
+    "full damping": ([*path(2), (1, 1, 1)], {}, {"damping": 1}, [0, 1]),
 }
 
 
@@ -260,7 +261,7 @@ def test_looking_at_the_state_more_often_changes_nothing(make_arrays, monkeypatc
 def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arrays, method):
     edges, done = random_edges(8, weighted=False), []
     runs = [naive.pagerank(edges, range(70), iterations=i) for i in range(40)]
-    changes = [sum(abs(new[v] - old[v]) for v in new) for old, new in zip(runs, runs[1:])]
+    changes = [sum(abs(new[v] - old[v]) for v in new) for old, new in itertools.pairwise(runs)]
     stop = 1 + next(i for i, change in enumerate(changes) if change < 1e-4)
     graph = rg.Graph(make_arrays(columns_of(edges)), multi_edges="keep", vertices=70)
     result = rg.pagerank(
@@ -286,7 +287,9 @@ def test_not_converged_says_how_far_it_got_and_can_be_pickled():
 @by_method
 def test_continues_from_its_own_result(make_frame, method):
     if make_frame.is_dask and method != "auto":
-        with pytest.raises(rg.GraphError, match=rf"method is '{method}'; distributed graphs support 'auto' only"):
+        with pytest.raises(
+            rg.GraphError, match=rf"method is '{method}'; distributed graphs support 'auto' only"
+        ):
             rg.pagerank(make_frame(columns_of(random_edges(9))), method=method)
         return
     frame = make_frame(columns_of(random_edges(9)))
@@ -332,7 +335,7 @@ def test_launch_changes_nothing(make_arrays, method, launch):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"damping": 1.5}, r"damping is 1.5; it must be a number from 0 to 1"),
         ({"damping": -0.1}, r"damping is -0.1"),

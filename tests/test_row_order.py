@@ -118,7 +118,7 @@ def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):
     """Also those of vertices without an edge, which no row need stand for otherwise."""
     values = np.random.default_rng(3).random(VERTICES)
     given = dict.fromkeys(options, make_arrays({"vertex": np.arange(VERTICES), "x": values}))
-    options = dict.fromkeys(options, dict(enumerate(values.tolist())))
+    options = {key: dict(enumerate(values.tolist())) for key in options}
     graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
     found = rg.pagerank(graph, method=method, tolerance=0, max_iterations=5, **given)
     expected = naive.pagerank(edges, range(VERTICES), iterations=5, **options)

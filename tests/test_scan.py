@@ -325,7 +325,7 @@ def test_collaborations(method):
 
 
 @pytest.mark.parametrize("name", ["ca-CondMat", "email-Enron"])
-@pytest.mark.parametrize("epsilon, mu", [(0.5, 3), (0.3, 6), (0.7, 2)])
+@pytest.mark.parametrize(("epsilon", "mu"), [(0.5, 3), (0.3, 6), (0.7, 2)])
 def test_cores_are_partitioned_as_by_the_serial_algorithm(name, epsilon, mu):
     graph = build_storage(real(name))
     lists = similarity.neighborhoods(graph)

@@ -1,5 +1,6 @@
 """Similarities against thresholds, exactly: fractions, products of 128 bits, levels, intrinsics."""
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -230,7 +231,9 @@ AT_TWO_THIRDS = [  # whether 2 / 3 is at least that
 ]
 
 
-@pytest.mark.parametrize("epsilon, is_similar", AT_TWO_THIRDS, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize(
+    ("epsilon", "is_similar"), AT_TWO_THIRDS, ids=lambda value: repr(value)[:30]
+)
 def test_two_thirds_on_a_cycle(make_arrays, epsilon, is_similar):
     frame = make_arrays(frame_columns(cycle(5)))
     expected = (0, "core") if is_similar else (None, "outlier")
@@ -351,7 +354,7 @@ def test_cores_by_neighbors_of_one_level_at_random(make_arrays):
                 Fraction(int(common[vertex, v]) ** 2, int(sizes[vertex] * sizes[v])) for v in others
             ]
             squares.sort()
-            for low, high in zip(squares, squares[1:]):
+            for low, high in itertools.pairwise(squares):
                 levels = {math.isqrt(int(square * SIMILARITY_LEVELS**2)) for square in (low, high)}
                 if low == high or len(levels) > 1:
                     continue

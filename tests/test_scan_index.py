@@ -109,7 +109,7 @@ def test_of_every_library(make_held_frame):
 
 
 def test_what_it_knows_of_itself(make_arrays):
-    edges = random_edges(44, 50, 300) + [(3, 3, 1), (3, 4, 1), (4, 3, 1)]
+    edges = [*random_edges(44, 50, 300), (3, 3, 1), (3, 4, 1), (4, 3, 1)]
     index = rg.ScanIndex(make_arrays(frame_columns(edges)))
     assert index.num_edges == len(naive.similarities(edges))
     # Neighbors, what they share, and cores: 4 bytes each of both directions; offsets and sizes.

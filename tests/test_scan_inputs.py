@@ -231,7 +231,7 @@ def test_name_columns_that_have_no_room(name):
 def test_name_columns_that_have_room(name):
     frame = FrameMaker("pandas")({name: ["x"], "a": [1], "b": [2]})
     found = rg.scan(rg.Graph(frame, [name, "a"], [name, "b"]), mu=2)
-    assert list(found)[0] == name and found["cluster"].tolist() == [0, 0]
+    assert next(iter(found)) == name and found["cluster"].tolist() == [0, 0]
 
 
 # Errors
@@ -316,7 +316,7 @@ def test_names_that_are_missing(missing):
         np.timedelta64(1, "s"),
         np.array([0.5]),
         Decimal("1e-9999"),
-    ],  # fmt: skip
+    ],
     ids=["huge", "digits", "time", "several", "tiny"],
 )
 def test_epsilons_that_are_no_number_to_compare_with(epsilon):

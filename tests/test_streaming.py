@@ -29,8 +29,8 @@ from rapidsgraph.validation import parse_bytes
 
 gpu = pytest.mark.gpu
 RUNS = {
-    "bfs": lambda given, **options: rg.bfs(given, **options),
-    "sssp": lambda given, **options: rg.sssp(given, **options),
+    "bfs": rg.bfs,
+    "sssp": rg.sssp,
     "pagerank": lambda given, **options: rg.pagerank(
         given, tolerance=0, max_iterations=5, **options
     ),
@@ -86,7 +86,7 @@ def least_of(algorithm, layered):
 
 
 @pytest.mark.parametrize(
-    "text, size",
+    ("text", "size"),
     [
         (1, 1),
         (2.9, 2),
@@ -245,11 +245,11 @@ def test_opened_lists_of_any_size_of_partition(tmp_path, make_arrays, size, dire
     graph = graph_of(make_arrays, random_edges(101, 60, 250), directed=directed, weight=weight)
     layered = LayeredEdgeList.build(graph, ROOT, partition_bytes=size)
     opened = reopened(layered, tmp_path / "layers")
-    for algorithm in RUNS:
+    for algorithm, run in RUNS.items():
         for limit in (least_of(algorithm, opened), least_of(algorithm, opened) + 500, None):
             source = {} if algorithm == "pagerank" else {"source": ROOT}
-            expected = listed(RUNS[algorithm](graph, **source))
-            found = listed(RUNS[algorithm](opened, memory_limit=limit))
+            expected = listed(run(graph, **source))
+            found = listed(run(opened, memory_limit=limit))
             if algorithm == "pagerank":
                 np.testing.assert_allclose(
                     found.pop("pagerank"), expected.pop("pagerank"), rtol=0, atol=1e-12

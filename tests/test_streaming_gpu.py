@@ -155,7 +155,7 @@ def test_a_list_built_on_a_gpu_streams_too(wide, wide_store, algorithm):
 
 @gpu
 @by_run
-@pytest.mark.parametrize("buffers, threads, slots", [(2, 1, 1), (3, 2, 3), (3, 12, 24)])
+@pytest.mark.parametrize(("buffers", "threads", "slots"), [(2, 1, 1), (3, 2, 3), (3, 12, 24)])
 def test_any_number_of_buffers(wide_store, monkeypatch, algorithm, buffers, threads, slots):
     graph, folder = wide_store
     monkeypatch.setattr(streaming, "NUM_DEVICE_BUFFERS", buffers)

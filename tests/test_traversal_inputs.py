@@ -259,7 +259,7 @@ def test_cutoff(make_arrays):
 
 
 @pytest.mark.parametrize(
-    "cutoff, reached", [(0, 1), (0.5, 1), (1, 2), (1.999, 2), (2, 3), (INF, 5)]
+    ("cutoff", "reached"), [(0, 1), (0.5, 1), (1, 2), (1.999, 2), (2, 3), (INF, 5)]
 )
 def test_cutoff_without_weights(make_arrays, cutoff, reached):
     frame = make_arrays({"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4]})
@@ -318,7 +318,7 @@ def test_vertices_without_edges(make_arrays):
 
 @pytest.mark.parametrize("run", [rg.bfs, rg.sssp])
 @pytest.mark.parametrize(
-    "source, message",
+    ("source", "message"),
     [
         (9, r"source: vertex 9 is not in the graph"),
         (-1, r"source: vertex -1 is not in the graph"),
@@ -362,7 +362,7 @@ def test_unsuitable_sources(run, source, message):
 
 @pytest.mark.parametrize("run", [rg.bfs, rg.sssp])
 @pytest.mark.parametrize(
-    "source, message",
+    ("source", "message"),
     [
         ("c", r"source: vertex 'c' is not in the graph"),
         (["a", "c"], r"source: vertex 'c' is not in the graph"),

@@ -54,7 +54,7 @@ def test_finds_that_dangling_rank_went_elsewhere(graph, other):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"damping": 1.5}, "damping is 1.5; it must be a number from 0 to 1"),
         ({"tolerance": float("nan")}, "tolerance is nan"),
@@ -121,7 +121,7 @@ def changed(ranks, what):
 
 
 @pytest.mark.parametrize(
-    "what, message",
+    ("what", "message"),
     [
         ("lacks a vertex", "the result has 0 rows for vertex 2; it needs one"),
         ("repeats a vertex", "the result has 2 rows for vertex 1; it needs one"),

@@ -303,9 +303,9 @@ WRONG = {
     "no rows": ([], "the result: there is no row for vertex 0"),
     "vertex twice": (FIGURE_ROWS + FIGURE_ROWS[4:5], "there are 2 rows for vertex 4; only a bor"),
     "a core of two clusters": (
-        FIGURE_ROWS + [(3, 1, "core")], "there are 2 rows for vertex 3; only a border has several",
+        [*FIGURE_ROWS, (3, 1, "core")], "there are 2 rows for vertex 3; only a border has several",
     ),
-    "one of no graph": (FIGURE_ROWS + [(10, 0, "core")], "vertex 10 is not in the graph"),
+    "one of no graph": ([*FIGURE_ROWS, (10, 0, "core")], "vertex 10 is not in the graph"),
     "negative": (replaced(FIGURE_ROWS, 0, cluster=-2), "the result: cluster -2 in row 0; it must"),
 }  # fmt: skip
 
@@ -354,14 +354,14 @@ WRONG_BORDERS = {
     ),
     "other membership missing": (ZERO[::2] + REST, "vertex 0 has no row for cluster 1; it must"),
     "membership where none is": (
-        MEMBER_ROWS + [(10, 2, "border")],
+        [*MEMBER_ROWS, (10, 2, "border")],
         "vertex 10 has a row for cluster 2, and no core of that is similar to it",
     ),
     "membership in nothing": (
-        MEMBER_ROWS + [(10, 3, "border")], "vertex 10 has a row for cluster 3, and no core of that",
+        [*MEMBER_ROWS, (10, 3, "border")], "vertex 10 has a row for cluster 3, and no core of that",
     ),
     "membership of null": (
-        MEMBER_ROWS + [(10, None, "border")],
+        [*MEMBER_ROWS, (10, None, "border")],
         "vertex 10 has a row without a cluster after that of its own",
     ),
     "null before": (
@@ -385,7 +385,7 @@ WRONG_BORDERS = {
         [*ZERO[:2], (0, 2, "hub"), *REST], "there are 3 rows for vertex 0; only a border has",
     ),
     "membership for a core": (
-        MEMBER_ROWS + [(13, 0, "border")], "there are 2 rows for vertex 13; only a border has",
+        [*MEMBER_ROWS, (13, 0, "border")], "there are 2 rows for vertex 13; only a border has",
     ),
 }  # fmt: skip
 
@@ -506,7 +506,7 @@ def changes_of(rows, number, seed):
 
 
 @pytest.mark.parametrize("memberships", [False, True])
-@pytest.mark.parametrize("epsilon, mu", [(0.5, 3), (0.5, 2), (0.4, 4), (0.7, 2), (0.3, 1)])
+@pytest.mark.parametrize(("epsilon", "mu"), [(0.5, 3), (0.5, 2), (0.4, 4), (0.7, 2), (0.3, 1)])
 def test_no_single_change_goes_unseen(epsilon, mu, memberships):
     """But for all rows of other clusters than their own left out: then it is the plain result."""
     for seed in range(4):
@@ -541,7 +541,7 @@ def test_other_parameters_are_another_result(seed):
 
 
 @pytest.mark.parametrize(
-    "epsilon, similar",
+    ("epsilon", "similar"),
     [
         (0.6666666666666666, True),
         (Fraction(2, 3), True),

@@ -61,7 +61,7 @@ def test_accepts_what_is_right(make_arrays, graph):
 
 
 @pytest.mark.parametrize(
-    "distance, message",
+    ("distance", "message"),
     [
         (with_(LEVELS, v0=1), "vertex 0 is a source and has distance 1"),
         (with_(LEVELS, v0=-1), "vertex 0 is a source and has no distance"),
@@ -81,7 +81,7 @@ def test_finds_wrong_levels(make_arrays, graph, distance, message):
 
 
 @pytest.mark.parametrize(
-    "distance, message",
+    ("distance", "message"),
     [
         (with_(LENGTHS, v0=1e-300), "vertex 0 is a source and has distance 1e-300"),
         (
@@ -108,7 +108,7 @@ def test_finds_wrong_lengths(make_arrays, graph, distance, message):
 
 
 @pytest.mark.parametrize(
-    "predecessor, message",
+    ("predecessor", "message"),
     [
         # Also an edge leads from 2 to 3, and in BFS as well as here it is tight: 1 is smaller.
         (with_(LEVELS_BEFORE, v3=2), "vertex 3 has predecessor vertex 2; it must have predecessor "
@@ -182,7 +182,7 @@ def test_null_lengths(graph, distance):
         rg.verify.sssp(graph, result, 0)
 
 
-@pytest.mark.parametrize("vertex, wrong", [(0, np.nan), (3, np.nan), (7, 0.5), (7, INF)])
+@pytest.mark.parametrize(("vertex", "wrong"), [(0, np.nan), (3, np.nan), (7, 0.5), (7, INF)])
 def test_predecessors_that_are_no_names(vertex, wrong):
     """NaN is not null in Arrow and Polars."""
     graph = rg.Graph(pandas.DataFrame(columns_of(EDGES)), weight="weight", vertices=10)
@@ -442,7 +442,7 @@ def test_what_is_no_result():
 
 
 @pytest.mark.parametrize(
-    "component, message",
+    ("component", "message"),
     [
         ([0, 0, 0, 1, 1, 2], None),
         ([0, 0, 1, 1, 1, 2], "from vertex 1, in component 0, leads to vertex 2, in component 1"),

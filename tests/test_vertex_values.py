@@ -25,13 +25,13 @@ def test_they_come_from_every_library(make_held_frame):
     given = make_held_frame({"vertex": [59, 4], "any name": [1.0, 3.0]})
     options = {"personalization": given, "dangling": given, "start": given}
     ranks = ranks_of(rg.pagerank(make_held_frame(columns_of(edges)), **options, **EXACT))
-    options = dict.fromkeys(options, {59: 1.0, 4: 3.0})
+    options = {key: {59: 1.0, 4: 3.0} for key in options}
     assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
 
 
 def test_dicts_go_with_every_library(make_held_frame):
     edges = random_edges(13, weighted=False)
-    options = dict.fromkeys(("personalization", "dangling", "start"), {59: 1, 4: 3})
+    options = {key: {59: 1, 4: 3} for key in ("personalization", "dangling", "start")}
     ranks = ranks_of(rg.pagerank(make_held_frame(columns_of(edges)), **options, **EXACT))
     assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
 
@@ -70,7 +70,7 @@ def test_integer_types_need_not_be_those_of_the_names(make_arrays, dtype):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"personalization": {9: 1}}, r"personalization: vertex 9 is not in the graph"),
         ({"personalization": {0: -1}}, r"personalization: the value in row 0 is -1.0"),

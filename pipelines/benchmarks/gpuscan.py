@@ -138,7 +138,7 @@ def entries(quick: bool = False, step: int = 1) -> list[Entry]:
 
 
 def claims(rows: Iterable[Record], where: str) -> list[Record]:
-    """Return a sentence on each table: is serial SCAN slower, and more so on larger graphs?"""
+    """Return, for each table, whether serial SCAN is slower, and more so on larger graphs."""
     rows = list(rows)
     all_claims = transfer_claim([row for row in rows if row.get("of_table") == 5], where)
     rows = [row for row in rows if row["of_table"] != 5]
@@ -196,7 +196,7 @@ def transfer_record(
 
 
 def transfer_claim(rows: Iterable[Record], where: str) -> list[Record]:
-    """Return the verdict on table 5: are totals that include transfers faster than serial SCAN?"""
+    """Return whether totals of table 5 that include transfers are below those of serial SCAN."""
     own = [row for row in rows if row.get("speedup_with_transfers")]
     if not own:
         return []

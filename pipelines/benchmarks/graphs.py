@@ -128,8 +128,10 @@ class Workload:
 
     @cached_property
     def start(self) -> int:
-        """The source of searches: the vertex of largest out-degree, or of a road network the first
-        of the largest component.
+        """The source of searches.
+
+        The vertex of largest out-degree; of a road network, the first vertex of the largest
+        component.
         """
         if self.is_road:
             component = self.xp.asarray(rg.connected_components(self.graph)["component"])

@@ -92,7 +92,6 @@ def run_pagerank() -> None:
 
 def lattice_columns() -> Columns:
     """Return a grid whose weights differ by orders of magnitude."""
-
     sources, destinations, weights = generate.grid_arrays(
         np, 90, 90, keep=0.8, seed=3, weights=(0, 1)
     )
@@ -101,7 +100,7 @@ def lattice_columns() -> Columns:
 
 def search_inputs() -> dict[str, tuple[Columns, list[int]]]:
     """Return the inputs of traversals and components: {name: (columns, sources)}."""
-    sources, destinations, vertices = draw_edges()
+    sources, destinations, _vertices = draw_edges()
     ends = {"source": sources, "destination": destinations}
     hub = ends | {"weight": np.random.default_rng(2).random(sources.size)}
     sources_on_path, destinations_on_path = np.arange(300), np.arange(1, 301)
@@ -124,7 +123,6 @@ def search_inputs() -> dict[str, tuple[Columns, list[int]]]:
 
 def run_traversals() -> None:
     """Run BFS and SSSP of frames and graphs, undirected and within limits."""
-
     for columns, start in search_inputs().values():
         graph_of = {
             "frame": lambda columns: columns,
@@ -193,7 +191,6 @@ def run_clustering() -> None:
 
 def role_codes(answer: Any) -> Columns:
     """Return a result of scan with roles as codes, which CuPy arrays have."""
-
     roles = answer["role"]
     if roles.dtype == object:
         roles = np.array([ROLES.index(role) for role in roles], np.int8)
@@ -215,7 +212,6 @@ def layered_lists(
     columns: Columns, folder: str, root: int, weight: str | None, directed: bool
 ) -> dict[str, tuple[rg.LayeredEdgeList, bool]]:
     """Return {name: (layered edge list, whether it runs within a limit)}."""
-
     graph = build_graph(columns, weight=weight, multi_edges="min", directed=directed)
     built = rg.LayeredEdgeList.build(graph, root, partition_bytes=PARTITION_BYTES)
     built.save(Path(folder) / "store")
@@ -227,7 +223,6 @@ def layered_results(
     columns: Columns, algorithms: tuple[str, ...] = ("bfs", "sssp"), **how: Any
 ) -> Columns:
     """Return the results and edges of a list in memory, and of its store within a limit."""
-
     xp = device.array_module(columns["source"])
     results: Columns = {}
 

@@ -6,6 +6,7 @@ after round, so that a busy moment affects all of them, and ratios are taken wit
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import time
@@ -187,7 +188,7 @@ def copy_rate(clock: Clock, nbytes: int) -> float:
     else:
         workers = cores()
         bounds = np.linspace(0, source.size, workers + 1).astype(int)
-        slices = [slice(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
+        slices = [slice(*pair) for pair in itertools.pairwise(bounds)]
         with ThreadPoolExecutor(workers) as pool:
 
             def copy() -> None:

@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -71,10 +72,7 @@ class EdgeLayers:
         """Return the arrays of `search_in_shared`: the edges in chunks with local vertices."""
         xp = self.xp
         starts = self.starts if xp is np else self.starts.get()
-        cuts = [
-            np.arange(start, stop, CHUNK_EDGES)
-            for start, stop in zip(starts, starts[1:], strict=False)
-        ]
+        cuts = [np.arange(start, stop, CHUNK_EDGES) for start, stop in itertools.pairwise(starts)]
         layer_chunks = np.concatenate([[0], np.cumsum([cut.size for cut in cuts])])
         chunk_starts = xp.asarray(np.concatenate([*cuts, starts[-1:]]).astype(np.int64))
         num_chunks = chunk_starts.size - 1

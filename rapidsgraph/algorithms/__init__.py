@@ -1,0 +1,1 @@
+"""Algorithms as array code around kernels, on one CPU or GPU."""

@@ -39,7 +39,6 @@ def components(
     plot: Annotated[Path | None, plot_option("how the sizes are spread")] = None,
 ):
     """Find connected components, the largest first. Directions do not matter (weak)."""
-
     job = Job("components", output, top, verify, plot, {"EDGES": edges, "--vertices": vertices})
     refuse_store(edges, "components")
     graph = job.read(edges, source, destination, device=device, vertices=vertices)

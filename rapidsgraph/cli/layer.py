@@ -122,7 +122,6 @@ def layer(
 
 def _made(job, edges, start, options, output, how):
     """The LayeredEdgeList that is put into a folder, whatever layers were in it."""
-
     store_writer.check_destination(output)
     store_writer.check_separate(output, edges)
     store, problem = cache.load_store(output)

@@ -131,7 +131,6 @@ def build_options(
     **policies: Any,
 ) -> dict[str, Any]:
     """Return the options of `LayeredEdgeList.build` that differ from its defaults."""
-
     given = {
         "source": one_or_several(source),
         "destination": one_or_several(destination),
@@ -152,7 +151,6 @@ def build_options(
 
 def open_layered(job: Job, folder: Path, device: str) -> Any:
     """Open the layered edge list in a folder."""
-
     layered = rg.LayeredEdgeList.open(folder, device=device)
     job.note("opened")
     return layered
@@ -211,7 +209,6 @@ def load_cached(
     always : bool
         Whether to report also the use of a list that fits.
     """
-
     folder = cache.cache_path(edges)
     cache.origin_of(edges, {})  # raises if the file does not exist
     store, problem = cache.load_store(folder)
@@ -278,7 +275,6 @@ def find_differences(
     ignored : collection of str
         Options that may differ.
     """
-
     expected, stored = cache.origin_of(edges, options), store.manifest["origin"]
     if not stored or "options" not in stored or "files" not in stored:
         return {"file": OTHER}
@@ -322,7 +318,6 @@ def unusable_store(
     store: Any, reasons: dict[str, str], edges: Path, options: dict[str, Any]
 ) -> GraphError:
     """Return the error for a list of this file that a command can neither use nor replace."""
-
     stored = {**DEFAULTS, **store.manifest["origin"]["options"]}
     other = {name: stored[name] for name in reasons if stored[name] != DEFAULTS[name]}
     without = [name for name in reasons if name not in other]

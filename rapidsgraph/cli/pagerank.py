@@ -105,7 +105,6 @@ def pagerank(
     With --memory-limit edges stream from the layers beside EDGES, of any root; where there are none
     they are made from the vertex of the first row. Layers with other weights are not replaced.
     """
-
     by_layers = uses_layers(context, edges, False, memory_limit, verify)
     if by_layers and method != Method.auto:
         raise typer.BadParameter("of layers there is auto alone", param_hint="--method")

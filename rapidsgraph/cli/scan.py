@@ -116,7 +116,6 @@ def scan(
 
     Directions do not matter.
     """
-
     epsilons, mus = _parameters(epsilon, mu, sweep, memberships, verify)
     inputs = {"EDGES": edges, "--vertices": vertices}
     job = Job(
@@ -156,7 +155,6 @@ def _parameters(epsilons, mus, sweep, memberships, verify):
 
 def _clustered(job, graph, epsilon, mu, memberships, method):
     """What `Job.deliver` takes."""
-
     parameters = {"epsilon": epsilon, "mu": mu}
     result = rg.scan(graph, **parameters, memberships=memberships, method=method)
     job.tell(graph, "clustered")
@@ -189,7 +187,6 @@ def _are(rows, role):
 
 def _counted(result, numbers):
     """Clusters and roles in a line."""
-
     vertices = result.drop_duplicates(list(result.columns[:-2]))
     counts = [f"{role}s: {int((vertices['role'] == role).sum()):,}" for role in ROLES]
     if len(result) > len(vertices):

@@ -81,7 +81,6 @@ def bfs(
 
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
-
     by_layers = uses_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
@@ -156,7 +155,6 @@ def sssp(
 
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
-
     by_layers = uses_layers(context, edges, layers, memory_limit, verify)
     inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
     job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
@@ -222,7 +220,6 @@ def _reached(graph, count, farthest):
 
 
 def _weight_column(edges, ends):
-    """ "weight" where the file has such a column and no end of edges is in it."""
-
+    """Return "weight" if the file has such a column and it is no vertex column, else None."""
     there = io.column_names(edges)
     return "weight" if "weight" in there and "weight" not in ends else None

@@ -158,7 +158,7 @@ def cluster(
 
 
 def _chosen(device):
-    """ "cpu" or "gpu", with all that it needs."""
+    """Return "cpu" or "gpu", after checking that its packages are installed."""
     missing = _missing("distributed") or _missing("dask.dataframe")
     if missing:
         raise GraphError(f"a cluster needs Dask, and {missing}; install rapidsgraph[dask]")
@@ -324,7 +324,7 @@ def _workers_without_main():
     They need nothing of it, since Dask sends its functions by value, and one without an
     `if __name__ == "__main__"` would start clusters again.
     """
-    global _open, _with_main
+    global _open, _with_main  # noqa: PLW0603 - the patch of spawn is process-wide, too
     with _one_at_a_time:
         if not _open:
             _with_main = spawn.get_preparation_data

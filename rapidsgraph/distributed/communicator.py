@@ -5,8 +5,8 @@ the first call and the last answer pass through the scheduler, which takes longe
 supersteps do (bulk-synchronous parallel: L. G. Valiant, "A bridging model for parallel
 computation", Communications of the ACM 33(8), 1990, doi:10.1145/79173.79181).
 
-Members are actors of Dask, whose state cannot be recomputed. Where one is lost, `MemberLost` is
-raised and the caller computes the result by tasks instead.
+Members are actors of Dask, whose state cannot be recomputed. If one is lost, `MemberLostError` is raised
+and the caller computes the result by tasks instead.
 
 A request waits at its target until the result is ready, so a broken connection ends it. The buffer
 of superstep t may be overwritten in superstep t+2, when every member has read it.
@@ -38,7 +38,7 @@ STOP_TIMEOUT = 5  # seconds for members to hear that a call failed; nobody waits
 _local_members: weakref.WeakValueDictionary[str, GroupMember] = weakref.WeakValueDictionary()
 
 
-class MemberLost(Exception):  # noqa: N818 - as WorkerLost
+class MemberLostError(Exception):
     """Report that a member is gone, or stopped because another one is."""
 
 
@@ -66,7 +66,7 @@ class GroupMember:
         if not self._is_stopped:
             await self._is_ready[superstep].wait()
         if self._is_stopped:
-            raise MemberLost("the member was stopped")
+            raise MemberLostError("the member was stopped")
         return self.message_for(rank, self._results[superstep])
 
     def message_for(self, rank: int, result: Any) -> Any:
@@ -82,7 +82,7 @@ class GroupMember:
     async def superstep(self, compute: Callable[..., Any], *arguments: Any) -> list:
         """Return the results of all members, by rank; this member runs ``compute(*arguments)``."""
         if self._is_stopped:
-            raise MemberLost("the member was stopped")
+            raise MemberLostError("the member was stopped")
         self._superstep += 1
         step = self._superstep
         requests = [asyncio.ensure_future(self._receive(peer, step)) for peer in self._peers]
@@ -110,9 +110,9 @@ class GroupMember:
             call = getattr(self._worker.rpc(address), HANDLER_NAME)
             answer = await call(member=name, method="send", arguments=(superstep, self.rank))
         except OSError as error:
-            raise MemberLost(f"{address} does not answer: {error}") from error
+            raise MemberLostError(f"{address} does not answer: {error}") from error
         if answer["status"] != "OK":
-            raise MemberLost(f"{address} has failed")
+            raise MemberLostError(f"{address} has failed")
         return answer["result"]
 
 
@@ -243,7 +243,7 @@ class ActorGroup:
         except BaseException as error:
             self.close()
             if isinstance(error, CONNECTION_ERRORS):
-                raise MemberLost(str(error)) from error
+                raise MemberLostError(str(error)) from error
             raise
 
     def __enter__(self) -> ActorGroup:
@@ -266,7 +266,7 @@ class ActorGroup:
         self.futures, self._actors = [], []
 
     def call(self, method: str, *arguments: Any) -> list:
-        """Return the results of a method, by rank; raise the error of a member, or MemberLost."""
+        """Return the results of a method, by rank."""
         request = (self._members, method, *arguments)
 
         async def ask_all() -> list:
@@ -279,7 +279,7 @@ class ActorGroup:
         except BaseException as error:
             self._stop()
             if isinstance(error, CONNECTION_ERRORS):
-                raise MemberLost(str(error)) from error
+                raise MemberLostError(str(error)) from error
             raise
 
     async def _ask(self, member: tuple[str, str], method: str, arguments: tuple) -> Any:
@@ -291,9 +291,9 @@ class ActorGroup:
         try:
             answer = await self._executor.client.scheduler.proxy(worker=address, msg=message)
         except Exception as error:  # of the connections; errors of members are answers
-            raise MemberLost(f"{address} does not answer: {error}") from error
+            raise MemberLostError(f"{address} does not answer: {error}") from error
         if answer["status"] == "gone":
-            raise MemberLost(f"{address} does not have its member any more")
+            raise MemberLostError(f"{address} does not have its member any more")
         if answer["status"] != "OK":
             raise answer["exception"]
         return answer["result"]
@@ -316,7 +316,7 @@ class ActorGroup:
 
     def _check_members(self) -> None:
         if any(future.status != "finished" for future in self.futures):
-            raise MemberLost("a worker is gone")
+            raise MemberLostError("a worker is gone")
 
     def _stop(self) -> None:
         """Stop all members in the background, so that none waits for another."""

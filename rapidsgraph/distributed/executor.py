@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
-from ..errors import ClusterError, SchedulerLost, WorkerLost
+from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..frames import Frame
 from . import monitor
 from .monitor import check_open, get_address
@@ -326,11 +326,11 @@ class DaskExecutor(Executor):
                 "logs for the reason, which often is lack of memory"
             ) from error
         except (NoValidWorkerError, NoWorkerError) as error:
-            raise WorkerLost(None, monitor.get_timeout()) from error
+            raise WorkerLostError(None, monitor.get_timeout()) from error
         except CancelledError as error:
             check_open(self.client)
             if self.client.status != "running":
-                raise SchedulerLost(get_address(self.client), None) from error
+                raise SchedulerLostError(get_address(self.client), None) from error
             raise ClusterError(
                 "the cluster has no data for a task that the call needs: it was restarted, or the "
                 "frame or graph is of another cluster; load the frame and build the graph again "
@@ -338,7 +338,7 @@ class DaskExecutor(Executor):
             ) from error
         except CommClosedError as error:
             check_open(self.client)
-            raise SchedulerLost(get_address(self.client), None) from error
+            raise SchedulerLostError(get_address(self.client), None) from error
 
     def supervise(self, function: Callable[[], Any], check: Callable[[], Any] | None = None) -> Any:
         """Run a coroutine function in the client's event loop; see `monitor.supervise`."""

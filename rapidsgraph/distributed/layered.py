@@ -13,6 +13,7 @@ See `layered.algorithms` for the algorithms and their source (WolfPath).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -353,7 +354,7 @@ class _ShardedRun:
         bounds = [num_vertices * number // num_workers for number in range(num_workers + 1)]
         frames = [
             self.submit(create_rows, self.shards[number], start, stop, *arguments, worker=number)
-            for number, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True))
+            for number, (start, stop) in enumerate(itertools.pairwise(bounds))
             if stop > start
         ]
         meta = self.gather(self.submit(no_rows, frames[0]))

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import ClusterError, GraphError, SchedulerLost, WorkerLost
+from ..errors import ClusterError, GraphError, SchedulerLostError, WorkerLostError
 
 TIMEOUT = "rapidsgraph.timeout"  # key of the time limit in Dask's configuration
 DEFAULT_TIMEOUT = "60 s"
@@ -151,22 +151,22 @@ class ClusterMonitor:
 
         Raises
         ------
-        SchedulerLost
+        SchedulerLostError
             The scheduler does not answer in time, or the connection is closed.
         """
         client: Any = self._client()  # exists: the caller has it
         timeout = get_timeout()
         check_open(client)
         if client.status != "running":
-            raise SchedulerLost(get_address(client), None)
+            raise SchedulerLostError(get_address(client), None)
         try:
             call = getattr(client.scheduler, method)(**arguments)
             return await asyncio.wait_for(call, timeout)
         except TimeoutError as error:
-            raise SchedulerLost(get_address(client), timeout) from error
+            raise SchedulerLostError(get_address(client), timeout) from error
         except OSError as error:
             check_open(client)
-            raise SchedulerLost(get_address(client), None) from error
+            raise SchedulerLostError(get_address(client), None) from error
 
     async def check(self) -> None:
         """Restart or remove workers without heartbeats.
@@ -176,9 +176,9 @@ class ClusterMonitor:
 
         Raises
         ------
-        SchedulerLost
+        SchedulerLostError
             The scheduler does not answer.
-        WorkerLost
+        WorkerLostError
             There was no worker for the time limit.
         """
         from distributed.scheduler import heartbeat_interval
@@ -209,7 +209,7 @@ class ClusterMonitor:
 
     def _raise_worker_lost(self, timeout: float) -> NoReturn:
         self._seconds_without_workers = 0.0
-        raise WorkerLost(self._lost_worker, timeout)
+        raise WorkerLostError(self._lost_worker, timeout)
 
     async def _restart(self, silent: list[str], workers: dict, limit: float) -> None:
         """Restart workers that have a nanny, and remove the others from the scheduler."""

@@ -27,7 +27,7 @@ from . import pagerank_partition as tasks
 from .communicator import (
     ActorGroup,
     BatchSize,
-    MemberLost,
+    MemberLostError,
     Recomputation,
     report_increases,
 )
@@ -139,7 +139,7 @@ def _iterate(
     """
     arguments = states, bounds, tolerance, max_iterations, report_increases(report)
     if len(states) > 1 and isinstance(executor, DaskExecutor):
-        with suppress(MemberLost):
+        with suppress(MemberLostError):
             return _iterate_by_group(executor, *arguments, stack)
     return _iterate_by_tasks(executor, *arguments)
 
@@ -169,7 +169,7 @@ def _iterate_by_tasks(
         [residuals] = executor.gather(
             [executor.submit(tasks.sum_residuals, batch, name="residuals", worker=0)]
         )
-        for results, (iterations, residual) in zip(batch, residuals, strict=True):  # noqa: B007
+        for results, (iterations, residual) in zip(batch, residuals, strict=True):
             report(iterations, f"change {residual:.1e}")
             if residual < tolerance:
                 return results, iterations, residual

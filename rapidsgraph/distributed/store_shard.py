@@ -8,6 +8,7 @@ shard, whose feed stays open during a run. A shard that is sent elsewhere opens 
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import threading
 import weakref
@@ -81,7 +82,7 @@ def balance_partitions(costs: np.ndarray, num_workers: int) -> list[tuple[int, i
     middles = ends - costs[start:stop] / 2
     inner = np.searchsorted(middles, ends[-1] * np.arange(1, num_workers) / num_workers)
     bounds = [start, *(start + inner).tolist(), stop]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))
 
 
 class StoreShard:

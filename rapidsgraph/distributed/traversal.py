@@ -47,7 +47,7 @@ from . import traversal_partition as tasks
 from .communicator import (
     ActorGroup,
     BatchSize,
-    MemberLost,
+    MemberLostError,
     Recomputation,
     report_increases,
 )
@@ -168,7 +168,7 @@ def _run_supersteps(
     """Return a task per partition of the distances of its range."""
     arguments = csr, ids, bounds, schedule, report_increases(report)
     if isinstance(executor, DaskExecutor):
-        with suppress(MemberLost):
+        with suppress(MemberLostError):
             return _search_by_group(executor, *arguments)
     return _search_by_tasks(executor, *arguments)
 

@@ -171,9 +171,9 @@ def get_nullable_column(frame: Frame, name: Any, parameter: str) -> tuple[Column
 def _split_array(values: device.Array) -> tuple[device.Array, device.Array]:
     """Return the values of an array that are neither NaN nor None, and their flags."""
     if values.dtype.kind == "O":
-        valid = np.array([value is not None and value == value for value in values], bool)  # noqa: PLR0124
+        valid = np.array([value is not None and value == value for value in values], bool)
     elif values.dtype.kind == "f" and values.ndim == 1:
-        valid = values == values  # noqa: PLR0124  NaN differs from itself
+        valid = values == values
     else:
         return values, device.array_module(values).ones(len(values), bool)
     return values[valid], valid

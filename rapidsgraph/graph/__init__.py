@@ -1,0 +1,1 @@
+"""The Graph: vertex names, labels and adjacency (CSR and CSC) of an edge frame."""

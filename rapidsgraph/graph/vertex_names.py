@@ -58,8 +58,9 @@ class VertexNames:
         return dict(zip(self.labels, columns[::-1]))
 
     def ids(self, columns, xp, what):
-        """Ids of named vertices; columns as from frames.get_column, one array or Series a label,
-        wherever they are.
+        """Return the ids of named vertices.
+
+        `columns` has one array or Series per label, as from `frames.get_column`, on any device.
 
         Raises
         ------

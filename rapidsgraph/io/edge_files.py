@@ -39,7 +39,7 @@ def read_edges(
     weight: str | None = None,
     device: str = "auto",
 ) -> Frame:
-    """Read an edge list into a frame.
+    r"""Read an edge list into a frame.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def read_vertices(
     device: str = "auto",
     text_columns: Collection[str] = (),
 ) -> Frame:
-    """Read the names of vertices, such as those without edges.
+    r"""Read the names of vertices, such as those without edges.
 
     Parameters
     ----------

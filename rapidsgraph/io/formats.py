@@ -118,7 +118,7 @@ def read_errors(path: Path) -> Iterator[None]:
         raise damaged_error(path, "an offset leads outside the file") from error
     except UnicodeEncodeError as error:
         raise GraphError(
-            f"{ascii(str(path))}: its path, or one beside it, is not valid Unicode, as this format "
+            f"{str(path)!a}: its path, or one beside it, is not valid Unicode, as this format "
             "needs it; rename it",
             path=path,
         ) from error

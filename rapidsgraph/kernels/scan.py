@@ -16,7 +16,7 @@ NONE = np.int32(NO_CLUSTER)
 
 @serial
 def _is_at_least(square, denominator, numerator, product):
-    """square * denominator >= numerator * product, of integers below 2^62."""
+    """Return whether square * denominator >= numerator * product; integers below 2^62."""
     high, least = high_product(square, denominator), high_product(numerator, product)
     return (high > least) | ((high == least) & (square * denominator >= numerator * product))
 

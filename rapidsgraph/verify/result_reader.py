@@ -180,7 +180,7 @@ class Result:
 
 
 def vertex_name(graph, vertex):
-    """ "vertex 7", or whatever the vertex of this id is called."""
+    """Return "vertex NAME" for the vertex of this id."""
     names = graph.names.columns(graph.xp, graph.xp.asarray([vertex])).values()
     shown = [str(n.tolist()[0] if hasattr(n, "tolist") else n.to_arrow()[0]) for n in names]
     return "vertex " + ", ".join(shown)

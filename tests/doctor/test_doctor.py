@@ -1,6 +1,6 @@
 """`rapidsgraph doctor` on machines with and without a GPU."""
 
-# ruff: noqa: N801, N802, N818  # the names of pynvml
+# ruff: noqa: N818  # the names of pynvml
 
 import json
 import sys

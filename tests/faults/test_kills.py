@@ -124,7 +124,7 @@ def kill_at_a_moment(argument):
             time.sleep(delay)
             process.send_signal(number)
             is_done = has_signal(process.pid, "SigIgn", 15) is not False or process.poll() == 0
-            out, err = process.communicate(timeout=60)
+            _out, err = process.communicate(timeout=60)
         finally:
             process.kill()
         return check(prepared, folder, output, number, process.returncode, err, is_done)
