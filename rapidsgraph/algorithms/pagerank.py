@@ -22,6 +22,7 @@ from ..memory import estimate_graph_memory
 from ..progress import reporter
 from ..validation import check_choice, check_free_memory, check_memory_limit, check_number
 from . import pagerank_layout
+from .pagerank_layout import PageRankLayout
 from .pagerank_methods import power_iterate
 from .pagerank_problem import NUM_CPU_BLOCKS, PageRankProblem, read_state
 
@@ -166,48 +167,95 @@ def _iterate(run: PageRankProblem, report: Callable[[int, str], None]) -> tuple[
     run.reorder(rows.order)
     teleport, dangling, start = run.teleport, run.dangling_weights, run.start
     ranks = xp.full(vertices, 1, value_type) * start.astype(value_type)
-    contributions = xp.zeros(2 * (vertices + 1), value_type)
+    contributions = xp.zeros((2, vertices + 1), value_type)
     slots = rows.slots if rows.slots.size else slice(0, vertices)
-    contributions[:vertices][slots] = ranks * rows.inverse_weights
+    contributions[0, :vertices][slots] = ranks * rows.inverse_weights
     mass = float(ranks[rows.inverse_weights == 0].sum(dtype=np.float64))
     state = xp.asarray([0.0, math.inf, mass, 0.0, float(start[0])])
     idle = rows.idle if teleport.size == dangling.size == start.size == 1 else 0
-    partials = xp.zeros(2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks())
-    chunk_sums = xp.zeros(max(rows.chunks, 1))
-    arrivals = xp.zeros(max(rows.long_rows, 1), xp.int32)
-    arrived = xp.zeros(1, xp.uint64)
-    units = rows.chunks + rows.whole_rows + (vertices - idle) // WARP + 1
+    buffers = allocate_buffers(rows)
     iterations, residual, converged = 0, math.inf, False
     while iterations < run.max_iterations and not converged:
         count = min(run.batch, run.max_iterations - iterations)
-        arrived.fill(0)
-        device.launch(
-            "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
-            cooperative=True, shared_bytes=rows.hot * ranks.itemsize,
-            num_iterations=count, tolerance=run.tolerance, damping=run.damping,
-            num_vertices=vertices, num_contributions=vertices, num_isolated=idle,
-            num_long_rows=rows.long_rows, num_whole_rows=rows.whole_rows,
-            num_narrow_slices=rows.narrow_slices, num_chunks=rows.chunks, num_cached=rows.hot,
-            chunk_rows=rows.chunk_rows, chunk_offsets=rows.chunk_offsets,
-            row_offsets=rows.row_offsets, slice_offsets=rows.slice_offsets,
-            neighbors=rows.neighbors, weights=rows.weights, weighted=rows.weights.size > 0,
-            contribution_index=rows.slots, has_contribution_index=rows.slots.size > 0,
-            inverse_weights=rows.inverse_weights, teleport=teleport, num_teleports=teleport.size,
-            dangling_weights=dangling, num_dangling_weights=dangling.size,
-            contributions=contributions,
-            pagerank=ranks, chunk_sums=chunk_sums, arrived_chunks=arrivals, partials=partials,
-            arrived_blocks=arrived, state=state,
+        launch_iterations(
+            rows, count, run.tolerance, run.damping, teleport, dangling, contributions, ranks,
+            buffers, state, num_isolated=idle,
         )  # fmt: skip
         iterations, residual, converged = read_state(state)
         report(iterations, f"change {residual:.1e}")
-    parity = iterations % 2
-    last = contributions[parity * (vertices + 1) :][:vertices][slots]
+    last = contributions[iterations % 2, :vertices][slots]
     if idle:
         ranks[vertices - idle :] = state[4]
     is_sink = rows.inverse_weights == 0
     by_id = xp.empty(vertices, value_type)
     by_id[rows.order] = xp.where(is_sink, ranks, last / xp.where(is_sink, 1, rows.inverse_weights))
     return by_id, iterations, residual
+
+
+def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
+    """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
+    xp = device.array_module(layout.order)
+    num_partials = 2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
+    return {
+        "chunk_sums": xp.zeros(max(layout.chunks, 1)),
+        "arrived_chunks": xp.zeros(max(layout.long_rows, 1), xp.int32),
+        "arrived_blocks": xp.zeros(1, xp.uint64),
+        "partials": xp.zeros(num_partials),
+    }
+
+
+def launch_iterations(
+    layout: PageRankLayout,
+    num_iterations: int,
+    tolerance: float,
+    damping: float,
+    teleport: Array,
+    dangling_weights: Array,
+    contributions: Array,
+    pagerank: Array,
+    buffers: dict[str, Array],
+    state: Array,
+    *,
+    num_isolated: int = 0,
+) -> None:
+    """Run up to `num_iterations` over the rows of a layout in one launch; see pagerank.cu.
+
+    Parameters
+    ----------
+    layout : PageRankLayout
+    num_iterations : int
+    tolerance, damping : float
+    teleport, dangling_weights : float64, shape (rows,) or (1,)
+    contributions : value type, shape (2, n + 1)
+        Contributions of n vertices, those of the rows among them, read and written by turns.
+    pagerank : value type, shape (rows,)
+        PageRank of the dangling vertices.
+    buffers : dict
+        From `allocate_buffers`.
+    state : float64, shape (5,)
+        As in pagerank.cu.
+    num_isolated : int
+        Number of last rows without edges, whose PageRank is ``state[4]``.
+    """
+    num_rows = layout.order.size
+    units = layout.chunks + layout.whole_rows + (num_rows - num_isolated) // WARP + 1
+    buffers["arrived_blocks"].fill(0)
+    device.launch(
+        "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
+        cooperative=True, shared_bytes=layout.hot * pagerank.itemsize,
+        num_iterations=num_iterations, tolerance=tolerance, damping=damping,
+        num_vertices=num_rows, num_contributions=contributions.shape[1] - 1,
+        num_isolated=num_isolated, num_long_rows=layout.long_rows,
+        num_whole_rows=layout.whole_rows, num_narrow_slices=layout.narrow_slices,
+        num_chunks=layout.chunks, num_cached=layout.hot, chunk_rows=layout.chunk_rows,
+        chunk_offsets=layout.chunk_offsets, row_offsets=layout.row_offsets,
+        slice_offsets=layout.slice_offsets, neighbors=layout.neighbors, weights=layout.weights,
+        weighted=layout.weights.size > 0, contribution_index=layout.slots,
+        has_contribution_index=layout.slots.size > 0, inverse_weights=layout.inverse_weights,
+        teleport=teleport, num_teleports=teleport.size, dangling_weights=dangling_weights,
+        num_dangling_weights=dangling_weights.size, contributions=contributions.reshape(-1),
+        pagerank=pagerank, state=state, **buffers,
+    )  # fmt: skip
 
 
 def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tuple[float, float]:

@@ -16,16 +16,12 @@ import numpy as np
 
 from .. import device
 from ..algorithms import pagerank_layout
-from ..algorithms.pagerank_problem import (
-    NUM_CPU_BLOCKS,
-    dangling_weights,
-    vertex_distribution,
-)
+from ..algorithms.pagerank import allocate_buffers, launch_iterations
+from ..algorithms.pagerank_problem import dangling_weights, vertex_distribution
 from ..device.arrays import Array, ArrayModule
 from ..frames import Frame
 from ..graph.labeling import Labeling
 from ..graph.weight_sums import check_out_weights
-from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from . import shared_memory
 from .communicator import SharedMemoryMember
 from .graph import create_vertex_frame
@@ -112,11 +108,7 @@ class SweepState:
             contributions = xp.zeros((2, bounds[-1] + 1), value_type)
         self._contributions = contributions
         self._pagerank = xp.empty(num_local, value_type)
-        self._chunk_sums = xp.zeros(max(layout.chunks, 1))
-        self._arrived_chunks = xp.zeros(max(layout.long_rows, 1), xp.int32)
-        self._partials = xp.zeros(
-            2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
-        )
+        self._buffers = allocate_buffers(layout)
         self.num_iterations = 0
 
     @property
@@ -155,25 +147,9 @@ class SweepState:
             self.num_iterations += num_iterations
             return SweepResult(self._current[self._own], 0.0, 0.0, self.num_iterations)
         state = xp.asarray([float(self.num_iterations), math.inf, dangling_mass, 0.0, 0.0])
-        units = layout.chunks + layout.whole_rows + num_local // WARP + 1
-        device.launch(
-            "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
-            cooperative=True,
-            num_iterations=num_iterations, tolerance=tolerance, damping=self._state.damping,
-            num_vertices=num_local, num_contributions=self._bounds[-1], num_isolated=0,
-            num_long_rows=layout.long_rows,
-            num_whole_rows=layout.whole_rows, num_narrow_slices=layout.narrow_slices,
-            num_chunks=layout.chunks, num_cached=0, chunk_rows=layout.chunk_rows,
-            chunk_offsets=layout.chunk_offsets, row_offsets=layout.row_offsets,
-            slice_offsets=layout.slice_offsets, neighbors=layout.neighbors, weights=layout.weights,
-            weighted=layout.weights.size > 0, contribution_index=layout.slots,
-            has_contribution_index=True, inverse_weights=layout.inverse_weights,
-            teleport=self._state.teleport, num_teleports=self._state.teleport.size,
-            dangling_weights=self._state.dangling_weights,
-            num_dangling_weights=self._state.dangling_weights.size,
-            contributions=self._contributions.reshape(-1), pagerank=self._pagerank,
-            chunk_sums=self._chunk_sums, arrived_chunks=self._arrived_chunks,
-            partials=self._partials, arrived_blocks=xp.zeros(1, xp.uint64), state=state,
+        launch_iterations(
+            layout, num_iterations, tolerance, self._state.damping, self._state.teleport,
+            self._state.dangling_weights, self._contributions, self._pagerank, self._buffers, state,
         )  # fmt: skip
         iterations, residual, dangling_mass, *_ = (state.get() if xp is not np else state).tolist()
         self.num_iterations = int(iterations)
