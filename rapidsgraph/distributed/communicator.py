@@ -5,8 +5,8 @@ the first call and the last answer pass through the scheduler, which takes longe
 supersteps do (bulk-synchronous parallel: L. G. Valiant, "A bridging model for parallel
 computation", Communications of the ACM 33(8), 1990, doi:10.1145/79173.79181).
 
-Members are actors of Dask, whose state cannot be recomputed. If one is lost, `MemberLostError` is raised
-and the caller computes the result by tasks instead.
+Members are actors of Dask, whose state cannot be recomputed. If one is lost, `MemberLostError`
+is raised and the caller computes the result by tasks instead.
 
 A request waits at its target until the result is ready, so a broken connection ends it. The buffer
 of superstep t may be overwritten in superstep t+2, when every member has read it.
