@@ -1,4 +1,4 @@
-"""rg.cluster: what it starts, what it leaves behind, and what it says where it cannot."""
+"""rg.cluster: the processes that it starts, its cleanup, and its errors."""
 
 import logging
 import multiprocessing.spawn
@@ -115,10 +115,10 @@ def test_it_closes_after_an_error():
 def test_one_process_for_eight_cores(monkeypatch):
     monkeypatch.setattr("dask.system.CPU_COUNT", 17)
     made = recorded(monkeypatch, "distributed", "LocalCluster")
-    cluster._of_processes(None, None)()
-    cluster._of_processes(40, 5)()
+    cluster._cpu_cluster(None, None)()
+    cluster._cpu_cluster(40, 10**9)()
     assert [(one["n_workers"], one["threads_per_worker"]) for one in made] == [(2, 8), (40, 1)]
-    assert [one["memory_limit"] for one in made] == ["auto", 5]
+    assert [one["memory_limit"] for one in made] == ["auto", 10**9]
     assert [one["env"] for one in made] == [{"NUMBA_NUM_THREADS": "8"}, {"NUMBA_NUM_THREADS": "1"}]
 
 
@@ -129,8 +129,8 @@ def recorded(monkeypatch, module, name):
     return calls
 
 
-def test_of_gpus(monkeypatch):
-    """What Dask-CUDA is asked for, where two GPUs are said to be."""
+def test_gpu_cluster(monkeypatch):
+    """The options for Dask-CUDA with two simulated GPUs."""
     calls, runtime = [], types.SimpleNamespace(getDeviceCount=lambda: 2)
     dask_cuda = types.ModuleType("dask_cuda")
     dask_cuda.LocalCUDACluster = lambda **options: calls.append(options)
@@ -139,11 +139,15 @@ def test_of_gpus(monkeypatch):
     monkeypatch.setattr(device, "import_cupy", lambda: cupy)
     free = iter([None, 1001, 5 << 30])
     monkeypatch.setattr(cluster, "_free_bytes", lambda gpus: next(free))
-    cluster._of_gpus(None, None)(protocol="ucx")
-    cluster._of_gpus(1, 1000)(protocol=None)
-    cluster._of_gpus(2, None)(protocol=None)
+    cluster._gpu_cluster(None, None)(protocol="ucx")
+    cluster._gpu_cluster(1, 1000)(protocol=None)
+    cluster._gpu_cluster(2, None)(protocol=None)
     assert [one["n_workers"] for one in calls] == [2, 1, 2]
-    assert [one["rmm_pool_size"] for one in calls] == [cluster.POOL, 768, (5 << 30) // 16]
+    assert [one["rmm_pool_size"] for one in calls] == [
+        cluster.INITIAL_POOL_FRACTION,
+        768,
+        (5 << 30) // 16,
+    ]
     assert [one["rmm_maximum_pool_size"] for one in calls] == [None, 768, None]
     assert [one["protocol"] for one in calls] == ["ucx", None, None]
     for one in calls:
@@ -151,14 +155,16 @@ def test_of_gpus(monkeypatch):
         assert one["threads_per_worker"] == 1
         assert one["memory_limit"] is one["device_memory_limit"] is None  # nothing spills
     with pytest.raises(GraphError, match="workers is 3; it can be up to 2"):
-        cluster._of_gpus(3, None)
+        cluster._gpu_cluster(3, None)
     with pytest.raises(GraphError, match="256 bytes or more"):
-        cluster._of_gpus(1, 255)
+        cluster._gpu_cluster(1, 255)
     monkeypatch.setattr(cluster, "_free_bytes", lambda gpus: 700)
-    with pytest.raises(GraphError, match="memory_limit is 768 bytes a GPU.* 700 are free"):
-        cluster._of_gpus(1, 1000)
-    with pytest.raises(GraphError, match="of a GPU 700 bytes are free"):
-        cluster._of_gpus(1, None)
+    with pytest.raises(
+        GraphError, match="memory_limit is 768 bytes per GPU.* only 700 bytes of free"
+    ):
+        cluster._gpu_cluster(1, 1000)
+    with pytest.raises(GraphError, match="a GPU has 700 bytes of free memory"):
+        cluster._gpu_cluster(1, None)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +175,7 @@ def test_of_gpus(monkeypatch):
         ({"workers": True}, "workers is True; it must be"),
         ({"memory_limit": "much"}, "memory_limit is 'much'; it must be bytes"),
         ({"memory_limit": 0}, "memory_limit is 0; it must be bytes, 1 or more"),
+        ({"memory_limit": 10**6}, "memory_limit is 1,000,000 bytes; .* at least 300 MB"),
         ({"device": "tpu"}, "device is 'tpu'; it can be 'auto', 'cpu' or 'gpu'"),
     ],
 )
@@ -191,14 +198,14 @@ def test_no_dask_cuda(monkeypatch):
     with pytest.raises(
         GpuUnavailableError, match=r"dask_cuda cannot .* install rapidsgraph\[cu13\]"
     ):
-        cluster._chosen("gpu")
-    assert cluster._chosen("auto") == "cpu"
+        cluster._choose_device("gpu")
+    assert cluster._choose_device("auto") == "cpu"
 
 
 def test_no_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(GraphError, match=r"needs Dask.* install rapidsgraph\[dask\]"):
-        cluster._chosen("cpu")
+        cluster._choose_device("cpu")
 
 
 def test_a_cluster_that_does_not_start(monkeypatch):
@@ -264,7 +271,7 @@ with rg.cluster("cpu", workers=2):
 
 
 def test_ctrl_c_within_a_round(tmp_path):
-    """Members that are asked after the call ended print nothing."""
+    """Members that are called after the end of the call print nothing."""
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=90,
         cwd=tmp_path, start_new_session=True,
@@ -276,7 +283,7 @@ def test_ctrl_c_within_a_round(tmp_path):
 
 
 def test_ctrl_c_while_workers_start(tmp_path):
-    """Processes that Ctrl-C reaches while they import Dask say nothing, and end."""
+    """Ctrl-C ends processes silently while they import Dask."""
     running = script(tmp_path, wait=True)
     assert running.stdout.readline() == "the script runs\n"
     starting, ends = psutil.Process(running.pid), time.monotonic() + 60
@@ -339,7 +346,7 @@ with rg.cluster("gpu", workers=1):
 
 @pytest.mark.gpu
 def test_gpu_clusters_start_at_the_same_moment():
-    """Each sees all the memory as free, and takes a part that leaves enough to the others."""
+    """Each sees the same free memory, and reserves a fraction that leaves enough for the others."""
     pytest.importorskip("dask_cuda")
     started = [
         subprocess.Popen(
@@ -370,7 +377,7 @@ def test_more_workers_than_gpus():
 
 
 def test_what_is_free_on_gpus(monkeypatch):
-    """Of the first ones, in the order in which they may be seen; None where nobody says."""
+    """The minimum over the first visible GPUs; None if it is not known."""
     asked, nvml = [], types.ModuleType("pynvml")
     nvml.nvmlDeviceGetMemoryInfo = lambda handle: types.SimpleNamespace(free=100 - handle)
     module, utils = types.ModuleType("dask_cuda"), types.ModuleType("dask_cuda.utils")

@@ -220,7 +220,7 @@ def test_workers_have_the_settings_of_a_local_cluster():
     before = "distributed.nanny.pre-spawn-environ."
     expected = {
         name.removeprefix(before): value
-        for name, value in cluster.SETTINGS.items()
+        for name, value in cluster.DASK_SETTINGS.items()
         if name.startswith(before)
     }
     assert len(expected) == 2
@@ -257,7 +257,7 @@ def test_services_on_gpus():
         assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}, name
     worker = overrides["worker"]
     assert worker["entrypoint"] == ["dask", "cuda", "worker", "tcp://scheduler:8786"]
-    assert f"--rmm-pool-size={cluster.POOL}" in worker["command"]
+    assert f"--rmm-pool-size={cluster.INITIAL_POOL_FRACTION}" in worker["command"]
     assert "--set-rmm-allocator-for-libs=cupy" in worker["command"]
     assert {"--memory-limit=0", "--device-memory-limit=0", "--nthreads=1"} <= set(worker["command"])
     assert worker["deploy"]["replicas"] == 1

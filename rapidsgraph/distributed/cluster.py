@@ -1,13 +1,13 @@
-"""A Dask cluster of this machine, ready for what rapidsgraph runs on it: `rg.cluster`.
+"""Start a local Dask cluster that is configured for rapidsgraph: `rg.cluster`.
 
-Means: processes, since one parallel kernel runs at a time in each; on a CPU as many threads for
-  the kernels of a process as it has cores, on GPUs one process a GPU, with one RMM pool for cuDF
-  and CuPy.
-Reference: LocalCluster of Dask, LocalCUDACluster of Dask-CUDA 26.10.
+A CPU worker is a process whose kernels use as many threads as it has cores, since a process runs
+one parallel kernel at a time. A GPU worker is a process with one GPU and one RMM pool for cuDF and
+CuPy.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import multiprocessing
@@ -24,26 +24,27 @@ from ..errors import GpuUnavailableError, GraphError
 from ..validation import check_count, parse_bytes
 from . import monitor
 
-CORES = 8  # of a process: more processes have more to tell each other
-# Fraction of a GPU's free memory that its pool starts with; the pool grows. Clusters that start at
-# the same moment all see the same memory as free, so this leaves it to 16 of them.
-POOL = 1 / 16
-LEAST = 300 * 10**6  # bytes of a worker's process
-LEAST_ON_GPU = 2**30  # bytes: CUDA itself takes half of that
-SETTINGS = {  # of Dask, as long as a cluster is open
-    # Dask looks so long after a death whether the worker is back, and else gives it up: it may look
-    # in the moment of another death, or when it has lost count of workers that died as they came.
+CORES_PER_WORKER = 8  # more workers with fewer cores would exchange more messages
+# Initial size of a GPU worker's pool as a fraction of the free memory; the pool grows. Up to 16
+# clusters that start at the same moment and see the same free memory fit.
+INITIAL_POOL_FRACTION = 1 / 16
+MIN_CPU_MEMORY = 300 * 10**6  # bytes of a worker process
+MIN_GPU_MEMORY = 2**30  # bytes; the CUDA context takes half of it
+RMM_ALIGNMENT = 256  # bytes; pool sizes must be multiples
+DASK_SETTINGS = {  # while a cluster is open
+    # After this time Dask gives up a worker that has not restarted. Its check is unreliable if
+    # several workers die at the same moment or while they start.
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # Arrays of vertices come and go in each round of a search. As Dask has it, each would be fresh
-    # pages of the system, whose faults take their time.
+    # Supersteps allocate and free arrays over all vertices. With Dask's default thresholds every
+    # allocation would be mapped anew, and its page faults take time.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": str(2**28),
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": str(2**28),
 }
-WORKER = "Dask Worker process"  # how names of worker processes begin
+WORKER_PREFIX = "Dask Worker process"  # of the names of worker processes
 
-_one_at_a_time = threading.Lock()
-_open = 0  # clusters
-_with_main: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
+_spawn_lock = threading.Lock()
+_num_open_clusters = 0
+_original_preparation_data: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
 
 
 @contextmanager
@@ -62,196 +63,214 @@ def cluster(
     Parameters
     ----------
     device : {"auto", "cpu", "gpu"}
-        On GPUs a worker is a process with a GPU of its own; it needs Dask-CUDA. "auto" takes GPUs
-        where they and Dask-CUDA work.
+        "gpu" starts one worker process per GPU and needs Dask-CUDA. "auto" uses GPUs if they and
+        Dask-CUDA are available.
     workers : int, optional
-        Processes. By default one for each GPU, or for each 8 cores of a CPU, among which the
-        cores are shared out: threads within a process are cheaper than messages between them.
+        Number of worker processes. By default one per GPU, or one per 8 CPU cores. CPU workers
+        divide the cores among them: threads of one process are cheaper than messages between
+        processes.
     memory_limit : int or str, optional
-        For each worker, in bytes, or a text like "4GB". On a GPU all that its pool may hold, of
-        which nothing goes elsewhere: it is reserved at once. By default the pool starts with a
-        sixteenth of what is free and grows. On a CPU Dask moves results to disk from 60 % of it on
-        and ends a worker at 95 %; by default workers share the machine's memory.
+        Limit for each worker, in bytes or as text such as "4GB". On a GPU this is the maximum size
+        of the memory pool, which is reserved at the start; nothing is spilled. By default the pool
+        starts with a sixteenth of the free memory and grows. On a CPU, Dask spills results to disk
+        at 60 % of the limit and restarts the worker at 95 %; by default the workers divide the
+        memory of the machine among them.
     protocol : str, optional
-        How workers talk: "tcp" by default; "ucx", with distributed-ucxx installed, takes NVLink
+        Protocol between workers: "tcp" by default. "ucx", which needs distributed-ucxx, uses NVLink
         between GPUs.
     timeout : number or str, optional
-        How long to wait for a worker or the scheduler without a sign of life, in seconds or as a
-        text like "30 s"; by default the dask.config key ``rapidsgraph.timeout``, which is 60 s
-        where nobody sets it. A worker that is silent for longer is restarted, and its tasks run
-        again. It does not limit how long a call may compute.
+        How long a worker or the scheduler may be unresponsive, in seconds or as text such as
+        "30 s". By default the dask.config value ``rapidsgraph.timeout``, or 60 s. A worker that is
+        unresponsive for longer is restarted, and its tasks run again. The duration of a
+        computation is not limited.
 
     Yields
     ------
     distributed.Client
-        The active one. `client.cluster` is the cluster.
+        The active client. `client.cluster` is the cluster.
 
     Raises
     ------
     GpuUnavailableError
-        GPUs were asked for, and they or Dask-CUDA are missing; the message says what to install.
+        ``device="gpu"``, and no GPU or no Dask-CUDA is available; the message says what to install.
     GraphError
-        Dask is not installed, a parameter cannot be used, a GPU has less free than `memory_limit`,
-        or workers do not start.
+        Dask is not installed, a parameter is invalid, a GPU has less free memory than
+        `memory_limit`, or the workers do not start.
 
     Notes
     -----
-    Results live on the workers: call ``.compute()`` on them, or write them, within the block. In a
-    notebook, where cells share a cluster, ``stack = contextlib.ExitStack()`` and ``client =
+    Results are stored on the workers: call ``.compute()`` on them, or write them, within the block.
+    In a notebook, where cells share a cluster, ``stack = contextlib.ExitStack()`` and ``client =
     stack.enter_context(rg.cluster())`` open it, and ``stack.close()`` closes it.
 
-    Workers do not run the calling script again, so it needs no ``if __name__ == "__main__"``.
-    `client.dashboard_link` is where the dashboard is, if Bokeh is installed. Logs of Dask below
-    critical are off as long as the cluster is open: errors are raised where results are asked for.
+    Workers do not import the calling script, so it needs no ``if __name__ == "__main__"``.
+    `client.dashboard_link` is the address of the dashboard, if Bokeh is installed. Logs of Dask
+    below level "critical" are disabled while the cluster is open; errors are raised where results
+    are used.
 
     Examples
     --------
     >>> import dask.dataframe, pandas, rapidsgraph as rg
     >>> edges = pandas.DataFrame({"source": [0, 1, 2], "destination": [1, 0, 0]})
     >>> with rg.cluster("cpu", workers=1):  # doctest: +SKIP
-    ...     ranks = rg.pagerank(dask.dataframe.from_pandas(edges, npartitions=2)).compute()
+    ...     result = rg.pagerank(dask.dataframe.from_pandas(edges, npartitions=2)).compute()
     """
-    on_gpu = _chosen(device) == "gpu"
+    use_gpu = _choose_device(device) == "gpu"
     if workers is not None:
         check_count("workers", workers)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     seconds = monitor.get_timeout() if timeout is None else monitor.check_timeout(timeout)
-    settings = SETTINGS | {
+    settings = DASK_SETTINGS | {
         monitor.TIMEOUT: seconds,
-        # Tasks that find no worker for so long fail; they would wait forever.
+        # Tasks without a worker fail after this time; by default they would wait forever.
         "distributed.scheduler.no-workers-timeout": seconds,
     }
-    if not on_gpu and limit is not None and limit < LEAST:
-        raise GraphError(
-            f"memory_limit is {memory_limit!r}; a worker takes some 200 MB before it has any "
-            f"work, so give {LEAST // 10**6} MB or more"
-        )
-    make = _of_gpus(workers, limit) if on_gpu else _of_processes(workers, limit)
+    create = _gpu_cluster(workers, limit) if use_gpu else _cpu_cluster(workers, limit)
     from dask import config
     from distributed import Client, SpecCluster
 
     with ExitStack() as stack:
-        before = dict(os.environ)
-        names: set[str] = set()
-        stack.callback(_put_back, before, names)
+        environment = dict(os.environ)
+        changed_names: set[str] = set()
+        stack.callback(_restore_environment, environment, changed_names)
         stack.enter_context(config.set(settings))
         stack.enter_context(_workers_without_main())
-        there, running = set(SpecCluster._instances), multiprocessing.active_children()
+        clusters, processes = set(SpecCluster._instances), multiprocessing.active_children()
         try:
-            local = make(
+            local_cluster = create(
                 protocol=protocol,
-                dashboard_address="127.0.0.1:0",  # any port: two clusters do not fight
+                dashboard_address="127.0.0.1:0",  # any free port: several clusters may be open
                 silence_logs=logging.CRITICAL,
                 preload=[__name__],
             )
-        except Exception as error:  # whatever a worker stumbled over, at the end of a chain
-            raise GraphError(f"the cluster did not start: {_cause(error)}") from error
+        except Exception as error:  # the error of a worker is at the end of the chain
+            raise GraphError(f"the cluster did not start: {_root_cause(error)}") from error
         except KeyboardInterrupt:
-            _abandon(there, running)
+            _abort_start(clusters, processes)
             raise
         finally:
-            names |= _changed(before)
-        stack.callback(_close, local)
-        client = stack.enter_context(Client(local, timeout=seconds))
+            names = {*environment, *os.environ}
+            changed_names |= {n for n in names if environment.get(n) != os.environ.get(n)}
+        stack.callback(_close, local_cluster)
+        client = stack.enter_context(Client(local_cluster, timeout=seconds))
         stack.enter_context(monitor.watching(client))
         yield client
 
 
-def _chosen(device):
+def _choose_device(device: str) -> str:
     """Return "cpu" or "gpu", after checking that its packages are installed."""
-    missing = _missing("distributed") or _missing("dask.dataframe")
-    if missing:
-        raise GraphError(f"a cluster needs Dask, and {missing}; install rapidsgraph[dask]")
+    problem = _import_problem("distributed") or _import_problem("dask.dataframe")
+    if problem:
+        raise GraphError(
+            f"a cluster needs Dask, but {problem}; install rapidsgraph[dask]",
+            hint="install rapidsgraph[dask]",
+        )
     chosen = devices.choose(device)
-    if chosen == "gpu" and (missing := _missing("dask_cuda")):
+    if chosen == "gpu" and (problem := _import_problem("dask_cuda")):
         if device == "auto":
             return "cpu"
         raise GpuUnavailableError(
-            f"device='gpu' was requested, but {missing}; install rapidsgraph[cu13] or "
+            f"device='gpu' was requested, but {problem}; install rapidsgraph[cu13] or "
             "rapidsgraph[cu12]"
         )
     return chosen
 
 
-def _missing(name):
-    """Why a module cannot be imported, or None."""
+def _import_problem(module: str) -> str | None:
+    """Return the reason why a module cannot be imported, or None."""
     try:
-        importlib.import_module(name)
-    except Exception as error:  # Dask-CUDA looks for drivers while it is imported
-        return f"{name} cannot be imported ({error})"
+        importlib.import_module(module)
+    except Exception as error:  # importing Dask-CUDA queries the drivers
+        return f"{module} cannot be imported ({error})"
     return None
 
 
-def _of_processes(workers, limit):
-    """Makes a LocalCluster whose kernels take all cores, each once."""
+def _cpu_cluster(workers: int | None, limit: int | None) -> Callable[..., Any]:
+    """Return a function that starts a LocalCluster whose workers divide the cores among them."""
     from dask.system import CPU_COUNT
     from distributed import LocalCluster
 
-    workers = max(1, CPU_COUNT // CORES) if workers is None else workers
-    threads = max(1, CPU_COUNT // workers)
-
-    def make(**options):
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=threads,
-            processes=True,
-            memory_limit="auto" if limit is None else limit,
-            env={"NUMBA_NUM_THREADS": str(threads)},
-            # A worker that pauses for want of memory may wait forever; one that ends is noticed.
-            config={"distributed.worker.memory.pause": False},
-            **options,
+    if limit is not None and limit < MIN_CPU_MEMORY:
+        raise GraphError(
+            f"memory_limit is {limit:,} bytes; an idle worker takes about 200 MB, so it must be at "
+            f"least {MIN_CPU_MEMORY // 10**6} MB",
+            parameter="memory_limit",
+            value=limit,
         )
+    workers = max(1, CPU_COUNT // CORES_PER_WORKER) if workers is None else workers
+    threads = max(1, CPU_COUNT // workers)
+    return functools.partial(
+        LocalCluster,
+        n_workers=workers,
+        threads_per_worker=threads,
+        processes=True,
+        memory_limit="auto" if limit is None else limit,
+        env={"NUMBA_NUM_THREADS": str(threads)},
+        # A worker that is paused for lack of memory may wait forever; one that ends is noticed.
+        config={"distributed.worker.memory.pause": False},
+    )
 
-    return make
 
+def _gpu_cluster(workers: int | None, limit: int | None) -> Callable[..., Any]:
+    """Return a function that starts a LocalCUDACluster on the first GPUs.
 
-def _of_gpus(workers, limit):
-    """Makes a LocalCUDACluster of the first GPUs; nothing spills, since CuPy's arrays cannot."""
+    Spilling is off, since it does not apply to CuPy arrays.
+    """
     from dask_cuda import LocalCUDACluster
 
-    there = devices.import_cupy().cuda.runtime.getDeviceCount()
-    if workers is not None and workers > there:
-        raise GraphError(f"workers is {workers}; it can be up to {there}, the GPUs of this machine")
-    workers = there if workers is None else workers
-    limit = None if limit is None else _whole(limit)
-    if limit == 0:
-        raise GraphError("memory_limit must be 256 bytes or more on a GPU")
-    free = _free_bytes(workers)
-    if limit is None and free is not None and free < LEAST_ON_GPU:
+    num_gpus = devices.import_cupy().cuda.runtime.getDeviceCount()
+    if workers is not None and workers > num_gpus:
         raise GraphError(
-            f"of a GPU {free:,} bytes are free, which is too little for a worker; end what holds "
-            "the rest (nvidia-smi lists it)"
+            f"workers is {workers}; it can be up to {num_gpus}, the number of GPUs",
+            parameter="workers",
+            value=workers,
+        )
+    workers = num_gpus if workers is None else workers
+    limit = None if limit is None else _align(limit)
+    if limit == 0:
+        raise GraphError(
+            f"memory_limit must be {RMM_ALIGNMENT} bytes or more on a GPU",
+            parameter="memory_limit",
+            value=limit,
+        )
+    free = _free_bytes(workers)
+    hint = "end other processes on the GPU (nvidia-smi lists them)"
+    if limit is None and free is not None and free < MIN_GPU_MEMORY:
+        raise GraphError(
+            f"a GPU has {free:,} bytes of free memory, but a worker needs {MIN_GPU_MEMORY:,}; "
+            f"{hint}",
+            hint=hint,
         )
     if limit is not None and free is not None and limit > free:
         raise GraphError(
-            f"memory_limit is {limit:,} bytes a GPU, and of one of them {free:,} are free; give "
-            "less, or end what holds the rest (nvidia-smi lists it)"
+            f"memory_limit is {limit:,} bytes per GPU, but a GPU has only {free:,} bytes of free "
+            f"memory; reduce the limit, or {hint}",
+            parameter="memory_limit",
+            value=limit,
+            hint=f"reduce the limit, or {hint}",
         )
-
-    def make(**options):
-        return LocalCUDACluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit=None,
-            device_memory_limit=None,
-            rmm_pool_size=limit or (POOL if free is None else _whole(int(POOL * free))),
-            rmm_maximum_pool_size=limit,
-            rmm_allocator_external_lib_list=["cupy"],
-            **options,
-        )
-
-    return make
+    initial = INITIAL_POOL_FRACTION if free is None else _align(int(INITIAL_POOL_FRACTION * free))
+    return functools.partial(
+        LocalCUDACluster,
+        n_workers=workers,
+        threads_per_worker=1,
+        memory_limit=None,
+        device_memory_limit=None,
+        rmm_pool_size=limit or initial,
+        rmm_maximum_pool_size=limit,
+        rmm_allocator_external_lib_list=["cupy"],
+    )
 
 
-def _whole(size):
-    """A size as RMM takes it."""
-    return size // 256 * 256
+def _align(num_bytes: int) -> int:
+    """Round a size down to a multiple of `RMM_ALIGNMENT`."""
+    return num_bytes // RMM_ALIGNMENT * RMM_ALIGNMENT
 
 
-def _free_bytes(gpus):
-    """Bytes that are free on the fullest of the first GPUs; None where the driver does not tell.
+def _free_bytes(num_gpus: int) -> int | None:
+    """Return the smallest free memory of the first GPUs in bytes; None if it is not known.
 
-    NVML says so; CUDA would have this process hold a context on each of them.
+    NVML is used because CUDA would create a context of this process on each GPU.
     """
     try:
         import pynvml
@@ -259,92 +278,86 @@ def _free_bytes(gpus):
 
         visible = utils.cuda_visible_devices(0)
         handles = [
-            utils.get_gpu_handle(utils.nvml_device_index(place, visible)) for place in range(gpus)
+            utils.get_gpu_handle(utils.nvml_device_index(index, visible))
+            for index in range(num_gpus)
         ]
         return min(pynvml.nvmlDeviceGetMemoryInfo(handle).free for handle in handles)
-    except Exception:  # GPUs that share the machine's memory, and other releases of these two
+    except Exception:  # GPUs that share the memory of the host, or other versions of the packages
         return None
 
 
-def _close(local):
-    """Close a cluster, also one that has lost count of its workers: then all is closed but that."""
-    with suppress(KeyError):
-        local.close()
+def _close(local_cluster: Any) -> None:
+    with suppress(KeyError):  # raised last, by a cluster that has lost track of its workers
+        local_cluster.close()
 
 
-def _abandon(before, running):
-    """End what an interrupted start leaves; Dask would close it at exit, and fail at one so young.
+def _abort_start(clusters: set, processes: list) -> None:
+    """Discard the clusters and worker processes of an interrupted start, all but the given ones.
 
-    `before` and `running` are the clusters and processes that were there.
+    Dask would close them at exit, which fails for a cluster that has not started completely.
     """
     from distributed import SpecCluster
 
-    for local in set(SpecCluster._instances) - before:
-        SpecCluster._instances.discard(local)
-        # What it still has to say is that its processes, which end below, did not start.
-        local.loop.asyncio_loop.set_exception_handler(lambda *_: None)
-    for process in set(multiprocessing.active_children()) - set(running):
-        if process.name.startswith(WORKER):
+    for local_cluster in set(SpecCluster._instances) - clusters:
+        SpecCluster._instances.discard(local_cluster)
+        # Its only further errors are about the processes that are terminated below.
+        local_cluster.loop.asyncio_loop.set_exception_handler(lambda *_: None)
+    for process in set(multiprocessing.active_children()) - set(processes):
+        if process.name.startswith(WORKER_PREFIX):
             process.terminate()
 
 
-def _cause(error):
+def _root_cause(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"
 
 
-def dask_setup(worker):
-    """What Dask calls in a worker that starts.
+def dask_setup(worker: Any) -> None:
+    """Ignore SIGINT in a worker; Dask calls this when the worker starts.
 
-    Ctrl-C reaches all processes of a terminal. The one that called ends the others.
+    Ctrl-C reaches all processes of a terminal; the calling process ends the workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _changed(before):
-    """Names of what in the environment of this process is not as it was."""
-    now = dict(os.environ)
-    return {name for name in {*before, *now} if before.get(name) != now.get(name)}
-
-
-def _put_back(before, names):
-    """Undo what Dask and Dask-CUDA put into the environment of this process for their workers."""
+def _restore_environment(environment: dict[str, str], names: set[str]) -> None:
+    """Reset the variables that Dask and Dask-CUDA set in this process for their workers."""
     for name in names:
-        if name in before:
-            os.environ[name] = before[name]
+        if name in environment:
+            os.environ[name] = environment[name]
         else:
             os.environ.pop(name, None)
 
 
 @contextmanager
-def _workers_without_main():
-    """Have new worker processes not import the script that runs here, while clusters are open.
+def _workers_without_main() -> Iterator[None]:
+    """Keep new worker processes from importing the main script while clusters are open.
 
-    They need nothing of it, since Dask sends its functions by value, and one without an
+    Dask sends functions by value, so workers do not need the script, and a script without an
     `if __name__ == "__main__"` would start clusters again.
     """
-    global _open, _with_main  # noqa: PLW0603 - the patch of spawn is process-wide, too
-    with _one_at_a_time:
-        if not _open:
-            _with_main = spawn.get_preparation_data
-            spawn.get_preparation_data = _without_main
-        _open += 1
+    global _num_open_clusters, _original_preparation_data  # noqa: PLW0603 - the patch of spawn is process-wide, too
+    with _spawn_lock:
+        if not _num_open_clusters:
+            _original_preparation_data = spawn.get_preparation_data
+            spawn.get_preparation_data = _preparation_data_without_main
+        _num_open_clusters += 1
     try:
         yield
     finally:
-        with _one_at_a_time:
-            _open -= 1
-            if not _open:
-                setattr(spawn, "get_preparation_data", _with_main)  # noqa: B010
+        with _spawn_lock:
+            _num_open_clusters -= 1
+            if not _num_open_clusters:
+                setattr(spawn, "get_preparation_data", _original_preparation_data)  # noqa: B010
 
 
-def _without_main(name):
-    data = _with_main(name)
-    if name.startswith(WORKER):
-        in_main = threading.current_thread() is threading.main_thread()
-        if not in_main and hasattr(signal, "pthread_sigmask"):  # not on Windows
-            # The process takes this over, and Ctrl-C finds it before `dask_setup` can be called.
+def _preparation_data_without_main(name: str) -> dict[str, Any]:
+    data = _original_preparation_data(name)
+    if name.startswith(WORKER_PREFIX):
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if not in_main_thread and hasattr(signal, "pthread_sigmask"):  # not on Windows
+            # The new process inherits the mask, so that Ctrl-C cannot end it before `dask_setup`.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for entry in ("init_main_from_name", "init_main_from_path"):
             data.pop(entry, None)
