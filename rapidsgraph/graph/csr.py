@@ -289,11 +289,11 @@ def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
         return offsets, minor[order], order if with_order else None
     index = np.int32 if rows < 2**31 else np.int64
     # A counter for each part and key: parts are worth their counters only while keys repeat.
-    parts = max(1, min(counting.threads(), rows // max(bound, 1)))
+    parts = max(1, min(counting.num_threads(), rows // max(bound, 1)))
     order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
     # Files are often in order already, and finding out takes a fraction of sorting.
     offsets = np.empty(bound + 1, np.int64)
-    disorder = np.zeros(counting.threads(), bool)
+    disorder = np.zeros(counting.num_threads(), bool)
     with device.parallel_region():
         counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
@@ -327,5 +327,5 @@ def _counters(keys, bound, parts, index):
     offsets = np.empty(bound + 1, np.int64)
     with device.parallel_region():
         counting.count(keys, cursors)
-        counting.accumulate_parts(cursors, offsets)
+        counting.accumulate_counts(cursors, offsets)
     return offsets, cursors

@@ -1,13 +1,13 @@
 """Stable parallel counting sort for CPUs.
 
-Rows are cut into as many contiguous parts as `cursors` has rows. Each part counts its keys, the
-counts become positions, and each part moves its rows there in order, so that the sort is stable
-for any number of parts. Keys are in [0, cursors.shape[1]); they are unsigned as indices, which
-spares the test for negative ones.
+Rows are split into contiguous chunks, one per row of `cursors`. Each chunk counts its keys, the
+counts become positions, and each chunk moves its rows there in order, so that the sort is stable
+for any number of chunks. Keys are in [0, cursors.shape[1]). They are converted to unsigned
+integers, because Numba then skips the check for negative indices.
 
 References
 ----------
-.. [1] Knuth, The Art of Computer Programming, volume 3, section 5.2.
+Knuth, The Art of Computer Programming, volume 3, section 5.2 (distribution counting).
 """
 
 import numba
@@ -17,89 +17,91 @@ from numba import prange
 from .jit import parallel, serial
 
 
-def threads():
+def num_threads():
     return numba.get_num_threads()
 
 
 @parallel
 def count(keys, cursors):
-    parts, rows = len(cursors), len(keys)
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        for i in range(rows * part // parts, rows * (part + 1) // parts):
-            cursors[part, np.uint32(keys[i])] += 1
+    """Add the number of rows of each chunk per key to `cursors`."""
+    chunks, rows = len(cursors), len(keys)
+    for chunk_ in prange(chunks):
+        chunk = np.int64(chunk_)
+        for i in range(rows * chunk // chunks, rows * (chunk + 1) // chunks):
+            cursors[chunk, np.uint32(keys[i])] += 1
 
 
 @serial
-def accumulate_parts(cursors, offsets):
-    parts, bound = cursors.shape
+def accumulate_counts(cursors, offsets):
+    """Convert counts to positions, in place, and write the first position of each key."""
+    chunks, num_keys = cursors.shape
     total = 0
-    for key in range(bound):
+    for key in range(num_keys):
         offsets[key] = total
-        for part in range(parts):
-            here = cursors[part, key]
-            cursors[part, key] = total
-            total += here
-    offsets[bound] = total
+        for chunk in range(chunks):
+            size = cursors[chunk, key]
+            cursors[chunk, key] = total
+            total += size
+    offsets[num_keys] = total
 
 
 @parallel
 def move(keys, values, order, cursors, new_values, new_order):
-    """Move `values`, and `order` where it is not empty, to the places of their keys."""
-    parts, rows, ordered = len(cursors), len(keys), len(order) > 0
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        for i in range(rows * part // parts, rows * (part + 1) // parts):
+    """Move `values`, and `order` unless it is empty, to the positions of their keys."""
+    chunks, rows, with_order = len(cursors), len(keys), len(order) > 0
+    for chunk_ in prange(chunks):
+        chunk = np.int64(chunk_)
+        for i in range(rows * chunk // chunks, rows * (chunk + 1) // chunks):
             key = np.uint32(keys[i])
-            place = cursors[part, key]
-            cursors[part, key] = place + 1
-            new_values[np.uint64(place)] = values[i]
-            if ordered:
-                new_order[np.uint64(place)] = order[i]
+            position = cursors[chunk, key]
+            cursors[chunk, key] = position + 1
+            new_values[np.uint64(position)] = values[i]
+            if with_order:
+                new_order[np.uint64(position)] = order[i]
 
 
 @parallel
 def move_rows(keys, offsets, order, cursors, new_rows, new_order):
-    """As move, where the value of an item is the row whose offsets it lies between."""
-    parts, rows, ordered = len(cursors), len(keys), len(order) > 0
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        first, last = rows * part // parts, rows * (part + 1) // parts
+    """Move row indices like `move`; row r contains the items [offsets[r], offsets[r + 1])."""
+    chunks, rows, with_order = len(cursors), len(keys), len(order) > 0
+    for chunk_ in prange(chunks):
+        chunk = np.int64(chunk_)
+        start, stop = rows * chunk // chunks, rows * (chunk + 1) // chunks
         row, high = 0, len(offsets) - 1
-        while row < high:  # the last row that starts at or before `first`
+        while row < high:  # find the last row that starts at or before `start`
             middle = (row + high + 1) // 2
-            if offsets[middle] <= first:
+            if offsets[middle] <= start:
                 row = middle
             else:
                 high = middle - 1
-        for i in range(first, last):
+        for i in range(start, stop):
             while i >= offsets[row + 1]:
                 row += 1
             key = np.uint32(keys[i])
-            place = cursors[part, key]
-            cursors[part, key] = place + 1
-            new_rows[np.uint64(place)] = row
-            if ordered:
-                new_order[np.uint64(place)] = order[i]
+            position = cursors[chunk, key]
+            cursors[chunk, key] = position + 1
+            new_rows[np.uint64(position)] = row
+            if with_order:
+                new_order[np.uint64(position)] = order[i]
 
 
 @parallel
 def sorted_offsets(keys, values, offsets, disorder):
-    """Offsets by key, if rows ascend by (key, value); else disorder[part] is set somewhere."""
-    parts, rows = len(disorder), len(keys)
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        first, last = rows * part // parts, rows * (part + 1) // parts
-        before = keys[first - 1] if first > 0 else np.int32(-1)
-        value = values[first - 1] if first > 0 else np.int32(-1)
-        for i in range(first, last):
+    """Write the offsets by key if rows ascend by (key, value), else set a flag in `disorder`."""
+    chunks, rows = len(disorder), len(keys)
+    for chunk_ in prange(chunks):
+        chunk = np.int64(chunk_)
+        start, stop = rows * chunk // chunks, rows * (chunk + 1) // chunks
+        last_key = keys[start - 1] if start > 0 else np.int32(-1)
+        last_value = values[start - 1] if start > 0 else np.int32(-1)
+        for i in range(start, stop):
             key = keys[i]
-            if key < before or (key == before and values[i] < value):
-                disorder[part] = True
+            if key < last_key or (key == last_key and values[i] < last_value):
+                disorder[chunk] = True
                 break
-            for row in range(before + 1, key + 1):
+            for row in range(last_key + 1, key + 1):
                 offsets[np.uint32(row)] = i
-            before, value = key, values[i]
-    after = keys[rows - 1] + 1 if rows else 0
-    for row in range(after, len(offsets)):
+            last_key, last_value = key, values[i]
+    first_empty = keys[rows - 1] + 1 if rows else 0
+    for row in range(first_empty, len(offsets)):
         offsets[row] = rows

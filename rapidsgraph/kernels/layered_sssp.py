@@ -1,8 +1,8 @@
-"""Shortest paths over partitions on a CPU: the twins of layered_sssp.cu, which documents them.
+"""SSSP of a layered edge list on a CPU: the twins of layered_sssp.cu.
 
-One thread expands rows one after the other, so a shorter path is taken into account at once, and
-active rows are in a near and a far queue, as in sssp.py. A row that was expanded in round r has
-r + 1 in `last_relaxed` or `last_relaxed_partition`.
+One thread relaxes rows one after another, so that a shorter path takes effect at once. Active rows
+wait in a near and a far queue, as in sssp.py. A row that was relaxed in round r has r + 1 in
+`last_relaxed` or `last_relaxed_partition`, because its own round cannot make it active again.
 """
 
 import numpy as np
@@ -13,71 +13,77 @@ from .jit import parallel, serial
 from .sections import (
     FIRST,
     ROWS,
+    atomic_min,
     extract,
-    first_edge,
     first_group,
-    groups,
-    is_sound,
-    lower_to,
-    section,
-    shared_work,
+    group_start,
+    is_intact,
+    num_groups,
+    read_section,
+    split_work,
 )
 
-NEAR, FAR, AGAIN = 1, 2, 4  # a row is in the queue, in the far one, was expanded before: by bits
+IN_NEAR, IN_FAR, WAS_RELAXED = 1, 2, 4  # flags of a row
+MIN_RELAXED = 1024  # work between two scans of the far queue, below which delta grows
+MIN_MEASURED = 4096  # work after which the rate of repeated work is measured
 
 
 @serial
-def _above(distance, step):
-    """Return `distance` plus `step`, or the next floating-point number if that is no different."""
-    return max(distance + step, np.nextafter(distance, np.inf))
+def _add_delta(distance, delta):
+    """Return `distance + delta`, or the next number if the sum rounds to `distance`."""
+    return max(distance + delta, np.nextafter(distance, np.inf))
 
 
 @serial
-def _waiting_rows(start, stop, table, stamps, relaxed, done, flags, flag, queue):
-    """Put the rows that wait into a queue, each once; how many there are."""
-    count, first = 0, table[start, FIRST]
+def _queue_active_rows(
+    start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, flag, queue
+):
+    """Append the active rows to an empty queue, once each; return their number."""
+    size, first = 0, table[start, FIRST]
     for partition in range(start, stop):
         rows = table[partition, ROWS]
-        for place in range(table[partition, FIRST], table[partition, FIRST] + rows):
-            before = done[partition] if rows == 1 else relaxed[np.uint64(place)]
-            row = np.uint64(place - first)
-            if stamps[np.uint64(place)] >= before and not flags[row]:
+        for position in range(table[partition, FIRST], table[partition, FIRST] + rows):
+            relaxed_round = (
+                last_relaxed_partition[partition]
+                if rows == 1
+                else last_relaxed[np.uint64(position)]
+            )
+            row = np.uint64(position - first)
+            if last_update[np.uint64(position)] >= relaxed_round and not flags[row]:
                 flags[row] = flag
-                queue[np.uint64(count)] = row
-                count += 1
-    return count
+                queue[np.uint64(size)] = row
+                size += 1
+    return size
 
 
 @serial
-def _partition_of(table, start, stop, place):
+def _first_partition_of(table, start, stop, position):
     """Return the first partition that has a row."""
-    low, high = start, stop
-    while low < high:
-        middle = (low + high) // 2
-        if table[middle, FIRST] + table[middle, ROWS] > place:
-            high = middle
+    while start < stop:
+        middle = (start + stop) // 2
+        if table[middle, FIRST] + table[middle, ROWS] > position:
+            stop = middle
         else:
-            low = middle + 1
-    return low
+            start = middle + 1
+    return start
 
 
 @serial
-def _edges_of(words, parts, row):
-    """Return the range of the edges of a row in a section."""
-    starts, degrees, _, _, _, _, _, _, degree_bits = parts
+def _edges_of(words, starts, degrees, degree_bits, row):
+    """Return the range of the edges of a row of a section."""
     group = row // GROUP_ROWS
-    edge = first_edge(words, starts, group)
-    for before in range(GROUP_ROWS * group, row):
-        edge += extract(words, degrees, degree_bits, before)
+    edge = group_start(words, starts, group)
+    for previous in range(GROUP_ROWS * group, row):
+        edge += extract(words, degrees, degree_bits, previous)
     return edge, edge + extract(words, degrees, degree_bits, row)
 
 
 @serial
-def _mark(table, partition, place, relaxed, done, round_):
+def _mark_relaxed(table, partition, position, last_relaxed, last_relaxed_partition, current_round):
     if table[partition, ROWS] == 1:
-        done[partition] = round_ + 1
+        last_relaxed_partition[partition] = current_round + 1
     else:
-        relaxed[place] = round_ + 1
+        last_relaxed[position] = current_round + 1
 
 
 @serial
@@ -98,92 +104,100 @@ def relax(
     arrived_blocks,
     state,
 ):
-    round_, first = state[0] + 1, table[start, FIRST]
-    rows = table[stop - 1, FIRST] + table[stop - 1, ROWS] - first
-    weights = words.view(weight_type.dtype)
-    flags = np.zeros(rows, np.uint8)
-    near, far = np.empty(rows + 1, np.int32), np.empty(rows + 1, np.int32)
+    current_round, first = state[0] + 1, table[start, FIRST]
+    num_rows = table[stop - 1, FIRST] + table[stop - 1, ROWS] - first
+    weights, weight_words = words.view(weight_type.dtype), weight_type.itemsize // words.itemsize
+    flags = np.zeros(num_rows, np.uint8)
+    near, far = np.empty(num_rows + 1, np.int32), np.empty(num_rows + 1, np.int32)
     head, tail = 0, 0  # near is a ring
-    parked = _waiting_rows(
-        start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, FAR, far
+    num_far = _queue_active_rows(
+        start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, IN_FAR, far
     )
-    low = below = -1.0
-    expanded, repeated = 0, 0
-    while parked:
-        least = np.inf
-        for at in range(parked):
-            least = min(least, distances[np.uint64(first + far[np.uint64(at)])])
-        # A look at all that waits should cost less than what is expanded between two of them.
-        if low >= 0 and (expanded < 1024 or 4 * expanded < parked) and delta * 2 < np.inf:
+    # Rows with a distance in [near_start, near_stop) are near.
+    near_start = near_stop = -1.0
+    work, repeated_work = 0, 0
+    while num_far:
+        min_distance = np.inf
+        for i in range(num_far):
+            min_distance = min(min_distance, distances[np.uint64(first + far[np.uint64(i)])])
+        # A scan of the far queue should cost less than the work between two scans.
+        is_step_small = work < MIN_RELAXED or 4 * work < num_far
+        if near_start >= 0 and is_step_small and delta * 2 < np.inf:
             delta *= 2
-        expanded, repeated, kept = 0, 0, 0
-        old, low, below = below, least, _above(least, delta)
-        for at in range(parked):
-            row = np.uint64(far[np.uint64(at)])
+        work, repeated_work, num_kept = 0, 0, 0
+        last_stop, near_start = near_stop, min_distance
+        near_stop = _add_delta(min_distance, delta)
+        for i in range(num_far):
+            row = np.uint64(far[np.uint64(i)])
             distance = distances[np.uint64(first + row)]
-            if distance >= below:
-                far[np.uint64(kept)] = row
-                kept += 1
+            if distance >= near_stop:
+                far[np.uint64(num_kept)] = row
+                num_kept += 1
             else:
-                flags[row] &= ~FAR
-                # Below `old` it was reached by a shorter way meanwhile, and expanded.
-                if distance >= old and not flags[row] & NEAR:
-                    flags[row] |= NEAR
+                flags[row] &= ~IN_FAR
+                # A row nearer than last_stop was reached by a shorter path, and relaxed, before.
+                if distance >= last_stop and not flags[row] & IN_NEAR:
+                    flags[row] |= IN_NEAR
                     near[np.uint64(tail)] = row
-                    tail = tail + 1 if tail < rows else 0
-        parked = kept
+                    tail = tail + 1 if tail < num_rows else 0
+        num_far = num_kept
         while head != tail:
             row = np.uint64(near[np.uint64(head)])
-            head = head + 1 if head < rows else 0
-            place = np.uint64(first + row)
-            distance = distances[place]
-            flags[row] &= ~NEAR
-            if distance >= below:  # the step has become smaller since
-                if not flags[row] & FAR:
-                    flags[row] |= FAR
-                    far[np.uint64(parked)] = row
-                    parked += 1
+            head = head + 1 if head < num_rows else 0
+            position = np.uint64(first + row)
+            distance = distances[position]
+            flags[row] &= ~IN_NEAR
+            if distance >= near_stop:  # delta has shrunk since the row was queued
+                if not flags[row] & IN_FAR:
+                    flags[row] |= IN_FAR
+                    far[np.uint64(num_far)] = row
+                    num_far += 1
                 continue
-            partition, cost = _partition_of(table, start, stop, place), 1
-            while partition < stop and table[partition, FIRST] <= place:
-                _mark(table, partition, place, last_relaxed, last_relaxed_partition, round_)
-                for which in range(2):
-                    parts = section(table, partition, which, origin)
-                    if not parts[5] or not is_sound(table, checksums, partition, which):
+            partition, row_work = _first_partition_of(table, start, stop, position), 1
+            while partition < stop and table[partition, FIRST] <= position:
+                _mark_relaxed(
+                    table, partition, position, last_relaxed, last_relaxed_partition, current_round
+                )
+                for direction in range(2):
+                    starts, degrees, neighbors, first_weight, _, edges, base, bits, degree_bits = (
+                        read_section(table, partition, direction, origin, weight_words)
+                    )
+                    if not edges or not is_intact(table, checksums, partition, direction):
                         continue
-                    _, _, neighbors, costs, _, _, base, bits, _ = parts
-                    costs //= weights.itemsize // words.itemsize
-                    edge, end = _edges_of(words, parts, place - table[partition, FIRST])
-                    cost += end - edge
-                    for at in range(edge, end):
-                        reached = distance + weights[np.uint64(costs + at)]
-                        neighbor = base + extract(words, neighbors, bits, at)
-                        if reached >= distances[np.uint64(neighbor)] or reached > cutoff:
+                    edge_start, edge_stop = _edges_of(
+                        words, starts, degrees, degree_bits, position - table[partition, FIRST]
+                    )
+                    row_work += edge_stop - edge_start
+                    for edge in range(edge_start, edge_stop):
+                        new_distance = distance + weights[np.uint64(first_weight + edge)]
+                        neighbor = base + extract(words, neighbors, bits, edge)
+                        if new_distance >= distances[np.uint64(neighbor)] or new_distance > cutoff:
                             continue
-                        distances[np.uint64(neighbor)] = reached
-                        last_update[np.uint64(neighbor)] = round_
-                        if not first <= neighbor < first + rows:
-                            continue  # it waits for its partition
+                        distances[np.uint64(neighbor)] = new_distance
+                        last_update[np.uint64(neighbor)] = current_round
+                        if not first <= neighbor < first + num_rows:
+                            continue  # a row of other partitions stays active
                         other = np.uint64(neighbor - first)
-                        if reached < below:
-                            if not flags[other] & NEAR:
-                                flags[other] |= NEAR
+                        if new_distance < near_stop:
+                            if not flags[other] & IN_NEAR:
+                                flags[other] |= IN_NEAR
                                 near[np.uint64(tail)] = other
-                                tail = tail + 1 if tail < rows else 0
-                        elif not flags[other] & FAR:
-                            flags[other] |= FAR
-                            far[np.uint64(parked)] = other
-                            parked += 1
+                                tail = tail + 1 if tail < num_rows else 0
+                        elif not flags[other] & IN_FAR:
+                            flags[other] |= IN_FAR
+                            far[np.uint64(num_far)] = other
+                            num_far += 1
                 partition += 1
-            expanded += cost
-            repeated += cost if flags[row] & AGAIN else 0
-            flags[row] |= AGAIN
-            if expanded > 4096 and 4 * repeated > 3 * expanded:
-                # Rows are expanded again and again: the step takes in too much.
-                delta = min(delta / 4, (distance - low) / 2 if distance > low else delta)
-                below = _above(low, delta)
-                expanded, repeated = 0, 0
-    state[0] = round_
+            work += row_work
+            repeated_work += row_work if flags[row] & WAS_RELAXED else 0
+            flags[row] |= WAS_RELAXED
+            if work > MIN_MEASURED and 4 * repeated_work > 3 * work:
+                # Most rows are relaxed repeatedly, because the near range is too wide.
+                is_inside = distance > near_start
+                delta = min(delta / 4, (distance - near_start) / 2 if is_inside else delta)
+                near_stop = _add_delta(near_start, delta)
+                work, repeated_work = 0, 0
+    state[0] = current_round
 
 
 @serial
@@ -204,47 +218,51 @@ def relax_zero_weight(
     arrived_blocks,
     state,
 ):
-    round_, first = state[0] + 1, table[start, FIRST]
-    rows = table[stop - 1, FIRST] + table[stop - 1, ROWS] - first
-    weights = words.view(weight_type.dtype)
-    flags, queue = np.zeros(rows, np.uint8), np.empty(rows + 1, np.int32)
+    current_round, first = state[0] + 1, table[start, FIRST]
+    num_rows = table[stop - 1, FIRST] + table[stop - 1, ROWS] - first
+    weights, weight_words = words.view(weight_type.dtype), weight_type.itemsize // words.itemsize
+    flags, queue = np.zeros(num_rows, np.uint8), np.empty(num_rows + 1, np.int32)  # a ring
     head = 0
-    tail = _waiting_rows(
-        start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, NEAR, queue
+    tail = _queue_active_rows(
+        start, stop, table, last_update, last_relaxed, last_relaxed_partition, flags, IN_NEAR, queue
     )
     while head != tail:
         row = np.uint64(queue[np.uint64(head)])
-        head = head + 1 if head < rows else 0
+        head = head + 1 if head < num_rows else 0
         flags[row] = 0
-        place = np.uint64(first + row)
-        distance, reached = distances[place], np.int32(hops[place] + 1)
-        partition = _partition_of(table, start, stop, place)
-        while partition < stop and table[partition, FIRST] <= place:
-            _mark(table, partition, place, last_relaxed, last_relaxed_partition, round_)
-            for which in range(2):
-                parts = section(table, partition, which, origin)
-                if not parts[5] or not is_sound(table, checksums, partition, which):
+        position = np.uint64(first + row)
+        distance, new_hops = distances[position], np.int32(hops[position] + 1)
+        partition = _first_partition_of(table, start, stop, position)
+        while partition < stop and table[partition, FIRST] <= position:
+            _mark_relaxed(
+                table, partition, position, last_relaxed, last_relaxed_partition, current_round
+            )
+            for direction in range(2):
+                starts, degrees, neighbors, first_weight, _, edges, base, bits, degree_bits = (
+                    read_section(table, partition, direction, origin, weight_words)
+                )
+                if not edges or not is_intact(table, checksums, partition, direction):
                     continue
-                _, _, neighbors, costs, _, _, base, bits, _ = parts
-                costs //= weights.itemsize // words.itemsize
-                edge, end = _edges_of(words, parts, place - table[partition, FIRST])
-                for at in range(edge, end):
-                    if distance + weights[np.uint64(costs + at)] != distance:
+                edge_start, edge_stop = _edges_of(
+                    words, starts, degrees, degree_bits, position - table[partition, FIRST]
+                )
+                for edge in range(edge_start, edge_stop):
+                    if distance + weights[np.uint64(first_weight + edge)] != distance:
                         continue
-                    neighbor = base + extract(words, neighbors, bits, at)
+                    neighbor = base + extract(words, neighbors, bits, edge)
                     if distances[np.uint64(neighbor)] != distance:
                         continue
-                    if reached >= hops[np.uint64(neighbor)]:
+                    if new_hops >= hops[np.uint64(neighbor)]:
                         continue
-                    hops[np.uint64(neighbor)] = reached
-                    last_update[np.uint64(neighbor)] = round_
+                    hops[np.uint64(neighbor)] = new_hops
+                    last_update[np.uint64(neighbor)] = current_round
                     other = neighbor - first
-                    if 0 <= other < rows and not flags[np.uint64(other)]:
-                        flags[np.uint64(other)] = NEAR
+                    if 0 <= other < num_rows and not flags[np.uint64(other)]:
+                        flags[np.uint64(other)] = IN_NEAR
                         queue[np.uint64(tail)] = other
-                        tail = tail + 1 if tail < rows else 0
+                        tail = tail + 1 if tail < num_rows else 0
             partition += 1
-    state[0] = round_
+    state[0] = current_round
 
 
 @parallel
@@ -265,42 +283,45 @@ def find_predecessors(
     weights = words.view(weight_type.dtype)
     for partition in range(start, stop):
         first = table[partition, FIRST]
-        for which in range(2):
-            if not is_sound(table, checksums, partition, which):
+        for direction in range(2):
+            if not is_intact(table, checksums, partition, direction):
                 continue
-            starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
-                table, partition, which, origin
+            starts, degrees, neighbors, first_weight, rows, edges, base, bits, degree_bits = (
+                read_section(
+                    table, partition, direction, origin, weight_type.itemsize // words.itemsize
+                )
             )
-            costs, (work, parts) = (
-                costs // (weight_type.itemsize // words.itemsize),
-                shared_work(rows, edges),
-            )
-            for part in prange(parts):
-                low, high = part * work // parts, (part + 1) * work // parts
-                group = first_group(words, starts, rows, low)
-                while group < groups(rows):
-                    edge, shift = first_edge(words, starts, group), GROUP_ROWS * (group + 1)
-                    if edge + shift - GROUP_ROWS >= high:
+            work, num_chunks = split_work(rows, edges)
+            for chunk in prange(num_chunks):
+                work_start, work_stop = chunk * work // num_chunks, (chunk + 1) * work // num_chunks
+                group = first_group(words, starts, rows, work_start)
+                while group < num_groups(rows):
+                    edge, work_before = group_start(words, starts, group), GROUP_ROWS * (group + 1)
+                    if edge + work_before - GROUP_ROWS >= work_stop:
                         break
                     group += 1
-                    for row in range(shift - GROUP_ROWS, min(shift, rows)):
-                        after = edge + extract(words, degrees, degree_bits, row)
-                        place = np.uint64(first + row)
-                        distance, name = distances[place], names[place]
-                        begin = max(edge, low - shift) if distance < np.inf else after
-                        for at in range(begin, min(after, high - shift)):
-                            reached = distance + weights[np.uint64(costs + at)]
-                            neighbor = np.uint64(base + extract(words, neighbors, bits, at))
-                            is_no_way = distances[neighbor] != reached or reached == np.inf
-                            if is_no_way or predecessors[neighbor] <= name:
+                    for row in range(work_before - GROUP_ROWS, min(work_before, rows)):
+                        row_stop = edge + extract(words, degrees, degree_bits, row)
+                        position = np.uint64(first + row)
+                        distance, name = distances[position], names[position]
+                        edge_start = max(edge, work_start - work_before)
+                        if distance == np.inf:
+                            edge_start = row_stop
+                        for i in range(edge_start, min(row_stop, work_stop - work_before)):
+                            path = distance + weights[np.uint64(first_weight + i)]
+                            neighbor = np.uint64(base + extract(words, neighbors, bits, i))
+                            is_shortest = distances[neighbor] == path and path != np.inf
+                            if not is_shortest or predecessors[neighbor] <= name:
                                 continue
                             if zero_weight:
-                                fits = reached == distance and hops[place] + 1 == hops[neighbor]
+                                is_predecessor = (
+                                    path == distance and hops[position] + 1 == hops[neighbor]
+                                )
                             else:
-                                fits = distance < reached
-                            if fits:
-                                lower_to(predecessors, neighbor, name)
-                        edge = after
+                                is_predecessor = distance < path
+                            if is_predecessor:
+                                atomic_min(predecessors, neighbor, name)
+                        edge = row_stop
 
 
 @parallel
@@ -308,7 +329,9 @@ def find_active(start, stop, table, last_update, last_relaxed, last_relaxed_part
     for partition in prange(start, stop):
         first, rows = table[partition, FIRST], table[partition, ROWS]
         for row in range(rows):
-            before = last_relaxed_partition[partition] if rows == 1 else last_relaxed[first + row]
-            if last_update[first + row] >= before:
+            relaxed_round = (
+                last_relaxed_partition[partition] if rows == 1 else last_relaxed[first + row]
+            )
+            if last_update[first + row] >= relaxed_round:
                 is_active[partition] = 1
                 break

@@ -1,11 +1,15 @@
-// Sweeps over the partitions of a layered edge list, in host or device memory.
+// BFS, PageRank and verification of a layered edge list, in passes over its partitions.
 //
-// The partitions start to stop of `table` are in `words`, which begin at word `origin` of the whole
-// list; vertices are positions. checksums has the sums computed for both sections of each
-// partition, and a section whose sum differs from the table is skipped. weight_type only tells the
-// type of the weights.
+// add_checksums    compute the checksums of sections: reads words, adds to checksums
+// check_sections   check the values in sections: reads words, changes checksums of invalid sections
+// find_parents     BFS: reads forward sections, lowers parents
+// scatter          PageRank: reads pagerank and all sections, adds to sums
 //
-// References: Zhu et al. 2017 (WolfPath: layers, combined lists, no host between them); Kim
+// sections.cuh describes the parameters that all kernels share.
+//
+// References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
+// algorithms on GPU", International Journal of Parallel Programming, 2017,
+// doi:10.1007/s10766-017-0533-y (layers; combined lists that run without the host). Kim
 // (edge-centric PageRank).
 
 #ifndef weight_t
@@ -14,27 +18,26 @@
 
 #include "sections.cuh"
 
-// sums[2 p] and [2 p + 1] are 0 before; with `num_sections` 1 only forward sections are there.
+// Add the checksums of sections to checksums, which are 0 before; of forward sections only if
+// num_sections is 1, in which case words may lack the backward ones.
 extern "C" __global__ void add_checksums(long long start, long long stop, long long origin,
                                          long long num_sections, const long long *table,
-                                         const unsigned int *words, unsigned long long *checksums) {
+                                         const unsigned int *words,
+                                         unsigned long long *checksums) {
   for (long long partition = start; partition < stop; partition++) {
     const long long *row = table + partition * PARTITION_COLUMNS;
-    for (int part = 0; part < num_sections; part++) {
-      const unsigned *own = words + (row[COLUMN_POSITION] - origin + (part ? row[COLUMN_FORWARD_WORDS] : 0));
-      const long long count = part ? row[COLUMN_WORDS] - row[COLUMN_FORWARD_WORDS] : row[COLUMN_FORWARD_WORDS];
-      u64 sum = 0;
-      STRIDE(i, count) sum += (own[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
-      for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL_MASK, sum, step);
-      if (threadIdx.x % WARP == 0) atomicAdd(&checksums[2 * partition + part], sum);
-    }
+    const long long forward_words = row[COLUMN_FORWARD_WORDS];
+    for (int direction = 0; direction < num_sections; direction++)
+      add_words(words + (row[COLUMN_POSITION] - origin + (direction ? forward_words : 0)),
+                direction ? row[COLUMN_WORDS] - forward_words : forward_words,
+                &checksums[2 * partition + direction]);
   }
 }
 
-// Set a checksum found to something else than the one in the table where a section, though intact,
-// has values out of bounds, so that no kernel reads it: row starts that do not agree with the
-// degrees, neighbors that are no vertices, weights that are negative, infinite or NaN. The table
-// was checked before: the section lies within `words`, and its base is a vertex.
+// Make the computed checksum of a section differ from the one in the table if values in the section
+// are out of bounds, so that no kernel reads it: group starts that disagree with the degrees,
+// neighbors that are no vertices, and weights that are negative, infinite or NaN. The host has
+// validated the table, so that a section lies within words and its base is a vertex.
 extern "C" __global__ void check_sections(long long start, long long stop, long long origin,
                                           long long num_sections, long long num_vertices,
                                           const long long *table, const unsigned int *words,
@@ -42,98 +45,82 @@ extern "C" __global__ void check_sections(long long start, long long stop, long 
                                           unsigned long long *checksums) {
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   for (long long partition = start; partition < stop; partition++) {
-    for (int part = 0; part < num_sections; part++) {
-      const Section s = section_of(table, words, origin, partition, part);
+    const u64 *expected =
+        (const u64 *)table + partition * PARTITION_COLUMNS + COLUMN_FORWARD_CHECKSUM;
+    for (int direction = 0; direction < num_sections; direction++) {
+      const Section s = read_section(table, words, origin, partition, direction);
       if (!s.edges) continue;
-      const long long groups = (s.rows + GROUP_ROWS - 1) / GROUP_ROWS, limit = num_vertices - 1 - s.base;
-      bool valid = s.starts[0] == 0 && s.starts[groups] == s.edges;
-      STRIDE(group, groups) {
-        const long long behind = min(GROUP_ROWS * (group + 1), s.rows);
+      const long long num_groups = (s.rows + GROUP_ROWS - 1) / GROUP_ROWS;
+      const long long max_value = num_vertices - 1 - s.base;
+      bool is_valid = s.starts[0] == 0 && s.starts[num_groups] == s.edges;
+      STRIDE(group, num_groups) {
+        const long long row_stop = min(GROUP_ROWS * (group + 1), s.rows);
         long long edge = s.starts[group];
-        for (long long row = GROUP_ROWS * group; row < behind; row++)
+        for (long long row = GROUP_ROWS * group; row < row_stop; row++)
           edge += extract(s.degrees, s.degree_bits, row);
-        valid &= edge == s.starts[group + 1];
+        is_valid &= edge == s.starts[group + 1];
       }
-      if ((1ll << s.bits) - 1 > limit)
-        STRIDE(edge, s.edges) valid &= extract(s.neighbors, s.bits, edge) <= limit;
+      if ((1ll << s.bits) - 1 > max_value)
+        STRIDE(edge, s.edges) is_valid &= extract(s.neighbors, s.bits, edge) <= max_value;
       if (weighted)
         STRIDE(edge, s.edges) {
           const double weight = (double)s.weights[edge];
-          valid &= weight >= 0.0 && weight < infinity;
+          is_valid &= weight >= 0.0 && weight < infinity;
         }
-      const u64 expected = (u64)table[partition * PARTITION_COLUMNS + COLUMN_FORWARD_CHECKSUM + part];
-      if (!valid) checksums[2 * partition + part] = expected + 1;
+      if (!is_valid) checksums[2 * partition + direction] = expected[direction] + 1;
     }
   }
 }
 
-// BFS: parents[v] = the first place from which an edge leads to the next layer, where v is.
-// layer_starts has depth + 2 places; rows from `row_limit` on are not looked at.
+// BFS: lower parents[v] to the smallest position u with an edge (u, v) to the next layer.
+// layer_starts has num_layers + 1 positions; rows from row_limit on are ignored.
 extern "C" __global__ void find_parents(long long start, long long stop, long long origin,
                                         const long long *table, const unsigned int *words,
                                         const unsigned long long *checksums, long long num_layers,
                                         const long long *layer_starts, long long row_limit,
                                         int *parents) {
-  __shared__ unsigned ends[2 * MAX_LAUNCH_PARTITIONS];
-  const long long chunks = count_chunks(start, stop, 1, table, checksums, ends);
-  each_chunk(
-      start, stop, origin, table, words, ends, chunks,
-      [=](const Section &s, long long, long long chunk) {
-        each_edge<int>(
-            s, chunk, [=](long long row) { return row < row_limit; },
-            [=](long long row) {
-              long long layer = 0, behind = num_layers;
-              while (behind - layer > 1) {
-                const long long middle = (layer + behind) / 2;
-                if (layer_starts[middle] <= row)
-                  layer = middle;
-                else
-                  behind = middle;
-              }
-              return (int)layer_starts[layer + 1];
-            },
-            [=](const bool *is, const unsigned *, long long group, const int *place,
-                const int *next, const int *neighbor) {
-              int known[BATCH];
+  sweep_edges<int>(
+      start, stop, origin, 1, table, words, checksums,
+      [=](long long row) { return row < row_limit; },
+      [=](long long row) {
+        return (int)layer_starts[find_layer(layer_starts, num_layers, row) + 1];
+      },
+      [=](const Section &, const bool *is_edge, const unsigned *, long long first_row,
+          const int *lanes, const int *next_layer_start, const int *neighbor) {
+        int parent[BATCH];
 #pragma unroll
-              for (int k = 0; k < BATCH; k++)
-                known[k] = is[k] && neighbor[k] >= next[k] ? parents[neighbor[k]] : -1;
+        for (int k = 0; k < BATCH; k++)
+          parent[k] =
+              is_edge[k] && neighbor[k] >= next_layer_start[k] ? parents[neighbor[k]] : -1;
 #pragma unroll
-              for (int k = 0; k < BATCH; k++) {
-                const int row = (int)group + place[k];
-                if (known[k] > row && __ldcg(parents + neighbor[k]) > row)  // not an old value
-                  atomicMin(&parents[neighbor[k]], row);
-              }
-            });
+        for (int k = 0; k < BATCH; k++) {
+          const int row = (int)first_row + lanes[k];
+          // The first load may come from a stale cache line; the second one does not.
+          if (parent[k] > row && __ldcg(parents + neighbor[k]) > row)
+            atomicMin(&parents[neighbor[k]], row);
+        }
       });
 }
 
-// PageRank: every source's rank goes along its edges, in equal shares or by weight.
+// PageRank: add to sums[v] the damped contributions of all edges (u, v), which divide pagerank[u]
+// equally or by weight. Nothing is added after convergence (state[3]).
 extern "C" __global__ void scatter(long long start, long long stop, long long origin,
                                    const long long *table, const unsigned int *words,
                                    const unsigned long long *checksums, const weight_t *weight_type,
                                    long long weighted, double damping, const double *out_weights,
                                    const double *pagerank, const double *state, double *sums) {
   if (state[3] != 0.0) return;
-  __shared__ unsigned ends[2 * MAX_LAUNCH_PARTITIONS];
-  const long long chunks = count_chunks(start, stop, 2, table, checksums, ends);
-  each_chunk(start, stop, origin, table, words, ends, chunks,
-             [=](const Section &s, long long, long long chunk) {
-               each_edge<double>(
-                   s, chunk, [](long long) { return true; },
-                   [=](long long row) {
-                     return damping * pagerank[row] / (weighted ? 1.0 : out_weights[row]);
-                   },
-                   [=](const bool *is, const unsigned *edge, long long group, const int *place,
-                       const double *rank, const int *neighbor) {
+  sweep_edges<double>(
+      start, stop, origin, 2, table, words, checksums, [](long long) { return true; },
+      [=](long long row) { return damping * pagerank[row] / (weighted ? 1.0 : out_weights[row]); },
+      [=](const Section &s, const bool *is_edge, const unsigned *edge, long long first_row,
+          const int *lanes, const double *contribution, const int *neighbor) {
 #pragma unroll
-                     for (int k = 0; k < BATCH; k++) {
-                       if (!is[k]) continue;
-                       const double share =
-                           weighted ? (double)s.weights[edge[k]] / out_weights[group + place[k]]
-                                    : 1.0;
-                       atomicAdd(&sums[neighbor[k]], rank[k] * share);
-                     }
-                   });
-             });
+        for (int k = 0; k < BATCH; k++) {
+          if (!is_edge[k]) continue;
+          const double factor =
+              weighted ? (double)s.weights[edge[k]] / out_weights[first_row + lanes[k]] : 1.0;
+          atomicAdd(&sums[neighbor[k]], contribution[k] * factor);
+        }
+      });
 }

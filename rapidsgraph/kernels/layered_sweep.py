@@ -1,4 +1,4 @@
-"""Sweeps over partitions on a CPU: the twins of layered_sweep.cu, which documents them."""
+"""BFS, PageRank and verification of a layered edge list on a CPU: the twins of layered_sweep.cu."""
 
 import numpy as np
 from numba import prange
@@ -7,92 +7,90 @@ from .constants import GROUP_ROWS
 from .intrinsics import add_float_at
 from .jit import parallel, serial
 from .sections import (
+    BIT_MASK,
     CHECKSUM,
     FIRST,
-    FIVE,
     FORWARD_WORDS,
-    MASK,
+    NUM_CHUNKS,
     ONE,
-    PARTS,
     POSITION,
+    WORD_SHIFT,
     WORDS,
+    add_words,
+    atomic_min,
     extract,
-    first_edge,
+    find_layer,
     first_group,
-    groups,
-    is_sound,
-    lower_to,
-    section,
-    shared_work,
+    group_start,
+    is_intact,
+    num_groups,
+    read_section,
+    split_work,
 )
 
 
-@parallel
+@serial
 def add_checksums(start, stop, origin, num_sections, table, words, checksums):
     for partition in range(start, stop):
-        for which in range(num_sections):
-            first, count = table[partition, POSITION] - origin, table[partition, FORWARD_WORDS]
-            if which:
-                first, count = first + count, table[partition, WORDS] - count
-            found = np.zeros(PARTS, np.uint64)
-            for part in prange(PARTS):
-                total = np.uint64(0)
-                for i in range(part * count // PARTS, (part + 1) * count // PARTS):
-                    factor = np.uint64(2 * i + 1) * np.uint64(0x9E3779B97F4A7C15)
-                    total += (np.uint64(words[np.uint64(first + i)]) + ONE) * factor
-                found[part] = total
-            for part in range(PARTS):
-                checksums[2 * partition + which] += found[part]
+        for direction in range(num_sections):
+            first, size = table[partition, POSITION] - origin, table[partition, FORWARD_WORDS]
+            if direction:
+                first, size = first + size, table[partition, WORDS] - size
+            add_words(words[first : first + size], checksums[2 * partition + direction :])
 
 
 @serial
-def _exceeds(words, position, bits, limit, first, last):
-    """Whether one of the packed values from `first` to before `last` is above `limit`.
+def _exceeds(words, position, bits, max_value, start, stop):
+    """Return whether one of the packed values [start, stop) exceeds `max_value`.
 
-    GROUP_ROWS values take whole words, `bits` of them. To each value `2**bits - 1 - limit` is added
-    in place, many values at once: what is above the limit carries out of its top bit. Values
-    below it carry nothing into the next, so the carry into a word depends on the word before alone.
+    GROUP_ROWS values take `bits` whole words. ``2**bits - 1 - max_value`` is added to each value in
+    place, one word at a time: a value carries out of its top bit if and only if it exceeds the
+    maximum. Other values carry nothing into the next value, so the carry into a word depends only
+    on the word before.
     """
-    period, excess = 8 * bits, (ONE << np.uint64(bits)) - ONE - np.uint64(limit)
-    added, before = np.zeros(period + 1, np.uint32), np.zeros(period, np.uint32)
-    tops = np.zeros(period, np.uint32)
+    # The words that are added, those before them, and the top bits of values: of 8 groups, because
+    # that makes loops over them long enough to be vectorized.
+    period, addend = 8 * bits, (ONE << np.uint64(bits)) - ONE - np.uint64(max_value)
+    added, previous = np.zeros(period + 1, np.uint32), np.zeros(period, np.uint32)
+    top_bits = np.zeros(period, np.uint32)
     for value in range(8 * GROUP_ROWS):
-        word, at = value * bits // 32, np.uint64(value * bits % 32)
-        shifted = excess << at
+        word, shift = value * bits // 32, np.uint64(value * bits % 32)
+        shifted = addend << shift
         added[word] |= np.uint32(shifted & np.uint64(0xFFFFFFFF))
         added[word + 1] |= np.uint32(shifted >> np.uint64(32))
-        top = value * bits + bits - 1
-        tops[top // 32] |= np.uint32(ONE << np.uint64(top % 32))
+        top_bit = value * bits + bits - 1
+        top_bits[top_bit // 32] |= np.uint32(ONE << np.uint64(top_bit % 32))
     for word in range(period):
         if word % bits:
-            before[word] = added[word - 1]
-    groups_of_all = (last - first) // GROUP_ROWS
-    begin = position + first * bits // 32
-    end = begin + groups_of_all * bits
-    carried = np.uint32(0)
-    for start in range(begin, end, period):
-        for i in range(min(period, end - start)):
-            own, plus = words[np.uint64(start + i)], added[np.uint64(i)]
-            low = before[np.uint64(i)]
-            carry = np.uint32(np.uint32(words[np.uint64(start + i - 1)] + low) < low)
-            total = np.uint32(own + plus + carry)
-            carried |= ((own & plus) | ((own | plus) & ~total)) & tops[np.uint64(i)]
-    worst = np.int64(0)
-    for value in range(first + groups_of_all * GROUP_ROWS, last):
-        worst = max(worst, extract(words, position, bits, value))
-    return carried != 0 or worst > limit
+            previous[word] = added[word - 1]
+    whole_groups = (stop - start) // GROUP_ROWS
+    word_start = position + start * bits // 32
+    word_stop = word_start + whole_groups * bits
+    carries = np.uint32(0)
+    for block in range(word_start, word_stop, period):
+        for i in range(min(period, word_stop - block)):
+            word, addend_word = words[np.uint64(block + i)], added[np.uint64(i)]
+            low = previous[np.uint64(i)]
+            carry_in = np.uint32(np.uint32(words[np.uint64(block + i - 1)] + low) < low)
+            total = np.uint32(word + addend_word + carry_in)
+            carry_out = (word & addend_word) | ((word | addend_word) & ~total)
+            carries |= carry_out & top_bits[np.uint64(i)]
+    largest = np.int64(0)
+    for i in range(start + whole_groups * GROUP_ROWS, stop):
+        largest = max(largest, extract(words, position, bits, i))
+    return carries != 0 or largest > max_value
 
 
 @serial
-def _sum_of(words, position, bits, first, last):
-    """Return the sum of the packed values from `first` to before `last`."""
-    at, step = np.uint64(first * bits), np.uint64(bits)
-    begin, mask, total = np.uint64(position), (ONE << step) - ONE, np.uint64(0)
-    for _ in range(last - first):
-        word = begin + (at >> FIVE)
+def _sum_packed(words, position, bits, start, stop):
+    """Return the sum of the packed values [start, stop)."""
+    bit, step = np.uint64(start * bits), np.uint64(bits)
+    first_word, mask, total = np.uint64(position), (ONE << step) - ONE, np.uint64(0)
+    for _ in range(stop - start):
+        word = first_word + (bit >> WORD_SHIFT)
         pair = np.uint64(words[word]) | np.uint64(words[word + ONE]) << np.uint64(32)
-        total += pair >> (at & MASK) & mask
-        at += step
+        total += pair >> (bit & BIT_MASK) & mask
+        bit += step
     return np.int64(total)
 
 
@@ -102,43 +100,42 @@ def check_sections(
 ):
     weights = words.view(weight_type.dtype)
     for partition in range(start, stop):
-        for which in range(num_sections):
-            starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
-                table, partition, which, origin
+        for direction in range(num_sections):
+            starts, degrees, neighbors, first_weight, rows, edges, base, bits, degree_bits = (
+                read_section(
+                    table, partition, direction, origin, weight_type.itemsize // words.itemsize
+                )
             )
             if not edges:
                 continue
-            costs //= weight_type.itemsize // words.itemsize
-            limit, count, blocks = num_vertices - 1 - base, groups(rows), groups(edges)
-            is_valid = np.ones(PARTS, np.bool_)
-            for part in prange(PARTS):
-                valid = first_edge(words, starts, 0) == 0
-                valid &= first_edge(words, starts, count) == edges
-                for group in range(part * count // PARTS, (part + 1) * count // PARTS):
-                    edge = first_edge(words, starts, group)
-                    edge += _sum_of(
-                        words,
-                        degrees,
-                        degree_bits,
-                        GROUP_ROWS * group,
-                        min(GROUP_ROWS * (group + 1), rows),
+            max_value = num_vertices - 1 - base
+            row_groups, edge_groups = num_groups(rows), num_groups(edges)
+            is_chunk_valid = np.ones(NUM_CHUNKS, np.bool_)
+            for chunk in prange(NUM_CHUNKS):
+                is_valid = group_start(words, starts, 0) == 0
+                is_valid &= group_start(words, starts, row_groups) == edges
+                group_stop = (chunk + 1) * row_groups // NUM_CHUNKS
+                for group in range(chunk * row_groups // NUM_CHUNKS, group_stop):
+                    row, row_stop = GROUP_ROWS * group, min(GROUP_ROWS * (group + 1), rows)
+                    edge = group_start(words, starts, group)
+                    edge += _sum_packed(words, degrees, degree_bits, row, row_stop)
+                    is_valid &= edge == group_start(words, starts, group + 1)
+                edge_start = GROUP_ROWS * (chunk * edge_groups // NUM_CHUNKS)
+                edge_stop = min(GROUP_ROWS * ((chunk + 1) * edge_groups // NUM_CHUNKS), edges)
+                if (1 << bits) - 1 > max_value and edge_start < edge_stop:
+                    is_valid &= not _exceeds(
+                        words, neighbors, bits, max_value, edge_start, edge_stop
                     )
-                    valid &= edge == first_edge(words, starts, group + 1)
-                low = GROUP_ROWS * (part * blocks // PARTS)
-                high = min(GROUP_ROWS * ((part + 1) * blocks // PARTS), edges)
-                if (1 << bits) - 1 > limit and low < high:
-                    valid &= not _exceeds(words, neighbors, bits, limit, low, high)
                 if weighted:
-                    usable = 0
-                    for at in range(low, high):
-                        weight = weights[np.uint64(costs + at)]
-                        usable += np.int64((weight >= 0.0) & (weight < np.inf))
-                    valid &= usable == max(high - low, 0)
-                is_valid[part] = valid
-            if not is_valid.all():
-                checksums[2 * partition + which] = (
-                    np.uint64(table[partition, CHECKSUM + which]) + ONE
-                )
+                    num_valid = 0
+                    for edge in range(edge_start, edge_stop):
+                        weight = weights[np.uint64(first_weight + edge)]
+                        num_valid += np.int64((weight >= 0.0) & (weight < np.inf))
+                    is_valid &= num_valid == max(edge_stop - edge_start, 0)
+                is_chunk_valid[chunk] = is_valid
+            if not is_chunk_valid.all():
+                expected = np.uint64(table[partition, CHECKSUM + direction])
+                checksums[2 * partition + direction] = expected + ONE
 
 
 @parallel
@@ -146,40 +143,35 @@ def find_parents(
     start, stop, origin, table, words, checksums, num_layers, layer_starts, row_limit, parents
 ):
     for partition in range(start, stop):
-        if not is_sound(table, checksums, partition, 0):
+        if not is_intact(table, checksums, partition, 0):
             continue
-        starts, degrees, neighbors, _, rows, edges, base, bits, degree_bits = section(
-            table, partition, 0, origin
+        starts, degrees, neighbors, _, rows, edges, base, bits, degree_bits = read_section(
+            table, partition, 0, origin, 1
         )
         first = table[partition, FIRST]
-        work, parts = shared_work(rows, edges)
-        for part in prange(parts):
-            low, high = part * work // parts, (part + 1) * work // parts
-            group = first_group(words, starts, rows, low)
-            layer, behind = 0, num_layers
-            while behind - layer > 1:
-                middle = (layer + behind) // 2
-                if layer_starts[middle] <= first + GROUP_ROWS * group:
-                    layer = middle
-                else:
-                    behind = middle
-            while group < groups(rows) and first + GROUP_ROWS * group < row_limit:
-                edge, shift = first_edge(words, starts, group), GROUP_ROWS * (group + 1)
-                if edge + shift - GROUP_ROWS >= high:
+        work, num_chunks = split_work(rows, edges)
+        for chunk in prange(num_chunks):
+            work_start, work_stop = chunk * work // num_chunks, (chunk + 1) * work // num_chunks
+            group = first_group(words, starts, rows, work_start)
+            layer = find_layer(layer_starts, num_layers, first + GROUP_ROWS * group)
+            while group < num_groups(rows) and first + GROUP_ROWS * group < row_limit:
+                edge, work_before = group_start(words, starts, group), GROUP_ROWS * (group + 1)
+                if edge + work_before - GROUP_ROWS >= work_stop:
                     break
                 for row in range(GROUP_ROWS * group, min(GROUP_ROWS * (group + 1), rows)):
-                    place = first + row
-                    if place >= row_limit:
+                    position = first + row
+                    if position >= row_limit:
                         break
-                    after = edge + extract(words, degrees, degree_bits, row)
-                    while layer_starts[layer + 1] <= place:
+                    row_stop = edge + extract(words, degrees, degree_bits, row)
+                    while layer_starts[layer + 1] <= position:
                         layer += 1
-                    next_layer = layer_starts[layer + 1]
-                    for at in range(max(edge, low - shift), min(after, high - shift)):
-                        neighbor = base + extract(words, neighbors, bits, at)
-                        if neighbor >= next_layer and parents[np.uint64(neighbor)] > place:
-                            lower_to(parents, np.uint64(neighbor), np.int32(place))
-                    edge = after
+                    next_layer_start = layer_starts[layer + 1]
+                    edge_start = max(edge, work_start - work_before)
+                    for i in range(edge_start, min(row_stop, work_stop - work_before)):
+                        neighbor = base + extract(words, neighbors, bits, i)
+                        if neighbor >= next_layer_start and parents[np.uint64(neighbor)] > position:
+                            atomic_min(parents, np.uint64(neighbor), np.int32(position))
+                    edge = row_stop
                 group += 1
 
 
@@ -202,36 +194,40 @@ def scatter(
     if state[3] != 0.0:
         return
     weights = words.view(weight_type.dtype)
-    copies = sums.size // pagerank.size  # of the totals: a part has one for itself
+    num_copies = sums.size // pagerank.size  # with several, a chunk adds to one of its own
     for partition in range(start, stop):
         first = table[partition, FIRST]
-        for which in range(2):
-            if not is_sound(table, checksums, partition, which):
+        for direction in range(2):
+            if not is_intact(table, checksums, partition, direction):
                 continue
-            starts, degrees, neighbors, costs, rows, edges, base, bits, degree_bits = section(
-                table, partition, which, origin
+            starts, degrees, neighbors, first_weight, rows, edges, base, bits, degree_bits = (
+                read_section(
+                    table, partition, direction, origin, weight_type.itemsize // words.itemsize
+                )
             )
-            costs //= weight_type.itemsize // words.itemsize
-            work, parts = shared_work(rows, edges)
-            parts = copies if copies > 1 else parts
-            for part in prange(parts):
-                low, high = part * work // parts, (part + 1) * work // parts
-                own = pagerank.size * part if copies > 1 else 0
-                group = first_group(words, starts, rows, low) if work else groups(rows)
-                while group < groups(rows):
-                    edge, shift = first_edge(words, starts, group), GROUP_ROWS * (group + 1)
-                    if edge + shift - GROUP_ROWS >= high:
+            work, num_chunks = split_work(rows, edges)
+            num_chunks = num_copies if num_copies > 1 else num_chunks
+            for chunk in prange(num_chunks):
+                work_start, work_stop = chunk * work // num_chunks, (chunk + 1) * work // num_chunks
+                sums_start = pagerank.size * chunk if num_copies > 1 else 0
+                group = first_group(words, starts, rows, work_start) if work else num_groups(rows)
+                while group < num_groups(rows):
+                    edge, work_before = group_start(words, starts, group), GROUP_ROWS * (group + 1)
+                    if edge + work_before - GROUP_ROWS >= work_stop:
                         break
                     group += 1
-                    for row in range(shift - GROUP_ROWS, min(shift, rows)):
-                        after = edge + extract(words, degrees, degree_bits, row)
-                        place = np.uint64(first + row)
-                        rank, leaving = damping * pagerank[place], out_weights[place]
-                        for at in range(max(edge, low - shift), min(after, high - shift)):
-                            to = np.uint64(own + base + extract(words, neighbors, bits, at))
-                            weight = weights[np.uint64(costs + at)] if weighted else 1.0
-                            if copies > 1:
-                                sums[to] += rank * (weight / leaving)
+                    for row in range(work_before - GROUP_ROWS, min(work_before, rows)):
+                        row_stop = edge + extract(words, degrees, degree_bits, row)
+                        position = np.uint64(first + row)
+                        contribution = damping * pagerank[position]
+                        out_weight = out_weights[position]
+                        edge_start = max(edge, work_start - work_before)
+                        for i in range(edge_start, min(row_stop, work_stop - work_before)):
+                            neighbor = base + extract(words, neighbors, bits, i)
+                            target = np.uint64(sums_start + neighbor)
+                            weight = weights[np.uint64(first_weight + i)] if weighted else 1.0
+                            if num_copies > 1:
+                                sums[target] += contribution * (weight / out_weight)
                             else:
-                                add_float_at(sums, to, rank * (weight / leaving))
-                        edge = after
+                                add_float_at(sums, target, contribution * (weight / out_weight))
+                        edge = row_stop

@@ -1,11 +1,18 @@
-// Construction of layered edge lists: arcs move to the positions of their sources and are packed.
+// Construction of layered edge lists: arcs are grouped by the positions of their sources, and packed.
 //
-// order[position] = vertex, position_of[vertex] = position, and depths[vertex] is its BFS depth or
-// UNREACHED. Forward arcs of a source lead to its depth or beyond; all others, and those of an
-// unreached source, are backward. Both keep their order in the adjacency lists.
+// count_forward      count the forward arcs of each vertex
+// move_arcs          write forward and backward arcs by position
+// pack, unpack       convert between integers and packed words
+// compute_distances  convert layers and parents by position to distances and predecessors by vertex
+// add_checksum       compute a checksum of words
 //
-// Reference: Zhu et al. 2017 (WolfPath: layers). The packing is our own; layered/packing.py
-// describes it.
+// order[position] is a vertex, position_of[vertex] its position, and depths[vertex] its BFS depth or
+// UNREACHED. Arcs to the same or a greater depth are forward. All others are backward, as are all
+// arcs of unreached vertices. Both keep the order of the adjacency lists.
+//
+// Reference: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
+// algorithms on GPU", International Journal of Parallel Programming, 2017,
+// doi:10.1007/s10766-017-0533-y (layers). layered/packing.py describes the packed format.
 
 #include "rows.cuh"
 
@@ -16,105 +23,102 @@
 #define stored_t double
 #endif
 
+#include "sections.cuh"
 
-// counts[vertex] = how many arcs of it go forward.
-extern "C" __global__ void count_forward(long long num_vertices, const int *order, const int *depths,
-                                         const long long *offsets, const int *neighbors,
-                                         int *counts) {
-  each_row(num_vertices, order, offsets, [=](auto lanes, int vertex, long long begin, long long end) {
-    const int depth = depths[vertex];
-    long long found = 0;
-    for (long long arc = begin; arc < end; arc += lanes.count) {
-      const long long mine = arc + lanes.lane;
-      int total;
-      lanes.rank(mine < end && depth != UNREACHED && depths[neighbors[mine]] >= depth, &total);
-      found += total;
-    }
-    if (lanes.lane == 0) counts[vertex] = (int)found;
-  });
+// Write the number of forward arcs of each vertex to counts.
+extern "C" __global__ void count_forward(long long num_vertices, const int *order,
+                                         const int *depths, const long long *offsets,
+                                         const int *neighbors, int *counts) {
+  each_row(num_vertices, order, offsets,
+           [=](auto lanes, int vertex, long long start, long long stop) {
+             const int depth = depths[vertex];
+             long long count = 0;
+             for (long long i = start; i < stop; i += lanes.count) {
+               const long long arc = i + lanes.lane;
+               int num_forward;
+               lanes.rank(arc < stop && depth != UNREACHED && depths[neighbors[arc]] >= depth,
+                          &num_forward);
+               count += num_forward;
+             }
+             if (lanes.lane == 0) counts[vertex] = (int)count;
+           });
 }
 
-// Both parts of every list, as places; forward_offsets and backward_offsets are by vertex.
-extern "C" __global__ void move_arcs(long long num_vertices, const int *order, const int *position_of,
-                                     const int *depths, const long long *offsets,
-                                     const int *neighbors, const weight_t *weights,
-                                     long long weighted, const long long *forward_offsets,
-                                     const long long *backward_offsets, int *forward_neighbors, int *backward_neighbors,
-                                     stored_t *forward_weights, stored_t *backward_weights) {
-  each_row(num_vertices, order, offsets, [=](auto lanes, int vertex, long long begin, long long end) {
-    const int depth = depths[vertex];
-    long long ahead = forward_offsets[vertex], back = backward_offsets[vertex];
-    for (long long arc = begin; arc < end; arc += lanes.count) {
-      const long long mine = arc + lanes.lane;
-      const bool is = mine < end;
-      const int neighbor = is ? neighbors[mine] : 0;
-      const bool goes_on = is && depth != UNREACHED && depths[neighbor] >= depth;
-      int onward, others;
-      const int rank = lanes.rank(goes_on, &onward);
-      const int other = lanes.rank(is && !goes_on, &others);
-      if (goes_on) {
-        forward_neighbors[ahead + rank] = position_of[neighbor];
-        if (weighted) forward_weights[ahead + rank] = (stored_t)weights[mine];
-      } else if (is) {
-        backward_neighbors[back + other] = position_of[neighbor];
-        if (weighted) backward_weights[back + other] = (stored_t)weights[mine];
-      }
-      ahead += onward, back += others;
-    }
-  });
+// Write the positions of neighbors, and weights, from forward_offsets and backward_offsets on, which
+// are by vertex.
+extern "C" __global__ void move_arcs(long long num_vertices, const int *order,
+                                     const int *position_of, const int *depths,
+                                     const long long *offsets, const int *neighbors,
+                                     const weight_t *weights, long long weighted,
+                                     const long long *forward_offsets,
+                                     const long long *backward_offsets, int *forward_neighbors,
+                                     int *backward_neighbors, stored_t *forward_weights,
+                                     stored_t *backward_weights) {
+  each_row(num_vertices, order, offsets,
+           [=](auto lanes, int vertex, long long start, long long stop) {
+             const int depth = depths[vertex];
+             long long forward = forward_offsets[vertex], backward = backward_offsets[vertex];
+             for (long long i = start; i < stop; i += lanes.count) {
+               const long long arc = i + lanes.lane;
+               const bool is_arc = arc < stop;
+               const int neighbor = is_arc ? neighbors[arc] : 0;
+               const bool is_forward = is_arc && depth != UNREACHED && depths[neighbor] >= depth;
+               int num_forward, num_backward;
+               const int forward_rank = lanes.rank(is_forward, &num_forward);
+               const int backward_rank = lanes.rank(is_arc && !is_forward, &num_backward);
+               if (is_forward) {
+                 forward_neighbors[forward + forward_rank] = position_of[neighbor];
+                 if (weighted) forward_weights[forward + forward_rank] = (stored_t)weights[arc];
+               } else if (is_arc) {
+                 backward_neighbors[backward + backward_rank] = position_of[neighbor];
+                 if (weighted) backward_weights[backward + backward_rank] = (stored_t)weights[arc];
+               }
+               forward += num_forward, backward += num_backward;
+             }
+           });
 }
 
-// `num_values` values less base, of so many bits each, one after the other. A thread a word.
-extern "C" __global__ void pack(long long num_values, long long base, long long bits, const int *values,
-                                unsigned int *words) {
+// Pack values, less base, into words of 32 bits, and write a word of padding. One thread per word.
+extern "C" __global__ void pack(long long num_values, long long base, long long bits,
+                                const int *values, unsigned int *words) {
   STRIDE(word, (num_values * bits + 31) / 32 + 1) {
-    const long long begin = 32 * word, end = begin + 32;
+    const long long first_bit = 32 * word, stop_bit = first_bit + 32;
     unsigned packed = 0;
-    for (long long i = bits ? begin / bits : num_values; i < num_values && i * bits < end; i++) {
+    for (long long i = bits ? first_bit / bits : num_values; i < num_values && i * bits < stop_bit;
+         i++) {
       const u64 value = (u64)(values[i] - base);
-      const long long at = i * bits - begin;
-      packed |= (unsigned)(at >= 0 ? value << at : value >> -at);
+      const long long shift = i * bits - first_bit;
+      packed |= (unsigned)(shift >= 0 ? value << shift : value >> -shift);
     }
     words[word] = packed;
   }
 }
 
+// Unpack words to values.
 extern "C" __global__ void unpack(long long num_values, long long base, long long bits,
                                   const unsigned int *words, int *values) {
-  STRIDE(i, num_values) {
-    const long long at = i * bits;
-    const u64 pair = words[at / 32] | (u64)words[at / 32 + 1] << 32;
-    values[i] = (int)(base + (long long)(pair >> at % 32 & ((1ull << bits) - 1)));
-  }
+  STRIDE(i, num_values) values[i] = (int)(base + extract(words, (int)bits, i));
 }
 
-// What BFS found, by vertex: the layer of each of the first `num_reached` places, and the vertex at the
-// place that `parents` has; -1 and the largest int where there is none.
-extern "C" __global__ void compute_distances(long long num_vertices, long long num_reached, long long num_layers,
-                                       const long long *layer_starts, const int *order, long long with_predecessors,
-                                       const int *parents, int *distances, int *predecessors) {
-  STRIDE(place, num_vertices) {
-    const int vertex = order[place];
-    long long layer = 0, behind = num_layers;
-    while (behind - layer > 1) {
-      const long long middle = (layer + behind) / 2;
-      if (layer_starts[middle] <= place)
-        layer = middle;
-      else
-        behind = middle;
-    }
-    distances[vertex] = place < num_reached ? (int)layer : -1;
+// Write the result of BFS by vertex: the layers of the first num_reached positions, -1 for the
+// others, and the vertices at the positions in parents, NO_VERTEX where there is none.
+extern "C" __global__ void compute_distances(long long num_vertices, long long num_reached,
+                                             long long num_layers, const long long *layer_starts,
+                                             const int *order, long long with_predecessors,
+                                             const int *parents, int *distances,
+                                             int *predecessors) {
+  STRIDE(position, num_vertices) {
+    const int vertex = order[position];
+    const long long layer = find_layer(layer_starts, num_layers, position);
+    distances[vertex] = position < num_reached ? (int)layer : -1;
     if (!with_predecessors) continue;
-    const int parent = parents[place];
+    const int parent = parents[position];
     predecessors[vertex] = parent == NO_VERTEX ? NO_VERTEX : order[parent];
   }
 }
 
-// Each word counts by an odd number of its own, so that no change of a single one is lost.
+// Add the checksum of words to *checksum.
 extern "C" __global__ void add_checksum(long long num_words, const unsigned int *words,
                                         unsigned long long *checksum) {
-  u64 sum = 0;
-  STRIDE(i, num_words) sum += (words[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
-  for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL_MASK, sum, step);
-  if (threadIdx.x % WARP == 0) atomicAdd(checksum, sum);
+  add_words(words, num_words, checksum);
 }

@@ -1,22 +1,21 @@
-"""Construction of layered edge lists on a CPU: the twins of pack.cu, which documents them."""
+"""Construction of layered edge lists on a CPU: the twins of pack.cu."""
 
 import numpy as np
 from numba import prange
 
 from .constants import NO_VERTEX, UNREACHED
-from .jit import parallel
-
-PARTS = 64
+from .jit import parallel, serial
+from .sections import NUM_CHUNKS, ONE, add_words, extract
 
 
 @parallel
 def count_forward(num_vertices, order, depths, offsets, neighbors, counts):
-    for place in prange(num_vertices):
-        vertex = np.uint64(order[place])
+    for position in prange(num_vertices):
+        vertex = np.uint64(order[position])
         depth = depths[vertex]
         count = 0
         if depth != UNREACHED:
-            for arc in range(offsets[vertex], offsets[vertex + np.uint64(1)]):
+            for arc in range(offsets[vertex], offsets[vertex + ONE]):
                 count += depths[np.uint64(neighbors[np.uint64(arc)])] >= depth
         counts[vertex] = count
 
@@ -38,51 +37,48 @@ def move_arcs(
     forward_weights,
     backward_weights,
 ):
-    for place in prange(num_vertices):
-        vertex = np.uint64(order[place])
+    for position in prange(num_vertices):
+        vertex = np.uint64(order[position])
         depth = depths[vertex]
-        ahead, back = np.uint64(forward_offsets[vertex]), np.uint64(backward_offsets[vertex])
-        for arc_ in range(offsets[vertex], offsets[vertex + np.uint64(1)]):
+        forward = np.uint64(forward_offsets[vertex])
+        backward = np.uint64(backward_offsets[vertex])
+        for arc_ in range(offsets[vertex], offsets[vertex + ONE]):
             arc = np.uint64(arc_)
             neighbor = np.uint64(neighbors[arc])
             if depth != UNREACHED and depths[neighbor] >= depth:
-                forward_neighbors[ahead] = position_of[neighbor]
+                forward_neighbors[forward] = position_of[neighbor]
                 if weighted:
-                    forward_weights[ahead] = weights[arc]
-                ahead += np.uint64(1)
+                    forward_weights[forward] = weights[arc]
+                forward += ONE
             else:
-                backward_neighbors[back] = position_of[neighbor]
+                backward_neighbors[backward] = position_of[neighbor]
                 if weighted:
-                    backward_weights[back] = weights[arc]
-                back += np.uint64(1)
+                    backward_weights[backward] = weights[arc]
+                backward += ONE
 
 
 @parallel
 def pack(num_values, base, bits, values, words):
-    size = (num_values * bits + 31) // 32 + 1
-    for part in prange(PARTS):
-        first, last = part * size // PARTS, (part + 1) * size // PARTS
-        value = 32 * first // bits if bits else num_values
-        for word in range(first, last):
-            begin, packed = 32 * word, np.uint32(0)
-            if value * bits > begin and value:
-                value -= 1  # it began in the word before
-            while value < num_values and value * bits < begin + 32:
-                number, at = np.uint64(values[value] - base), value * bits - begin
-                moved = number << np.uint64(at) if at >= 0 else number >> np.uint64(-at)
-                packed |= np.uint32(moved & np.uint64(0xFFFFFFFF))
-                value += 1
+    num_words = (num_values * bits + 31) // 32 + 1
+    for chunk in prange(NUM_CHUNKS):
+        start, stop = chunk * num_words // NUM_CHUNKS, (chunk + 1) * num_words // NUM_CHUNKS
+        i = 32 * start // bits if bits else num_values
+        for word in range(start, stop):
+            first_bit, packed = 32 * word, np.uint32(0)
+            if i * bits > first_bit and i:
+                i -= 1  # this value begins in the previous word
+            while i < num_values and i * bits < first_bit + 32:
+                value, shift = np.uint64(values[i] - base), i * bits - first_bit
+                shifted = value << np.uint64(shift) if shift >= 0 else value >> np.uint64(-shift)
+                packed |= np.uint32(shifted & np.uint64(0xFFFFFFFF))
+                i += 1
             words[word] = packed
 
 
 @parallel
 def unpack(num_values, base, bits, words, values):
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for i in prange(num_values):
-        at = np.uint64(i * bits)
-        word = at >> np.uint64(5)
-        pair = np.uint64(words[word]) | np.uint64(words[word + np.uint64(1)]) << np.uint64(32)
-        values[i] = base + np.int64(pair >> (at & np.uint64(31)) & mask)
+        values[i] = base + extract(words, 0, bits, i)
 
 
 @parallel
@@ -97,28 +93,21 @@ def compute_distances(
     distances,
     predecessors,
 ):
-    for part in prange(PARTS):
-        first, last = part * num_vertices // PARTS, (part + 1) * num_vertices // PARTS
+    for chunk in prange(NUM_CHUNKS):
+        start, stop = chunk * num_vertices // NUM_CHUNKS, (chunk + 1) * num_vertices // NUM_CHUNKS
         layer = 0
-        for place in range(first, last):
-            vertex = np.uint64(order[np.uint64(place)])
-            while layer + 1 < num_layers and layer_starts[layer + 1] <= place:
+        for position in range(start, stop):
+            vertex = np.uint64(order[np.uint64(position)])
+            while layer + 1 < num_layers and layer_starts[layer + 1] <= position:
                 layer += 1
-            distances[vertex] = layer if place < num_reached else -1
+            distances[vertex] = layer if position < num_reached else -1
             if with_predecessors:
-                parent = parents[np.uint64(place)]
-                before = parent if parent == NO_VERTEX else order[np.uint64(parent)]
-                predecessors[vertex] = before
+                parent = parents[np.uint64(position)]
+                predecessors[vertex] = (
+                    NO_VERTEX if parent == NO_VERTEX else order[np.uint64(parent)]
+                )
 
 
-@parallel
+@serial
 def add_checksum(num_words, words, checksum):
-    sums = np.zeros(PARTS, np.uint64)
-    for part in prange(PARTS):
-        found = np.uint64(0)
-        for i in range(part * num_words // PARTS, (part + 1) * num_words // PARTS):
-            factor = np.uint64(2 * i + 1) * np.uint64(0x9E3779B97F4A7C15)
-            found += (np.uint64(words[i]) + np.uint64(1)) * factor
-        sums[part] = found
-    for part in range(PARTS):
-        checksum[0] += sums[part]
+    add_words(words[:num_words], checksum)

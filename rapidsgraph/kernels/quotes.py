@@ -1,10 +1,14 @@
-"""Quoted fields of CSV text, on CPUs only: where they begin, end and span lines.
+"""Quoted fields of CSV text: where they begin, where they end, and whether they span lines.
 
-Means: the state machine of a CSV lexer, which blocks of a file pass through one after the other.
-Requires: ``state`` from `new_state`. There is no CUDA twin: text is decompressed and split on the
-  host.
-Reference: RFC 4180. A quote opens a field only as its first character, and two quotes inside a
-  quoted field are one; elsewhere a quote is an ordinary character, as in Arrow and pandas.
+The lexer's state machine processes a file block by block, starting from `new_state`. A quote opens
+a field only as its first character, and two quotes inside a quoted field stand for one; elsewhere a
+quote is an ordinary character, as in Arrow and pandas.
+
+There is no CUDA twin: text is decompressed and split on the host.
+
+References
+----------
+RFC 4180.
 """
 
 import numpy as np
@@ -12,14 +16,20 @@ import numpy as np
 from .jit import serial
 
 LF, CR, QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
-# Elements of the state: whether the last byte is inside a quoted field, whether it is the closing
-# quote of one that spans lines, bytes seen, the last byte, where the last quoted field begins and
-# ends, whether it spans lines, whether any does, where the first field begins that spans lines and
-# has text behind its closing quote (-1: none), where the longest field begins that spans lines,
-# its length.
+# Elements of the state. Positions count bytes from the start of the file.
 (
-    INSIDE, CLOSED, SEEN, LAST, OPENED_AT, CLOSED_AT, SPANS, ANY_SPANS, TRAILING, LONGEST, LENGTH,
-) = range(11)  # fmt: skip
+    INSIDE,  # whether the last byte is inside a quoted field
+    CLOSED,  # whether the last quoted field is closed, spans lines, and its end was not seen yet
+    SEEN,  # number of bytes
+    LAST,  # the last byte
+    OPENED_AT,  # position of the opening quote of the last quoted field
+    CLOSED_AT,  # position of its closing quote
+    SPANS,  # whether it spans lines
+    ANY_SPANS,  # whether any quoted field spans lines
+    TRAILING,  # first field that spans lines and has text after its closing quote; -1 if none
+    LONGEST,  # position of the longest field that spans lines
+    LENGTH,  # its length
+) = range(11)
 
 
 def new_state():
@@ -31,23 +41,23 @@ def new_state():
 
 @serial
 def follow(block, delimiter, state):
-    """Advance ``state`` over a block of bytes: uint8, shape (bytes,)."""
+    """Advance the state over a block of bytes: uint8, shape (bytes,)."""
     seen, last = state[SEEN], np.uint8(state[LAST])
     inside, closed = state[INSIDE] != 0, state[CLOSED] != 0
     for i in range(len(block)):
         byte = block[np.uint64(i)]
         if byte == QUOTE:
-            at = seen + i
+            position = seen + i
             if inside:
                 inside, closed = False, state[SPANS] != 0
-                state[CLOSED_AT] = at
-                if closed and at - state[OPENED_AT] > state[LENGTH]:
-                    state[LONGEST], state[LENGTH] = state[OPENED_AT], at - state[OPENED_AT]
-            elif at == state[CLOSED_AT] + 1:
+                state[CLOSED_AT] = position
+                if closed and position - state[OPENED_AT] > state[LENGTH]:
+                    state[LONGEST], state[LENGTH] = state[OPENED_AT], position - state[OPENED_AT]
+            elif position == state[CLOSED_AT] + 1:  # the second of two quotes
                 inside, closed = True, False
             elif last in (LF, CR) or last == delimiter:
                 inside = True
-                state[OPENED_AT], state[SPANS] = at, 0
+                state[OPENED_AT], state[SPANS] = position, 0
         elif inside:
             if byte in (LF, CR):
                 state[SPANS] = state[ANY_SPANS] = 1

@@ -128,7 +128,7 @@ class BucketSorter:
             min_key = self._min_key + (start << self._shift)
             return radix_sort(keys, weights, min_key, (stop - start << self._shift) - 1)
         slices = [slice(*bounds) for bounds in itertools.pairwise(bucket_starts.tolist())]
-        with ThreadPoolExecutor(kernels.counting.threads()) as pool:
+        with ThreadPoolExecutor(kernels.counting.num_threads()) as pool:
             list(pool.map(lambda s: keys[s].sort(), slices))
         return keys, weights
 
@@ -180,10 +180,10 @@ def _scatter(
 ) -> np.ndarray:
     """Group keys by the digit ``(key - min_key) >> shift & mask``; return the digits' offsets."""
     digit = np.uint64(min_key), np.uint64(shift), np.uint64(mask)
-    cursors = np.zeros((kernels.counting.threads(), num_digits), np.int64)
+    cursors = np.zeros((kernels.counting.num_threads(), num_digits), np.int64)
     offsets = np.empty(num_digits + 1, np.int64)
     run_kernel("count_digits", keys, *digit, cursors)
-    kernels.counting.accumulate_parts(cursors, offsets)
+    kernels.counting.accumulate_counts(cursors, offsets)
     run_kernel(
         "scatter_by_digit", keys, weights, weights.size > 0, *digit, cursors, out_keys, out_weights
     )
