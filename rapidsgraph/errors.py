@@ -146,9 +146,9 @@ class ConvergenceError(GraphError):
     def __init__(self, iterations: int, residual: float, tolerance: float) -> None:
         self.iterations, self.residual, self.tolerance = iterations, residual, tolerance
         super().__init__(
-            f"not converged: after {iterations} iterations the ranks still change by "
+            f"not converged: after {iterations} iterations the values still change by "
             f"{residual:.3g} in total, more than the tolerance {tolerance:g}; raise "
-            "max_iterations or tolerance, or give tolerance=0 to take what there is"
+            "max_iterations or tolerance, or give tolerance=0 to accept the last values"
         )
 
     def __reduce__(self) -> tuple:  # exceptions are pickled by their arguments

@@ -192,7 +192,7 @@ def test_verify_says_what_it_found(edges, monkeypatch):
     done = run("pagerank", edges, "--verify")
     assert "3 vertices, 3 edges on the CPU: read in" in done.stderr
     assert re.search(
-        r"verified: the formula changes the ranks by \d\.\de-\d\d in total", done.stderr
+        r"verified: another iteration changes the values by \d\.\de-\d\d in total", done.stderr
     )
     wrong = ranks_of(EDGES).assign(pagerank=1 / 3)
     monkeypatch.setattr(rg, "pagerank", lambda graph, **options: wrong)

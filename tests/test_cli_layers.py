@@ -28,7 +28,7 @@ from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.packing import TABLE
 
-KEPT = "the layers are kept in {}.layers\n"
+KEPT = "stored the layers in {}.layers\n"
 REUSED = "reused the layers in {}.layers\n"
 REPLACED = "replaced the layers of root {} in {}.layers: {}\n"
 
@@ -100,7 +100,7 @@ def test_layer_shows_a_store(store):
     assert second == "root a, depth 2, 2 vertices unreached"
     nbytes = rg.LayeredEdgeList.open(store).nbytes
     assert third == (
-        f"1 partition, {nbytes} bytes, {nbytes / 6:.2f} bytes an edge; 1 combined edge list"
+        f"1 partition, {nbytes} bytes, {nbytes / 6:.2f} bytes per edge; 1 combined edge list"
     )
     assert run("layer", store, "--top", 1).stdout == "0\t1\t2\t0\n"
 
@@ -131,7 +131,7 @@ def test_layer_with_output_tells_what_it_replaces(edges, tmp_path):
     assert other == replaced.format("a") + ": another root\n" + told
     write_frame(EDGES, tmp_path / "more.csv")
     other = run("layer", tmp_path / "more.csv", "--from", "b", "-o", folder).stderr
-    assert other == replaced.format("b") + ": they were not made of this file\n" + told
+    assert other == replaced.format("b") + ": they were built from another file\n" + told
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_differs_is_told(edges, before, after, reason):
 
 def test_a_list_that_was_saved_beside_a_file_is_not_of_it(edges):
     rg.LayeredEdgeList.build(EDGES[["source", "destination"]], "a").save(beside(edges))
-    told = REPLACED.format("a", edges, "they were not made of this file")
+    told = REPLACED.format("a", edges, "they were built from another file")
     assert run("bfs", edges, "--from", "a", "--layers").stderr == told
 
 
@@ -309,7 +309,7 @@ def test_a_damaged_store_is_replaced(edges):
     path.write_bytes(path.read_bytes()[:-1])
     assert run("layer", beside(edges), code=1).stderr.startswith(f"error: {path}: truncated")
     told = run("bfs", edges, "--from", "a", "--layers").stderr
-    assert told.startswith(f"the layers there were not used: {path}: truncated or altered")
+    assert told.startswith(f"the existing layers were not used: {path}: truncated or altered")
     assert told.endswith(KEPT.format(edges)) and told.count("\n") == 2
     assert run("layer", beside(edges)).stdout == "0\t1\t2\t0\n1\t2\t3\t0\n2\t1\t0\t0\n"
 
@@ -338,7 +338,9 @@ def test_verify_by_layers(edges, command):
 
 def test_a_run_of_a_store_is_told(store, monkeypatch):
     told = []
-    monkeypatch.setattr(graphs.Job, "say", lambda job, text, always=False: told.append(text))
+    monkeypatch.setattr(
+        graphs.CommandRun, "report", lambda run, text, always=False: told.append(text)
+    )
     run("bfs", store)
     row = dict(zip(TABLE, storage_of(rg.LayeredEdgeList.open(store)).table[0].tolist()))
     read = "1 pass over the edges: 1 partition, {} bytes"
@@ -347,7 +349,7 @@ def test_a_run_of_a_store_is_told(store, monkeypatch):
     nbytes = 7 * 4 * row["words"]
     assert told[-2:] == [
         f"7 passes over the edges: 7 partitions, {nbytes} bytes",
-        "an edge counts by its weight in the layered edge list",
+        "the layered edge list has weights, which are used",
     ]
 
 
@@ -480,10 +482,11 @@ def test_pagerank_replaces_no_layers(edges, there, given, reason, fits, makes):
     assert (done.stdout, made(beside(edges))) == ("", first)
     start, rest = done.stderr.split("; ")
     assert start == (
-        f"error: {edges}.layers: the layers there are of this file, but do not fit ({reason})"
+        f"error: {edges}.layers: these layers were built from this file with different options "
+        f"({reason})"
     )
     command = f"rapidsgraph layer {edges} --from VERTEX{makes} --output FOLDER"
-    assert rest == f"{fits} to use them, or make others by `{command}` and give that folder\n"
+    assert rest == f"{fits} to use them, or build others with `{command}` and give that folder\n"
     other = [command.split("VERTEX")[1].replace("FOLDER", f"{edges}.other").split()]
     run("layer", edges, "--from", "c", *other[0])
     ranks = run("pagerank", f"{edges}.other", "--top", 6).stdout
@@ -503,7 +506,7 @@ def test_pagerank_replaces_layers_of_another_version(edges):
     path.write_bytes(path.read_bytes()[:-1])
     weighted = ["--weight", "km", "--memory-limit", "50MB"]
     told = run("pagerank", edges, *weighted).stderr
-    assert told.startswith(f"the layers there were not used: {path}: truncated or altered")
+    assert told.startswith(f"the existing layers were not used: {path}: truncated or altered")
     assert told.endswith(KEPT.format(edges))
 
 
@@ -566,8 +569,8 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("bfs edges.csv --layers --from a --from b", "layers begin at one vertex, and 2 are named"),
-        ("sssp edges.csv --memory-limit 1GB --from a --from e", "layers begin at one vertex"),
+        ("bfs edges.csv --layers --from a --from b", "a layered edge list has one root, but 2"),
+        ("sssp edges.csv --memory-limit 1GB --from a --from e", "a layered edge list has one root"),
         ("bfs edges.csv --layers --from nobody", "--from: vertex 'nobody' is not in the graph"),
         ("layer edges.csv --from nobody", "--from: vertex 'nobody' is not in the graph"),
         ("layer edges.csv --from a --weight m", "edges.csv: there is no column 'm'"),
@@ -578,14 +581,14 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
         ("sssp none.layers", "none.layers: there is no such file or folder"),
         ("pagerank none.layers", "none.layers: there is no such file or folder"),
         ("layer none.layers", "none.layers: there is no such file or folder"),
-        ("components layers", "layers: it is a layered edge list; components takes edges"),
-        ("scan layers", "layers: it is a layered edge list; scan takes edges"),
+        ("components layers", "layers: components cannot use a layered edge list"),
+        ("scan layers", "layers: scan cannot use a layered edge list"),
         ("layer - --from a", "EDGES is -, but standard input is not read"),
         ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
         ("layer edges.csv --from a --output .", ".: the folder is not a layered edge list"),
         ("layer edges.csv --from a --output no/where", "no/where: the folder"),
         ("bfs layers --memory-limit 100", "BFS of a layered edge list of 6 vertices needs"),
-        ("bfs layers --output layers", "layers: --output would write over EDGES"),
+        ("bfs layers --output layers", "layers: --output would overwrite EDGES"),
     ],
 )
 def test_mistakes(store, arguments, message, monkeypatch):
@@ -638,7 +641,7 @@ def test_layer_is_in_the_help():
     shown = run("layer", "--help").stdout
     for option in ("--from", "--memory-limit", "--minimum-edges", "--output", "--progress"):
         assert option in shown
-    assert "making the layers may take" in " ".join(shown.replace("│", " ").split())
+    assert "Maximum memory of the build" in " ".join(shown.replace("│", " ").split())
     assert "layer" in run("--help").stdout
 
 

@@ -96,7 +96,7 @@ def test_a_terminal_gets_tables_and_what_they_leave_out(edges):
     shown = shown_on_a_terminal("sssp", edges, "--from", "c")
     assert re.search(r"┃\s*vertex\s*┃\s*distance\s*┃\s*predecessor\s*┃", shown)
     assert re.search(r"│\s*b\s*│\s*2\s*│\s*a\s*│", shown)
-    assert "there is no column 'weight', and no --weight names one: each row costs 1" in shown
+    assert "there is no column 'weight' and no --weight: each edge costs 1" in shown
     assert "reached 3 of 3 vertices, the farthest at distance 2" in shown
     shown = shown_on_a_terminal("components", edges)
     assert re.search(r"┃\s*component\s*┃\s*vertices\s*┃", shown)
@@ -107,7 +107,7 @@ def test_a_terminal_gets_tables_and_what_they_leave_out(edges):
 def test_a_weight_that_was_not_asked_for_is_said(edges):
     write_frame(EDGES.assign(weight=0.5), edges)
     shown = shown_on_a_terminal("sssp", edges, "--from", "a")
-    assert "an edge costs what column 'weight' says" in shown
+    assert "the weights of edges are those of column 'weight'" in shown
 
 
 INTERRUPTED = "error: interrupted; no half-written file is left\n"

@@ -255,10 +255,10 @@ def test_a_sweep_reports_every_pair(edges, monkeypatch):
 def test_a_terminal_shows_what_it_has_room_for(monkeypatch, room, left_out):
     monkeypatch.setenv("COLUMNS", str(room))
     rows = rg.ScanIndex(EDGES).sweep(*MANY)
-    shown = command._narrowed(rows.round({"clustered": 4, "modularity": 4}))
+    shown = command._fit_terminal(rows.round({"clustered": 4, "modularity": 4}))
     assert list(shown) == [name for name in SWEEP if name not in left_out]
     wide = rows.assign(clusters=123_456_789, largest=1)[:1]
-    assert "cores" not in command._narrowed(wide)  # as long as it is printed
+    assert "cores" not in command._fit_terminal(wide)  # as long as it is printed
 
 
 # What is said
@@ -269,8 +269,8 @@ def test_verify_says_what_it_found(edges):
     assert "9 vertices, 10 edges on the CPU: read in" in done.stderr
     assert "clusters: 2, cores: 6, borders: 1, hubs: 1, outliers: 1\n" in done.stderr
     assert (
-        "verified: similar cores share a cluster, each cluster hangs together, roles fit\n"
-        in done.stderr
+        "verified: similar cores share a cluster, each cluster is connected, and the roles are "
+        "right\n" in done.stderr
     )
 
 
@@ -340,14 +340,14 @@ def mistakes():
         yield ["edges.csv", output, "a.xls"], "a.xls: the ending '.xls' is not known"
         yield ["edges.csv", output, "folder.csv"], "folder.csv: it is a folder"
         yield ["edges.csv", output, "none/a.csv"], "the folder .* does not exist"
-        yield ["edges.csv", output, "a.mtx"], "a.mtx: Matrix Market holds edges, not"
-    yield ["edges.csv", "-o", "a.txt"], "a.txt: SNAP text has no way to leave a value out"
-    yield ["edges.csv", "--sweep", "-o", "a.mtx"], "Matrix Market holds edges, not a sweep"
+        yield ["edges.csv", output, "a.mtx"], "a.mtx: Matrix Market files hold edges, not"
+    yield ["edges.csv", "-o", "a.txt"], "a.txt: SNAP text cannot hold missing values"
+    yield ["edges.csv", "--sweep", "-o", "a.mtx"], "Matrix Market files hold edges, not a sweep"
     yield ["edges.csv", "--plot", "a.bmp"], "a.bmp: the ending '.bmp' is not"
     yield ["edges.csv", "--device", "gpu"], "device='gpu' was requested, but this"
     yield (
         ["edges.csv", "-o", "a.csv", "--similarities", "./a.csv"],
-        "a.csv: --similarities would write over --output; name another file",
+        "a.csv: --similarities would overwrite --output; name another file",
     )
     yield ["-"], "EDGES is -, but standard input is not read; name a file"
 
@@ -380,17 +380,17 @@ def said(done):
     ("arguments", "message"),
     [
         *(
-            (["a.csv", f"--epsilon={text}"], f"{text!r} is not a number above 0, at most 1")
+            (["a.csv", f"--epsilon={text}"], f"{text!r} is not a number above 0 and at most 1")
             for text in ("0", "1.5", "-0.5", "nan", "snan", "inf", "abc", "", "1/2", "1e-999999999")
         ),
         (["a.csv", "--epsilon", "1.00000000000000000000000001"], "at most 1"),
         *((["a.csv", "--mu", text], "'--mu'") for text in ("0", "1.5", "many")),
         (["a.csv", "--top", "0"], "'--top'"),
         (["a.csv", "--method", "guess"], "'--method'"),
-        (["a.csv", "--epsilon", "0.5", "--epsilon", "0.6"], "--epsilon: several values need --sw"),
-        (["a.csv", "--mu", "2", "--mu", "3"], "--mu: several values need --sweep; for clusters"),
-        (["a.csv", "--sweep", "--verify"], "--verify: a sweep counts clusters and gives none"),
-        (["a.csv", "--sweep", "--memberships"], "--memberships: a sweep counts clusters and gives"),
+        (["a.csv", "--epsilon", "0.5", "--epsilon", "0.6"], "--epsilon: give one value, or --sw"),
+        (["a.csv", "--mu", "2", "--mu", "3"], "--mu: give one value, or --sweep"),
+        (["a.csv", "--sweep", "--verify"], "--verify: a sweep counts clusters and does"),
+        (["a.csv", "--sweep", "--memberships"], "--memberships: a sweep counts clusters and does"),
         (["a.csv", "--sweep", "--epsilon", "2"], "at most 1"),
         ([], "Missing argument 'EDGES'"),
     ],
@@ -429,17 +429,17 @@ def test_what_is_read_is_not_written_over(edges, tmp_path):
     link = tmp_path / "link.csv"
     link.symlink_to(edges)
     for option in ("--output", "--similarities"):
-        message = f"{option} would write over EDGES"
+        message = f"{option} would overwrite EDGES"
         for given in ([edges, option, edges], [edges, option, link], [link, option, edges]):
             for more in ([], ["--sweep"]):
                 error = run("scan", *given, *more, code=1).stderr
-                assert message in error and "which is read from there; name another" in error
+                assert message in error and "which is an input; name another" in error
                 assert edges.read_bytes() == text
     pytest.importorskip("matplotlib")
     picture = edges.with_name("edges.png")
     picture.symlink_to(edges)
     done = run("scan", edges, "--plot", picture, code=1)
-    assert "edges.png: --plot would write over EDGES" in done.stderr
+    assert "edges.png: --plot would overwrite EDGES" in done.stderr
 
 
 def test_results_are_checked_before_the_edges_are_read(edges, monkeypatch):

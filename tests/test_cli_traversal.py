@@ -45,7 +45,7 @@ def numbers(tmp_path):
     return path
 
 
-COSTS_1 = "there is no column 'weight', and no --weight names one: each row costs 1\n"
+COSTS_1 = "there is no column 'weight' and no --weight: each edge costs 1\n"
 
 
 def start_of(name, vertex="a"):
@@ -359,7 +359,7 @@ def mistakes():
             yield [name, "numbers.txt", "--from", "9" * digits], message
         yield [name, "edges.csv", "--from-file", "none.csv"], "none.csv: there is no such file"
         yield [name, "edges.csv", "--from-file", "void.csv"], "void.csv: the file is empty"
-        yield [name, "edges.csv", "--from-file", "head.csv"], "head.csv: there is no vertex in it"
+        yield [name, "edges.csv", "--from-file", "head.csv"], "head.csv: the table has no rows"
         yield [name, "edges.csv", "--from-file", "cut.parquet"], "cut.parquet: truncated, damaged"
         yield (
             [name, "edges.csv", "--from-file", "numbers.txt"],
@@ -373,13 +373,16 @@ def mistakes():
             [name, "edges.csv", "--from-file", "ragged.csv"],
             "ragged.csv, line 2: there are 2 fields, not 1",
         )
-        yield [name, "bare.csv", *starts], "there are no edges, so there is no vertex to start from"
-        yield [name, "edges.csv", *starts, "-o", "a.txt"], "a.txt: SNAP text has no way to leave"
-        yield [name, "edges.csv", *starts, "-o", "a.mtx"], "a.mtx: Matrix Market holds edges, not"
+        yield [name, "bare.csv", *starts], "there are no edges, so there is no source vertex"
+        yield [name, "edges.csv", *starts, "-o", "a.txt"], "a.txt: SNAP text cannot hold missing"
+        yield (
+            [name, "edges.csv", *starts, "-o", "a.mtx"],
+            "a.mtx: Matrix Market files hold edges, not",
+        )
     yield ["sssp", "edges.csv", *starts, "--weight", "kilo"], "there is no column 'kilo'"
     yield ["sssp", "minus.csv", *starts], "weight -2.0 in row 1 of column 'weight'"
     yield ["sssp", "words.csv", *starts], "words.csv, line 3: 'far' in column 'weight' is no number"
-    yield ["components", "edges.csv", "-o", "a.mtx"], "a.mtx: Matrix Market holds edges, not"
+    yield ["components", "edges.csv", "-o", "a.mtx"], "a.mtx: Matrix Market files hold edges"
     for name in ("bfs", "sssp", "components"):
         start = start_of(name)
         yield [name, "missing.csv", *start], "missing.csv: there is no such file"
@@ -472,15 +475,15 @@ def test_what_is_read_is_not_written_over(edges, tmp_path, name):
     write_frame(pd.DataFrame({"vertex": ["a"], "value": [1.0]}), values)
     link.symlink_to(edges)
     there = [edges, values]
-    message = "--output would write over EDGES, which is read from there; name another file"
+    message = "--output would overwrite EDGES, which is an input; name another file"
     for output in (edges, link, tmp_path / ".." / tmp_path.name / "edges.csv"):
         named = (
-            message if output == edges else re.escape(f"{output}: --output would write over EDGES")
+            message if output == edges else re.escape(f"{output}: --output would overwrite EDGES")
         )
         refused(named, edges, *start, "-o", output)
     refused(rf"edges.csv: --output .* EDGES \({link}\)", link, *start, "--output", edges)
     for option in READ.get(name, ()):
-        message = f"values.csv: --output would write over {option}, which is read from there"
+        message = f"values.csv: --output would overwrite {option}, which is an input"
         refused(message, edges, *start, option, values, "-o", values)
         run(name, edges, *start, option, values, "-o", tmp_path / "new.csv")
     parts = tmp_path / "parts"
@@ -488,7 +491,7 @@ def test_what_is_read_is_not_written_over(edges, tmp_path, name):
     write_frame(EDGES, parts / "a.parquet")
     there = [parts / "a.parquet"]
     for output in ("a.parquet", "b.pq"):
-        refused("--output would write over EDGES", parts, *start, "-o", parts / output)
+        refused("--output would overwrite EDGES", parts, *start, "-o", parts / output)
     assert os.listdir(parts) == ["a.parquet"]
     run(name, parts, *start, "-o", parts / "b.csv")  # which is not read with the folder
 
@@ -498,7 +501,7 @@ def test_a_picture_does_not_replace_what_is_read(edges):
     link = edges.with_name("edges.png")
     link.symlink_to(edges)
     done = run("components", edges, "--plot", link, code=1)
-    assert "edges.png: --plot would write over EDGES" in done.stderr
+    assert "edges.png: --plot would overwrite EDGES" in done.stderr
     assert edges.read_text().startswith("source")
 
 

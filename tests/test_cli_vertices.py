@@ -85,7 +85,7 @@ def test_vertices_of_other_kinds_are_refused(edges, tmp_path):
     done = run("components", edges, "--vertices", texts, code=1)
     assert "there must be one column 'vertex'; the columns are node" in done.stderr
     done = run("components", edges, "--vertices", texts, "-o", texts, code=1)
-    assert "--output would write over --vertices" in done.stderr
+    assert "--output would overwrite --vertices" in done.stderr
 
 
 def test_vertices_of_several_columns(tmp_path):
@@ -116,14 +116,14 @@ def test_layers_of_other_vertices_are_replaced(edges, vertices):
     done = run("pagerank", edges, "--memory-limit", "50MB", code=1)
     assert f"(other vertices); give --vertices {vertices} to use them" in done.stderr
     done = run("bfs", beside, "--vertices", vertices, code=2)
-    assert "is a layered edge list, which holds what was read; leave it out" in " ".join(
+    assert "is a layered edge list, in which this is fixed; leave it out" in " ".join(
         done.stderr.replace("│", " ").split()
     )
 
 
 def test_generated_matrices_count_from_1(tmp_path):
     done = run("generate", "grid", 3, "-o", tmp_path / "g.mtx", "--device", "cpu")
-    assert done.stderr.endswith("g.mtx, vertices counted from 1\n")
+    assert done.stderr.endswith("g.mtx, vertex ids from 1\n")
     expected = rg.generate.grid(3, device="cpu")
     found = read_edges(tmp_path / "g.mtx", device="cpu")
     assert (found - 1).to_numpy().tolist() == expected.to_numpy().tolist()

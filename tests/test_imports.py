@@ -32,7 +32,7 @@ OPTIONAL = {
 STANDARD = {"grp", "pwd", "resource"}  # where the platform has them
 OWN = {
     "__main__.py": "signals are handled before anything else is imported",
-    "cli/doctor.py": "the doctor imports Numba, which --help must not wait for",
+    "cli/__init__.py": "the doctor imports Numba, which --help must not wait for",
     "graph/csr.py": "the kernels it calls import Numba, which takes long",
 }
 

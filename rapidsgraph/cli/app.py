@@ -18,14 +18,10 @@ from ..errors import ConvergenceError, GraphError, MissingColumnError, format_va
 from ..frames import Frame
 
 Device = StrEnum("Device", "auto cpu gpu")
-DeviceOption = Annotated[Device, typer.Option(help="Where to run; auto: a GPU where one works.")]
+DeviceOption = Annotated[Device, typer.Option(help="Device to run on; auto: a GPU if one works.")]
 
-COLUMN_PARAMETERS = (
-    "source",
-    "destination",
-    "weight",
-)  # of the library, and options of the same name
-OPTIONS = {  # of the commands, by the parameters of the library
+COLUMN_PARAMETERS = "source", "destination", "weight"  # options have the same names
+OPTIONS = {  # option of the commands by parameter of the library
     "source": "--from",
     "root": "--from",
     "cutoff": "--cutoff",
@@ -61,7 +57,7 @@ def command(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[...,
                 fail("out of memory; use a machine with more, or fewer edges")
             except OSError as error:
                 if error.errno == errno.EPIPE:
-                    raise  # Typer ends quietly
+                    raise  # Typer exits without a message
                 is_stdout = error.filename is None and is_no_space(error)
                 fail(f"standard output could not be written ({error})" if is_stdout else error)
 
@@ -78,7 +74,7 @@ def show_warning(message: Warning | str, *_location: Any, **_file: Any) -> None:
 
 def fail(reason: object, code: int = 1) -> NoReturn:
     """Exit with one line on standard error."""
-    with contextlib.suppress(OSError):  # the exit code says it, too
+    with contextlib.suppress(OSError):  # the exit code still tells
         typer.secho("error: ", fg="red", nl=False, err=True)
         typer.echo(" ".join(str(reason).split()), err=True)
     raise typer.Exit(code)
@@ -88,15 +84,15 @@ def describe_error(error: GraphError) -> str:
     """Return the message of an error with the options of the command for its parameters."""
     if isinstance(error, ConvergenceError):
         return (
-            f"not converged: after {error.iterations} iterations the ranks still change by "
+            f"not converged: after {error.iterations} iterations the values still change by "
             f"{error.residual:.3g} in total, more than the tolerance {error.tolerance:g}; raise "
-            "--max-iterations or --tolerance, or give --tolerance 0 to take what there is"
+            "--max-iterations or --tolerance, or give --tolerance 0 to accept the last values"
         )
     if isinstance(error, MissingColumnError) and error.parameter in COLUMN_PARAMETERS:
         prefix = "" if error.path is None else f"{error.path}: "
-        hint = f"name the one to take with --{error.parameter}"
+        hint = f"name the column to use with --{error.parameter}"
         if error.candidate is not None:
-            hint = f"give --{error.parameter} {error.candidate!r} if that is it"
+            hint = f"give --{error.parameter} {error.candidate!r} if that is the one"
         return (
             f"{prefix}there is no column {format_value(error.column)}; the columns are "
             f"{', '.join(error.columns)}; {hint}"

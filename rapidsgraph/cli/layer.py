@@ -1,7 +1,9 @@
-"""`rapidsgraph layer`."""
+"""Command ``layer``: build a layered edge list, or show one."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +13,7 @@ from ..layered import cache, store_writer
 from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
-    READING,
+    INPUT_OPTIONS,
     BuildLimitOption,
     build_options,
     check_exists,
@@ -25,9 +27,9 @@ from .layered_input import (
     refuse_options,
 )
 from .options import (
+    CommandRun,
     DestinationOption,
     EdgesOrLayersArgument,
-    Job,
     MultiEdges,
     MultiEdgesOption,
     ProgressOption,
@@ -38,9 +40,9 @@ from .options import (
     VerticesOption,
     top_option,
 )
-from .sources import Root, parse_starts
+from .sources import Root, parse_sources
 
-MAKING = "root", "output", "minimum_edges", "memory_limit"
+BUILD_OPTIONS = "root", "output", "minimum_edges", "memory_limit"
 
 
 @command(app)
@@ -52,13 +54,13 @@ def layer(
         typer.Option(
             "--from",
             metavar="VERTEX",
-            help="The root; a,b,... where columns a, b, ... name a vertex.",
+            help="The root. Write a,b,... if several columns name a vertex.",
         ),
     ] = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Weights of edges; by default none.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of edge weights; by default none.")
     ] = None,
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.min,
@@ -66,7 +68,9 @@ def layer(
     vertices: VerticesOption = None,
     minimum_edges: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="A combined edge list has at least so many."),
+        typer.Option(
+            min=1, metavar="N", help="Combine layers into edge lists of at least N edges."
+        ),
     ] = None,
     memory_limit: BuildLimitOption = None,
     device: DeviceOption = Device.auto,
@@ -76,86 +80,100 @@ def layer(
             "--output",
             "-o",
             metavar="FOLDER",
-            help="Where to put the layers; by default beside EDGES, with .layers behind its name.",
+            help="Folder of the layered edge list; by default EDGES with .layers appended.",
         ),
     ] = None,
     top: Annotated[
         int | None,
         top_option(
-            "Print the N first layers; by default all of a folder that is shown, else none."
+            "Print the first N layers; by default all if EDGES is a layered edge list, else none."
         ),
     ] = None,
     progress: ProgressOption = None,
-):
-    """Put edges into a layered edge list, which bfs, sssp and pagerank take as EDGES.
+) -> None:
+    """Build a layered edge list, which bfs, sssp and pagerank take as EDGES.
 
-    The graph may be larger than memory. Given a folder of this kind, show what is in it.
+    The graph may be larger than memory. If EDGES is a layered edge list, show its layers.
     """
     check_exists(edges)
     if is_store(edges):
-        refuse_options(context, [*MAKING, *READING], f"{edges} is a layered edge list, to be shown")
-        job = Job("layers", None, top, False, None, {"EDGES": edges})
-        _show(open_layered(job, edges, device), edges, top)
+        refuse_options(
+            context,
+            [*BUILD_OPTIONS, *INPUT_OPTIONS],
+            f"{edges} is a layered edge list, which is only shown",
+        )
+        run = CommandRun("layers", {"EDGES": edges}, top=top)
+        _show(open_layered(run, edges, device), edges, top)
         return
     if root is None:
-        raise typer.BadParameter("name the vertex that is to be the root", param_hint="--from")
-    job = Job("layers", None, top, False, None, {"EDGES": edges, "--vertices": vertices})
-    policies = {
-        "multi_edges": multi_edges.value,
-        "self_loops": self_loops.value,
-        "minimum_edges": minimum_edges,
-        "vertices": vertices,
-    }
-    options = build_options(source, destination, undirected, weight, **policies)
-    start = Root(options, parse_starts([root], None, Root.labels(options)))
-    how = {"device": device, "memory_limit": memory_limit, "progress": progress}
+        raise typer.BadParameter("name the root", param_hint="--from")
+    run = CommandRun("layers", {"EDGES": edges, "--vertices": vertices}, top=top)
+    options = build_options(
+        source,
+        destination,
+        undirected,
+        weight,
+        multi_edges=multi_edges.value,
+        self_loops=self_loops.value,
+        minimum_edges=minimum_edges,
+        vertices=vertices,
+    )
+    named_root = Root(options, parse_sources([root], None, Root.labels(options)))
+    how: dict[str, Any] = {"device": device, "memory_limit": memory_limit, "progress": progress}
     if output is None:
-        layered = load_cached(job, edges, start, options, (), always=True, **how)
+        layered = load_cached(run, edges, named_root, options, (), always=True, **how)
         folder = cache.cache_path(edges)
     else:
-        layered, folder = _made(job, edges, start, options, output, how), output
-    job.say(f"{layered.num_edges:,} edges in {folder}", always=True)
-    job.tell(layered)
+        layered, folder = _build(run, edges, named_root, options, output, how), output
+    run.report(f"{layered.num_edges:,} edges in {folder}", always=True)
+    run.report_graph(layered)
     if top:
         _show(layered, folder, top)
 
 
-def _made(job, edges, start, options, output, how):
-    """The LayeredEdgeList that is put into a folder, whatever layers were in it."""
+def _build(
+    run: CommandRun,
+    edges: Path,
+    root: Root,
+    options: dict[str, Any],
+    output: Path,
+    how: dict[str, Any],
+) -> rg.LayeredEdgeList:
+    """Build a layered edge list in a folder, in which it replaces another one."""
     store_writer.check_destination(output)
     store_writer.check_separate(output, edges)
     store, problem = cache.load_store(output)
-    reasons = find_differences(store, edges, start, options, ()) if store else {}
-    layered = start.build(
+    reasons = find_differences(store, edges, root, options, ()) if store else {}
+    layered = root.build(
         edges,
         lambda name: rg.LayeredEdgeList.build(edges, name, store=output, **how, **options),
     )
-    job.note("layered")
+    run.end_step("layered")
     if store:
-        job.say(describe_replacement(store, reasons), always=True)
+        run.report(describe_replacement(store, reasons), always=True)
     elif problem:
-        job.say(f"the layers there were not used: {problem}", always=True)
+        run.report(f"the existing layers were not used: {problem}", always=True)
     return layered
 
 
-def _show(layered, folder, count):
-    """Facts on standard error, a row a layer on standard output."""
+def _show(layered: rg.LayeredEdgeList, folder: Path, count: int | None) -> None:
+    """Print a summary on standard error, and a row for each of the first `count` layers."""
     storage = layered_storage(layered)
-    unreached = layered.num_vertices - int(storage.layer_starts[-1])
+    num_unreached = layered.num_vertices - int(storage.layer_starts[-1])
     root = layered.root if isinstance(layered.root, tuple) else [layered.root]
     weights = "no weights"
     if storage.weight_dtype is not None:
         weights = f"weights ({storage.weight_dtype.__name__})"
-    each = layered.nbytes / max(layered.num_edges, 1)
-    combined = layered.combined
+    bytes_per_edge = layered.nbytes / max(layered.num_edges, 1)
     for line in (
         f"{folder}: {pluralize(layered.num_vertices, 'vertex', 'vertices')}, "
         f"{pluralize(layered.num_edges, 'edge')}, "
         f"{'directed' if layered.directed else 'undirected'}, {weights}",
         f"root {','.join(map(str, root))}, depth {layered.depth:,}, "
-        f"{pluralize(unreached, 'vertex', 'vertices')} unreached",
+        f"{pluralize(num_unreached, 'vertex', 'vertices')} unreached",
         f"{pluralize(len(storage.table), 'partition')}, {format_bytes(layered.nbytes)}, "
-        f"{each:.2f} bytes an edge; {pluralize(len(combined), 'combined edge list')}",
+        f"{bytes_per_edge:.2f} bytes per edge; "
+        f"{pluralize(len(layered.combined), 'combined edge list')}",
     ):
         typer.echo(line, err=True)
     rows = layered.layers.head(count or layered.depth + 1)

@@ -1,8 +1,8 @@
-"""Layered edge lists as the input of commands.
+"""Open, build and reuse the layered edge lists that commands read.
 
-EDGES may be the folder of a stored layered edge list, or a file with one beside it, which is built
-if it is missing. A stored list is used again if root, options and version of the file are those
-that a command needs; otherwise the command says what differs.
+EDGES is the folder of a stored layered edge list, or a file of edges beside which one is built. A
+stored list is reused if its root, its options and the version of the file match; otherwise the
+command reports the differences.
 """
 
 import json
@@ -21,8 +21,8 @@ from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..layered.edge_list import layered_storage
 from ..validation import parse_bytes
-from .options import Job, one_or_several
-from .sources import Root, name_starts, parse_starts
+from .options import CommandRun, column_argument
+from .sources import Root, parse_sources, source_names
 
 
 def _parse_size(text: str) -> int:
@@ -34,23 +34,25 @@ def _parse_size(text: str) -> int:
 
 LayersOption = Annotated[
     bool,
-    typer.Option("--layers", help="By the layers beside EDGES, which are made the first time."),
+    typer.Option(
+        "--layers", help="Use the layered edge list beside EDGES; the first run builds it."
+    ),
 ]
 
 
 def _memory_limit_option(text: str) -> Any:
     return Annotated[
         int | None,
-        typer.Option(parser=_parse_size, metavar="SIZE", help=f"As 2GB or 512MiB: {text}."),
+        typer.Option(parser=_parse_size, metavar="SIZE", help=f"{text}, such as 2GB or 512MiB."),
     ]
 
 
-MemoryLimitOption = _memory_limit_option("by layers that stream through as much memory")
+MemoryLimitOption = _memory_limit_option("Stream a layered edge list through at most this memory")
 BuildLimitOption = _memory_limit_option(
-    "what making the layers may take, 45MB of it for libraries; by default half of what is free"
+    "Maximum memory of the build, by default half of the free memory; libraries take 45MB of it"
 )
 
-READING = (
+INPUT_OPTIONS = (
     "source", "destination", "weight", "undirected", "multi_edges", "self_loops", "vertices",
 )  # fmt: skip
 # Options that the results of BFS, SSSP and PageRank do not depend on.
@@ -89,8 +91,9 @@ def refuse_store(edges: Path, command: str) -> None:
     """Raise GraphError if EDGES is a layered edge list, for commands that cannot take one."""
     if is_store(edges):
         raise GraphError(
-            f"{edges}: it is a layered edge list; {command} takes edges, so give the file that "
-            "it was made of"
+            f"{edges}: {command} cannot use a layered edge list; give the file that it was built "
+            "from",
+            path=edges,
         )
 
 
@@ -110,13 +113,15 @@ def uses_layers(
     check_exists(edges)
     if is_store(edges):
         refuse_options(
-            context, READING, f"{edges} is a layered edge list, which holds what was read"
+            context,
+            INPUT_OPTIONS,
+            f"{edges} is a layered edge list, in which this is fixed",
         )
     elif memory_limit is None:
         return layers
     if verify:
         raise typer.BadParameter(
-            "a check needs the whole graph in memory; leave it out, or give a file of edges "
+            "verification needs the whole graph in memory; leave it out, or give a file of edges "
             "without --memory-limit",
             param_hint="--verify",
         )
@@ -131,44 +136,44 @@ def build_options(
     **policies: Any,
 ) -> dict[str, Any]:
     """Return the options of `LayeredEdgeList.build` that differ from its defaults."""
-    given = {
-        "source": one_or_several(source),
-        "destination": one_or_several(destination),
+    options = {
+        "source": column_argument(source),
+        "destination": column_argument(destination),
         "weight": weight,
         "directed": not undirected,
         **policies,
     }
-    if given.get("vertices") is not None:
-        given["vertices"] = str(given["vertices"])
-    if weight is None and given.get("multi_edges") in ("min", "max"):
-        given["multi_edges"] = "first"  # the same where rows have no weights
+    if options.get("vertices") is not None:
+        options["vertices"] = str(options["vertices"])
+    if weight is None and options.get("multi_edges") in ("min", "max"):
+        options["multi_edges"] = "first"  # without weights the policies do not differ
     return {
         name: value
-        for name, value in given.items()
+        for name, value in options.items()
         if value is not None and value != DEFAULTS[name]
     }
 
 
-def open_layered(job: Job, folder: Path, device: str) -> Any:
+def open_layered(run: CommandRun, folder: Path, device: str) -> Any:
     """Open the layered edge list in a folder."""
     layered = rg.LayeredEdgeList.open(folder, device=device)
-    job.note("opened")
+    run.end_step("opened")
     return layered
 
 
 def load_rooted(
-    job: Job,
+    run: CommandRun,
     edges: Path,
-    starts: tuple[list[str] | None, Path | None],
+    sources: tuple[list[str] | None, Path | None],
     options: dict[str, Any],
     ignored: Collection[str],
     **build: Any,
 ) -> tuple[Any, Any]:
-    """Return the layered edge list of EDGES, and the source of a search in it, or None.
+    """Return the layered edge list of EDGES, and the source of a traversal, or None for its root.
 
     Parameters
     ----------
-    starts : (list of str or None, path or None)
+    sources : (list of str or None, path or None)
         The values of --from and --from-file.
     options : dict
         As `build_options` returns them.
@@ -178,18 +183,18 @@ def load_rooted(
         Options device, memory_limit and progress.
     """
     if not is_store(edges):
-        root = Root(options, parse_starts(*starts, Root.labels(options)))
-        return load_cached(job, edges, root, options, ignored, **build), None
-    layered = open_layered(job, edges, build["device"])
-    if not any(starts):
+        root = Root(options, parse_sources(*sources, Root.labels(options)))
+        return load_cached(run, edges, root, options, ignored, **build), None
+    layered = open_layered(run, edges, build["device"])
+    if not any(sources):
         return layered, None
     storage = layered_storage(layered)
-    names = name_starts(parse_starts(*starts, storage.names.labels), storage)
+    names = source_names(parse_sources(*sources, storage.names.labels), storage)
     return layered, names[0] if len(names) == 1 else names
 
 
 def load_cached(
-    job: Job,
+    run: CommandRun,
     edges: Path,
     root: Root,
     options: dict[str, Any],
@@ -200,44 +205,44 @@ def load_cached(
     always: bool = False,
     **build: Any,
 ) -> Any:
-    """Open the layered edge list beside a file of edges, or build one if none fits.
+    """Open the layered edge list beside a file of edges, or build one if none matches.
 
     Parameters
     ----------
     may_replace : bool
-        Whether to replace a list of this version of the file with other options.
+        Whether to replace a list of the same version of the file with other options.
     always : bool
-        Whether to report also the use of a list that fits.
+        Whether to report the reuse of a list even if standard error is not a terminal.
     """
     folder = cache.cache_path(edges)
     cache.origin_of(edges, {})  # raises if the file does not exist
     store, problem = cache.load_store(folder)
     reasons = find_differences(store, edges, root, options, ignored) if store else {}
     if store and not reasons:
-        job.say(f"reused the layers in {folder}", always)
-        return open_layered(job, folder, device)
+        run.report(f"reused the layers in {folder}", always)
+        return open_layered(run, folder, device)
     if store and not may_replace and "file" not in reasons:
         raise unusable_store(store, reasons, edges, options)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the cache is not used", RuntimeWarning)  # said below
+        warnings.filterwarnings("ignore", "the cache is not used", RuntimeWarning)  # reported below
         layered = root.build(
             edges,
             lambda name: rg.LayeredEdgeList.cached(edges, name, device=device, **build, **options),
         )
-    job.note("layered")
+    run.end_step("layered")
     if problem:
-        job.say(f"the layers there were not used: {problem}", always=True)
-    message = describe_replacement(store, reasons) if store else f"the layers are kept in {folder}"
-    job.say(message, always=True)
+        run.report(f"the existing layers were not used: {problem}", always=True)
+    message = describe_replacement(store, reasons) if store else f"stored the layers in {folder}"
+    run.report(message, always=True)
     return layered
 
 
-def report_run(job: Job, layered: Any) -> None:
-    """Report the passes and bytes of the last run."""
-    run = layered.last_run
-    job.say(
-        f"{pluralize(run.passes, 'pass', 'passes')} over the edges: "
-        f"{pluralize(run.partitions, 'partition')}, {format_bytes(run.nbytes)}"
+def report_streaming(run: CommandRun, layered: Any) -> None:
+    """Report how much the last algorithm has read of a layered edge list."""
+    statistics = layered.last_run
+    run.report(
+        f"{pluralize(statistics.passes, 'pass', 'passes')} over the edges: "
+        f"{pluralize(statistics.partitions, 'partition')}, {format_bytes(statistics.nbytes)}"
     )
 
 
@@ -257,13 +262,13 @@ REASONS = {
     "minimum_edges": "another --minimum-edges",
     "vertices": "other vertices",
 }
-CHANGED, OTHER = "the file has changed", "they were not made of this file"
+CHANGED, OTHER = "the file has changed", "they were built from another file"
 
 
 def find_differences(
     store: Any, edges: Path, root: Root, options: dict[str, Any], ignored: Collection[str]
 ) -> dict[str, str]:
-    """Return what keeps a stored list from being used, by option, root and "file".
+    """Return why a stored list cannot be used, by option, and under "root" and "file".
 
     Parameters
     ----------
@@ -296,19 +301,19 @@ def find_differences(
 
 def _is_root(store: Any, root: Root) -> bool:
     try:
-        return cache.has_root(store, root.like(store.root))
+        return cache.has_root(store, root.convert_like(store.root))
     except GraphError:
         return False
 
 
 def _join_reasons(reasons: dict[str, str]) -> str:
-    if "weight" in reasons:  # without weights the cheapest edge is the first one
+    if "weight" in reasons:  # the default of multi_edges depends on weights
         reasons = {name: reason for name, reason in reasons.items() if name != "multi_edges"}
     return ", ".join(dict.fromkeys(reasons.values()))
 
 
 def describe_replacement(store: Any, reasons: dict[str, str]) -> str:
-    """Return the report that another list has replaced `store`."""
+    """Return the message that another list has replaced `store`."""
     root = store.root if isinstance(store.root, tuple) else [store.root]
     text = f"replaced the layers of root {','.join(map(str, root))} in {store.folder}"
     return f"{text}: {_join_reasons(reasons)}" if reasons else text
@@ -325,14 +330,19 @@ def unusable_store(
     if without:
         remedies.append(f"leave out {' '.join(map(_option, without))}")
     command = ["rapidsgraph", "layer", shlex.quote(str(edges)), "--from VERTEX"]
-    given = json.loads(json.dumps(options))
-    if "weight" in given:  # of parallel edges with weights layer takes others by default
-        given.setdefault("multi_edges", DEFAULTS["multi_edges"])
-    command += [*filter(None, [_format_options(given)]), "--output FOLDER"]
+    required = json.loads(json.dumps(options))
+    if "weight" in required:  # the command `layer` has another default for weighted edges
+        required.setdefault("multi_edges", DEFAULTS["multi_edges"])
+    command += [*filter(None, [_format_options(required)]), "--output FOLDER"]
+    hint = (
+        f"{' and '.join(remedies)} to use them, or build others with `{' '.join(command)}` and "
+        "give that folder"
+    )
     return GraphError(
-        f"{store.folder}: the layers there are of this file, but do not fit "
-        f"({_join_reasons(reasons)}); {' and '.join(remedies)} to use them, or make others by "
-        f"`{' '.join(command)}` and give that folder"
+        f"{store.folder}: these layers were built from this file with different options "
+        f"({_join_reasons(reasons)}); {hint}",
+        path=store.folder,
+        hint=hint,
     )
 
 
@@ -341,7 +351,7 @@ def _option(name: str) -> str:
 
 
 def _format_options(options: dict[str, Any]) -> str:
-    """Return options of the library as the words of a command."""
+    """Return options of the library as words of a command line."""
     words = []
     for name, value in options.items():
         if name == "directed":

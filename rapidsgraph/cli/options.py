@@ -1,9 +1,12 @@
-"""What the commands that read a graph share: their options, and the way there and back."""
+"""Options that commands share, and the steps from a file of edges to a written result."""
+
+from __future__ import annotations
 
 import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +18,7 @@ import rapidsgraph as rg
 
 from .. import io
 from ..errors import GraphError
+from ..frames import Frame
 from ..validation import vertex_labels
 
 MultiEdges = StrEnum("MultiEdges", "first sum min max keep")
@@ -23,7 +27,7 @@ SelfLoops = StrEnum("SelfLoops", "keep drop")
 EdgesArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="EDGES", show_default=False, help="CSV, TSV, SNAP text, Parquet, Arrow, .mtx"
+        metavar="EDGES", show_default=False, help="CSV, TSV, SNAP text, Parquet, Arrow or .mtx."
     ),
 ]
 EdgesOrLayersArgument = Annotated[
@@ -31,172 +35,223 @@ EdgesOrLayersArgument = Annotated[
     typer.Argument(
         metavar="EDGES",
         show_default=False,
-        help="CSV, TSV, SNAP text, Parquet, Arrow, .mtx; or the folder of a layered edge list.",
+        help="CSV, TSV, SNAP text, Parquet, Arrow or .mtx; or the folder of a layered edge list.",
     ),
 ]
 SourceOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Where edges begin. Again, if several name a vertex."),
+    typer.Option(
+        metavar="COLUMN", help="Column of the sources; repeat it if several columns name a vertex."
+    ),
 ]
 DestinationOption = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Where edges end. Likewise.")
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column of the destinations; likewise.")
 ]
-UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Edges go both ways.")]
+UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Treat edges as undirected.")]
 MultiEdgesOption = Annotated[
     MultiEdges,
-    typer.Option(metavar="POLICY", help=f"Which of repeated edges: {', '.join(MultiEdges)}."),
+    typer.Option(metavar="POLICY", help=f"How to merge parallel edges: {', '.join(MultiEdges)}."),
 ]
 
-SelfLoopsOption = Annotated[SelfLoops, typer.Option(help="Edges from a vertex to itself.")]
+SelfLoopsOption = Annotated[SelfLoops, typer.Option(help="Whether to keep self-loops.")]
 VerticesOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Vertices to include even without edges; a table with a column vertex."
+        metavar="FILE",
+        help="Further vertices, such as those without edges: a table with a column vertex.",
     ),
 ]
 ProgressOption = Annotated[
-    bool | None, typer.Option(help="A progress bar; by default on a terminal.")
+    bool | None, typer.Option(help="Show a progress bar; by default on a terminal only.")
 ]
 
 
-def output_option(what: str) -> Any:
-    return typer.Option("--output", "-o", metavar="FILE", help=f"Write {what} here.")
+def output_option(content: str) -> Any:
+    return typer.Option("--output", "-o", metavar="FILE", help=f"Write {content} to FILE.")
 
 
 def top_option(text: str) -> Any:
     return typer.Option(min=1, metavar="N", help=text)
 
 
-def verify_option(what: str) -> Any:
-    return typer.Option("--verify", help=f"Check the {what}.")
+def verify_option(content: str) -> Any:
+    return typer.Option("--verify", help=f"Check the {content} against their definition.")
 
 
-def plot_option(what: str) -> Any:
-    return typer.Option(metavar="FILE", help=f"Draw {what}: .png, .svg, .pdf.")
+def plot_option(content: str) -> Any:
+    return typer.Option(metavar="FILE", help=f"Plot {content} to FILE: .png, .svg or .pdf.")
 
 
-class Job:
-    """The way of a command from a file of edges to what it writes, prints and draws.
+class CommandRun:
+    """Read the inputs of a command, time its steps, and write, print and plot its result.
 
     Parameters
     ----------
-    what : str
-        What the result holds.
-    output, top, verify, plot
-        As the options say.
+    content : str
+        What the result holds, for messages.
     inputs : dict from str to path or None
-        The files that are read, by the argument or option that names them.
+        The input files by the argument or option that names them.
+    output, top, verify, plot
+        Values of the options.
     has_nulls : bool
-        Whether some rows of the result lack a value.
-    others : dict from str to path or None
-        Where further results are to be written, by what they hold; their options are called so.
+        Whether the result may have missing values.
+    extra_outputs : dict from str to path or None
+        Further output files by their content, which is also the name of the option.
 
     Raises
     ------
     GraphError
-        The result could not be written or drawn there, or would replace what is read. The long
-        work comes after this.
+        An output cannot be written, or would overwrite an input. This is checked before any work.
     """
 
-    def __init__(self, what, output, top, verify, plot, inputs, *, has_nulls=False, others=None):
-        others = others or {}
-        more = {f"--{name}": path for name, path in others.items()}
-        written = {"--output": output, **more, "--plot": plot}
-        written = {option: path.expanduser() for option, path in written.items() if path}
-        for option, path in inputs.items():
-            if str(path) == "-":
-                raise GraphError(f"{option} is -, but standard input is not read; name a file")
-            for writer, to in written.items():
-                if path and _is_within(to, path.expanduser()):
-                    read = option if to == path.expanduser() else f"{option} ({path})"
-                    raise GraphError(
-                        f"{to}: {writer} would write over {read}, which is read from there; "
-                        "name another file"
-                    )
-        _check_result(output, what, has_nulls)
-        for name, path in others.items():
-            _check_result(path, name)
+    def __init__(
+        self,
+        content: str,
+        inputs: Mapping[str, Path | None],
+        *,
+        output: Path | None = None,
+        top: int | None = None,
+        verify: bool = False,
+        plot: Path | None = None,
+        has_nulls: bool = False,
+        extra_outputs: Mapping[str, Path | None] | None = None,
+    ) -> None:
+        extra_outputs = extra_outputs or {}
+        extra = {f"--{name}": path for name, path in extra_outputs.items()}
+        outputs = {"--output": output, **extra, "--plot": plot}
+        _check_overwriting(
+            inputs, {option: path.expanduser() for option, path in outputs.items() if path}
+        )
+        _check_result_file(output, content, has_nulls)
+        for name, path in extra_outputs.items():
+            _check_result_file(path, name)
             if path and output and _is_same(path.expanduser(), output.expanduser()):
-                raise GraphError(f"{path}: --{name} would write over --output; name another file")
+                raise GraphError(
+                    f"{path}: --{name} would overwrite --output; name another file",
+                    parameter=f"--{name}",
+                    path=path,
+                )
         if plot:
             rg.plot.check(plot)
         self.output, self.top, self.verify, self.plot = output, top, verify, plot
-        self.talks = verify or sys.stderr.isatty()
-        self._parts, self._last = [], time.perf_counter()
+        self.is_verbose = verify or sys.stderr.isatty()
+        self._step_times: list[str] = []
+        self._step_start = time.perf_counter()
 
-    def read(self, edges, source, destination, weight=None, *, device, vertices=None, **policies):
-        """Return the Graph of a file of edges, and of a file of vertices if there is one."""
-        source, destination = one_or_several(source), one_or_several(destination)
+    def read_graph(
+        self,
+        edges: Path,
+        source: list[str] | None,
+        destination: list[str] | None,
+        weight: str | None = None,
+        *,
+        device: str,
+        vertices: Path | None = None,
+        **policies: Any,
+    ) -> rg.Graph:
+        """Build the Graph of a file of edges and, optionally, a file of vertices."""
+        ends = column_argument(source), column_argument(destination)
         frame = io.read_edges(
-            edges, source=source, destination=destination, weight=weight, device=device
+            edges, source=ends[0], destination=ends[1], weight=weight, device=device
         )
-        self.note("read")
-        is_plain = not isinstance(source, list) and not isinstance(destination, list)
+        self.end_step("read")
+        is_renamed = not any(isinstance(end, list) for end in ends)  # as `read_edges` does
         graph = rg.Graph(
             frame,
-            "source" if is_plain else source,
-            "destination" if is_plain else destination,
-            weight=weight and ("weight" if is_plain else weight),
-            vertices=_vertices(edges, frame, vertices, (source, destination), device),
+            "source" if is_renamed else ends[0] or "source",
+            "destination" if is_renamed else ends[1] or "destination",
+            weight=weight and ("weight" if is_renamed else weight),
+            vertices=_read_vertices(edges, frame, vertices, ends, device),
             **policies,
         )
-        self.note("built")
+        self.end_step("built")
         return graph
 
-    def tell(self, graph, part=None):
-        """End a part of the work, if one is named, and say how long each took."""
-        if part:
-            self.note(part)
-        self.say(
-            f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges on the "
-            f"{graph.device.upper()}: {', '.join(self._parts)}"
-        )
+    def end_step(self, step: str) -> None:
+        """Record the time since the previous step ended."""
+        now = time.perf_counter()
+        self._step_times.append(f"{step} in {now - self._step_start:.2f} s")
+        self._step_start = now
 
-    def say(self, text, always=False):
-        """A line on standard error: where that is a terminal, or something is verified."""
-        if self.talks or always:
-            with contextlib.suppress(OSError):  # a log that cannot be written must not end the work
+    def report(self, text: str, always: bool = False) -> None:
+        """Print a line on standard error if that is a terminal, with --verify, or `always`."""
+        if self.is_verbose or always:
+            with contextlib.suppress(OSError):  # a full disk below a log must not end the work
                 typer.echo(text, err=True)
 
-    def deliver(self, result, show, draw):
-        """Write the result, `show(top)` what is asked for, `draw(path)` the picture."""
+    def report_graph(self, graph: Any) -> None:
+        """Report the size and the device of a graph, and the times of all steps."""
+        self.report(
+            f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges on the "
+            f"{graph.device.upper()}: {', '.join(self._step_times)}"
+        )
+
+    def write_result(
+        self,
+        result: Frame,
+        print_table: Callable[[int | None], None],
+        plot: Callable[[Path], object],
+    ) -> None:
+        """Write the result, call ``print_table(top)`` and ``plot(path)``, each if requested."""
         if self.output:
             io.write_frame(result, self.output)
         if self.top or not self.output:
-            show(self.top)
+            print_table(self.top)
         if self.plot:
-            draw(self.plot)
-
-    def note(self, part):
-        """End a part of the work."""
-        now = time.perf_counter()
-        self._parts.append(f"{part} in {now - self._last:.2f} s")
-        self._last = now
+            plot(self.plot)
 
 
-def _vertices(edges, frame, path, ends, device):
-    """What `Graph` takes as vertices: those that EDGES declares, and those of --vertices."""
+def _check_overwriting(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path]) -> None:
+    """Raise GraphError if an output would overwrite an input, or an input is standard input."""
+    for input_name, path in inputs.items():
+        if str(path) == "-":
+            raise GraphError(
+                f"{input_name} is -, but standard input is not read; name a file",
+                parameter=input_name,
+            )
+        for option, target in outputs.items():
+            if path and _is_within(target, path.expanduser()):
+                text = input_name if target == path.expanduser() else f"{input_name} ({path})"
+                raise GraphError(
+                    f"{target}: {option} would overwrite {text}, which is an input; name another "
+                    "file",
+                    parameter=option,
+                    path=target,
+                )
+
+
+def _read_vertices(
+    edges: Path,
+    frame: Frame,
+    path: Path | None,
+    ends: Sequence[str | list[str] | None],
+    device: str,
+) -> Any:
+    """Return the vertices that EDGES declares and those in the file of --vertices, or None."""
     declared = io.declared_vertices(edges)
     if path is None:
         return declared
     source, destination = (
-        end if isinstance(end, list) else [what]
-        for what, end in zip(("source", "destination"), ends, strict=True)
+        end if isinstance(end, list) else [default]
+        for default, end in zip(("source", "destination"), ends, strict=True)
     )
     labels = vertex_columns(source, destination)
-    texts = [
+    text_columns = [
         label
         for label, *columns in zip(labels, source, destination, strict=True)
         if len(frame) and not all(frame[column].dtype.kind in "iu" for column in columns)
     ]
-    table = io.read_vertices(path, names=labels, device=device, text_columns=texts)
+    table = io.read_vertices(path, names=labels, device=device, text_columns=text_columns)
     for label in labels:
         is_text = table[label].dtype.kind not in "iu"
-        if len(frame) and len(table) and is_text != (label in texts):
-            kinds = ("text", "integers") if is_text else ("integers", "text")
+        if len(frame) and len(table) and is_text != (label in text_columns):
+            types = ("text", "integers") if is_text else ("integers", "text")
             raise GraphError(
-                f"{path}: column {label!r} holds {kinds[0]}, and {edges} names vertices by "
-                f"{kinds[1]}"
+                f"{path}: column {label!r} holds {types[0]}, and {edges} names vertices by "
+                f"{types[1]}",
+                parameter="--vertices",
+                column=label,
+                path=path,
             )
     if declared is None:
         return table
@@ -204,40 +259,43 @@ def _vertices(edges, frame, path, ends, device):
     return np.concatenate([np.arange(declared.start, declared.stop), values])
 
 
-_TRY = "try .parquet or .csv"
+def _check_result_file(path: Path | None, content: str, has_nulls: bool = False) -> None:
+    """Raise GraphError if such a result cannot be written to `path`."""
+    if path is None:
+        return
+    name, hint = io.check_writable(path), "try .parquet or .csv"
+    if name == "mtx":
+        raise GraphError(
+            f"{path}: Matrix Market files hold edges, not {content}; {hint}", path=path, hint=hint
+        )
+    if name == "text" and has_nulls:
+        raise GraphError(
+            f"{path}: SNAP text cannot hold missing values; {hint}", path=path, hint=hint
+        )
 
 
-def _check_result(path, what, has_nulls=False):
-    """Raise GraphError if such a result could not be written there."""
-    kind = path and io.check_writable(path)
-    if kind == "mtx":
-        raise GraphError(f"{path}: Matrix Market holds edges, not {what}; {_TRY}")
-    if kind == "text" and has_nulls:
-        raise GraphError(f"{path}: SNAP text has no way to leave a value out; {_TRY}")
-
-
-def _is_same(path, other):
-    """Whether two paths, of files that need not be there, lead to one place."""
+def _is_same(path: Path, other: Path) -> bool:
+    """Return whether two paths, of files that may not exist, lead to the same file."""
     if os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def _is_within(path, read):
-    """Whether a file to write is one that is read, or would be one of a folder's."""
-    if _is_same(path, read):
+def _is_within(path: Path, source: Path) -> bool:
+    """Return whether `path` is an input, or would be a Parquet file of a folder that is one."""
+    if _is_same(path, source):
         return True
-    path, read = Path(os.path.realpath(path)), Path(os.path.realpath(read))
-    return read.is_dir() and read in path.parents and path.suffix.lower() in (".parquet", ".pq")
+    path, source = Path(os.path.realpath(path)), Path(os.path.realpath(source))
+    return source.is_dir() and source in path.parents and path.suffix.lower() in (".parquet", ".pq")
 
 
-def vertex_columns(source, destination):
-    """The columns that name a vertex in results and in tables of vertices."""
+def vertex_columns(source: Sequence[str] | None, destination: Sequence[str] | None) -> list[str]:
+    """Return the columns that name a vertex in results and in tables of vertices."""
     if len(source or ()) < 2 and len(destination or ()) < 2:
         return ["vertex"]
     return vertex_labels(source or ["source"], destination or ["destination"])
 
 
-def one_or_several(columns):
-    """None, a name, or a list of them, as `read_edges` takes them."""
+def column_argument(columns: list[str] | None) -> str | list[str] | None:
+    """Return the values of --source or --destination as `read_edges` takes them."""
     return columns[0] if columns and len(columns) == 1 else columns or None

@@ -1,8 +1,8 @@
-"""`rapidsgraph pagerank`."""
+"""Command ``pagerank``."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,13 +19,13 @@ from .layered_input import (
     is_store,
     load_cached,
     open_layered,
-    report_run,
+    report_streaming,
     uses_layers,
 )
 from .options import (
+    CommandRun,
     DestinationOption,
     EdgesOrLayersArgument,
-    Job,
     MultiEdges,
     MultiEdgesOption,
     ProgressOption,
@@ -53,7 +53,7 @@ def pagerank(
     source: SourceOption = None,
     destination: DestinationOption = None,
     weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Weights of edges; by default none.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of edge weights; by default none.")
     ] = None,
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = MultiEdges.first,
@@ -65,73 +65,90 @@ def pagerank(
     ] = 0.85,
     tolerance: Annotated[
         float,
-        typer.Option(min=0, metavar="T", help="Stop when ranks change by less in total; 0: never."),
+        typer.Option(
+            min=0, metavar="T", help="L1 change of the values at which to stop; 0: never."
+        ),
     ] = 1e-6,
     max_iterations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Fail after so many.")
+        int, typer.Option(min=1, metavar="N", help="Fail after N iterations.")
     ] = 100,
     method: Annotated[
         Method,
-        typer.Option(metavar="METHOD", help=f"How; the ranks are the same: {', '.join(Method)}."),
+        typer.Option(metavar="METHOD", help=f"Algorithm, of equal results: {', '.join(Method)}."),
     ] = Method.auto,
     precision: Annotated[
-        Precision, typer.Option(metavar="P", help="Of the ranks: double or single.")
+        Precision, typer.Option(metavar="P", help="Precision of the values: double or single.")
     ] = Precision.double,
     dangling: Annotated[
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Where the rank of vertices without out-edges goes: uniform, drop, or as a FILE "
-            "with the columns vertex and one of weights says; by default where the personalization "
-            "goes.",
+            help="Where the PageRank of dangling vertices goes: uniform, drop, or a FILE with the "
+            "columns vertex and one of weights; by default to the personalization.",
         ),
     ] = None,
     personalization: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Columns vertex and one of weights.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Teleport weights: columns vertex and one of numbers."),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="First ranks, such as an earlier result.")
+        Path | None, typer.Option(metavar="FILE", help="Start values, such as an earlier result.")
     ] = None,
     device: DeviceOption = Device.auto,
     memory_limit: MemoryLimitOption = None,
-    output: Annotated[Path | None, output_option("ranks")] = None,
-    top: Annotated[int | None, top_option("Print the N highest; 10 if no --output.")] = None,
-    verify: Annotated[bool, verify_option("ranks")] = False,
+    output: Annotated[Path | None, output_option("vertices with their PageRank")] = None,
+    top: Annotated[
+        int | None, top_option("Print the N highest; by default 10 if no --output.")
+    ] = None,
+    verify: Annotated[bool, verify_option("values")] = False,
     progress: ProgressOption = None,
-    plot: Annotated[Path | None, plot_option("how the ranks are spread")] = None,
-):
-    """Rank vertices by PageRank.
+    plot: Annotated[Path | None, plot_option("the distribution of PageRank")] = None,
+) -> None:
+    """Compute the PageRank of each vertex.
 
-    With --memory-limit edges stream from the layers beside EDGES, of any root; where there are none
-    they are made from the vertex of the first row. Layers with other weights are not replaced.
+    With --memory-limit, edges stream from the layered edge list beside EDGES, whatever its root. If
+    there is none, it is built from the source of the first edge. A list with other weights is not
+    replaced.
     """
     by_layers = uses_layers(context, edges, False, memory_limit, verify)
     if by_layers and method != Method.auto:
-        raise typer.BadParameter("of layers there is auto alone", param_hint="--method")
+        raise typer.BadParameter("layered edge lists support only auto", param_hint="--method")
     tables = {"personalization": personalization, "start": start}
     if dangling is not None and dangling not in DANGLING:
         tables["dangling"] = Path(dangling)
-    inputs = {"EDGES": edges, "--vertices": vertices} | {
-        f"--{what}": path for what, path in tables.items()
-    }
-    job = Job("ranks", output, top, verify, plot, inputs)
-    graph = open_layered(job, edges, device) if is_store(edges) else None
+    run = CommandRun(
+        "PageRank values",
+        {"EDGES": edges, "--vertices": vertices}
+        | {f"--{name}": path for name, path in tables.items()},
+        output=output,
+        top=top,
+        verify=verify,
+        plot=plot,
+    )
+    graph = open_layered(run, edges, device) if is_store(edges) else None
     names = layered_storage(graph).names.labels if graph else vertex_columns(source, destination)
-    values = {"dangling": dangling} | {  # a mistake in them shows before the long work
-        what: io.read_vertex_values(path, names=names, device=device)
-        for what, path in tables.items()
-        if path
-    }
+    parameters: dict[str, Any] = {"dangling": dangling}
+    for name, path in tables.items():  # read first: an error in them shows before the long work
+        if path:
+            parameters[name] = io.read_vertex_values(path, names=names, device=device)
     policies = {"multi_edges": multi_edges.value, "self_loops": self_loops.value}
     if by_layers and graph is None:
         options = build_options(
             source, destination, undirected, weight, vertices=vertices, **policies
         )
-        how = {"device": device, "memory_limit": memory_limit, "progress": progress}
-        root = Root(options, None)  # any
-        graph = load_cached(job, edges, root, options, PAGERANK_IGNORES, may_replace=False, **how)
+        graph = load_cached(
+            run,
+            edges,
+            Root(options, None),
+            options,
+            PAGERANK_IGNORES,
+            may_replace=False,
+            device=device,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
     elif graph is None:
-        graph = job.read(
+        graph = run.read_graph(
             edges,
             source,
             destination,
@@ -141,7 +158,7 @@ def pagerank(
             directed=not undirected,
             **policies,
         )
-    ranks = rg.pagerank(
+    result = rg.pagerank(
         graph,
         damping=damping,
         tolerance=tolerance,
@@ -150,21 +167,22 @@ def pagerank(
         precision=precision.value,
         progress=progress,
         memory_limit=memory_limit,
-        **values,
+        **parameters,
     )
-    job.tell(graph, "ranked")
+    run.end_step("PageRank")
+    run.report_graph(graph)
     if by_layers:
-        report_run(job, graph)
+        report_streaming(run, graph)
     if is_store(edges) and graph.weighted:
-        job.say("an edge counts by its weight in the layered edge list")
+        run.report("the layered edge list has weights, which are used")
     if verify:
-        values.pop("start", None)
-        change = rg.verify.pagerank(
-            graph, ranks, damping=damping, tolerance=tolerance or 1e-6, **values
+        parameters.pop("start", None)
+        residual = rg.verify.pagerank(
+            graph, result, damping=damping, tolerance=tolerance or 1e-6, **parameters
         )
-        job.say(f"verified: the formula changes the ranks by {change:.1e} in total")
-    job.deliver(
-        ranks,
-        lambda count: print_highest(ranks, "pagerank", count or 10),
-        lambda path: rg.plot.distribution(ranks, path),
+        run.report(f"verified: another iteration changes the values by {residual:.1e} in total")
+    run.write_result(
+        result,
+        lambda count: print_highest(result, "pagerank", count or 10),
+        lambda path: rg.plot.distribution(result, path),
     )

@@ -1,12 +1,15 @@
-"""`rapidsgraph scan`."""
+"""Command ``scan``."""
+
+from __future__ import annotations
 
 import itertools
 import shutil
 import sys
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -16,13 +19,14 @@ import rapidsgraph as rg
 from .. import io
 from ..algorithms.clustering import ROLES
 from ..algorithms.scan_index import EPSILONS, MUS
+from ..frames import Frame
 from ..progress import reporter
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
 from .layered_input import refuse_store
 from .options import (
+    CommandRun,
     DestinationOption,
     EdgesArgument,
-    Job,
     SourceOption,
     VerticesOption,
     output_option,
@@ -31,21 +35,24 @@ from .options import (
     verify_option,
 )
 
+if TYPE_CHECKING:
+    import pandas
+
 Method = StrEnum("Method", "auto gpuscan")
 DEFAULTS: dict[str, list[Any]] = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
 SWEEP: dict[str, Any] = {"--epsilon": [Decimal(str(epsilon)) for epsilon in EPSILONS], "--mu": MUS}
-LESS_WANTED = "cores", "outliers", "hubs"  # in the table of a sweep
+OPTIONAL_COLUMNS = "cores", "outliers", "hubs"  # dropped from the table in a narrow terminal
 
 
-def _decimal(text):
-    """The number as it is written, not the nearest binary one."""
+def _parse_decimal(text: str) -> Decimal:
+    """Return the number exactly as it is written."""
     try:
         number = Decimal(text)
-        is_fit = float(number) > 0 and number <= 1  # float is quick, whatever the exponent
-    except (InvalidOperation, ValueError):  # no number, a signaling NaN
-        is_fit = False
-    if not is_fit:
-        raise typer.BadParameter(f"{text!r} is not a number above 0, at most 1")
+        is_valid = float(number) > 0 and number <= 1  # float is fast for any exponent
+    except (InvalidOperation, ValueError):  # not a number, or a signaling NaN
+        is_valid = False
+    if not is_valid:
+        raise typer.BadParameter(f"{text!r} is not a number above 0 and at most 1")
     return number
 
 
@@ -55,43 +62,43 @@ def scan(
     epsilon: Annotated[
         list[Decimal] | None,
         typer.Option(
-            parser=_decimal,
+            parser=_parse_decimal,
             metavar="E",
-            help="How similar neighbors must be, above 0 to 1; by default 0.5.",
+            help="Minimum similarity of neighbors, above 0 and at most 1; by default 0.5.",
         ),
     ] = None,
     mu: Annotated[
         list[int] | None,
         typer.Option(
-            min=1, metavar="N", help="A core is similar to so many, itself included; by default 3."
+            min=1,
+            metavar="N",
+            help="Minimum number of vertices similar to a core, itself included; by default 3.",
         ),
     ] = None,
     memberships: Annotated[
         bool,
         typer.Option(
             "--memberships",
-            help="A row for each cluster in which a border is similar to a core; the table counts "
-            "it in each.",
+            help="Return a row for each cluster of a border vertex. The table counts it in each.",
         ),
     ] = False,
     sweep: Annotated[
         bool,
         typer.Option(
             "--sweep",
-            help="Compare parameters: give --epsilon and --mu several times. By default "
+            help="Compare parameters: repeat --epsilon and --mu. By default "
             f"{EPSILONS[0]} to {EPSILONS[-1]} by {EPSILONS[0]}, {MUS[0]} to {MUS[-1]}.",
         ),
     ] = False,
     method: Annotated[
         Method,
-        typer.Option(
-            metavar="METHOD", help=f"How; the clusters are the same: {', '.join(Method)}."
-        ),
+        typer.Option(metavar="METHOD", help=f"Algorithm: {', '.join(Method)}."),
     ] = Method.auto,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: Annotated[
-        bool, typer.Option("--undirected", help="Changes nothing: here edges go both ways.")
+        bool,
+        typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
     ] = False,
     vertices: VerticesOption = None,
     device: DeviceOption = Device.auto,
@@ -100,93 +107,115 @@ def scan(
     ] = None,
     similarities: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write edges with the similarity of their ends here."),
+        typer.Option(metavar="FILE", help="Write edges with their structural similarity to FILE."),
     ] = None,
     top: Annotated[
         int | None,
         top_option(
-            "Print the N largest clusters, 10 if no --output; or the N pairs of the highest "
-            "modularity, all if no --output."
+            "Print the N largest clusters, or the N pairs of highest modularity; by default 10, or "
+            "all pairs, if no --output."
         ),
     ] = None,
     verify: Annotated[bool, verify_option("clusters and roles")] = False,
-    plot: Annotated[Path | None, plot_option("the matrix by cluster, or the sweep")] = None,
-):
+    plot: Annotated[
+        Path | None, plot_option("the adjacency matrix by cluster, or the sweep,")
+    ] = None,
+) -> None:
     """Find clusters of vertices with similar neighborhoods, hubs and outliers (SCAN).
 
-    Directions do not matter.
+    Directions are ignored.
     """
-    epsilons, mus = _parameters(epsilon, mu, sweep, memberships, verify)
-    inputs = {"EDGES": edges, "--vertices": vertices}
-    job = Job(
-        "a sweep" if sweep else "clusters", output, top, verify, plot, inputs,
-        has_nulls=not sweep, others={"similarities": similarities},
-    )  # fmt: skip
+    epsilons, mus = _parameter_values(epsilon, mu, sweep, memberships, verify)
+    run = CommandRun(
+        "a sweep" if sweep else "clusters",
+        {"EDGES": edges, "--vertices": vertices},
+        output=output,
+        top=top,
+        verify=verify,
+        plot=plot,
+        has_nulls=not sweep,
+        extra_outputs={"similarities": similarities},
+    )
     refuse_store(edges, "scan")
-    options = {"vertices": vertices, "directed": False, "self_loops": "drop"}
-    graph = job.read(edges, source, destination, device=device, **options)
+    graph = run.read_graph(
+        edges,
+        source,
+        destination,
+        device=device,
+        vertices=vertices,
+        directed=False,
+        self_loops="drop",
+    )
     if sweep:
-        delivery = _swept(job, graph, epsilons, mus, method.value)
+        deliver = _sweep(run, graph, epsilons, mus, method.value)
     else:
-        delivery = _clustered(job, graph, epsilons[0], mus[0], memberships, method.value)
+        deliver = _cluster(run, graph, epsilons[0], mus[0], memberships, method.value)
     if similarities:
         io.write_frame(rg.structural_similarity(graph, method=method.value), similarities)
-    job.deliver(*delivery)
+    deliver()
 
 
-def _parameters(epsilons, mus, sweep, memberships, verify):
-    """All that are asked for, each once."""
+def _parameter_values(
+    epsilons: list[Decimal] | None,
+    mus: list[int] | None,
+    sweep: bool,
+    memberships: bool,
+    verify: bool,
+) -> tuple[list[Any], list[Any]]:
+    """Return the distinct values of epsilon and of mu."""
     for option, is_given in (("--memberships", memberships), ("--verify", verify)):
         if sweep and is_given:
             raise typer.BadParameter(
-                "a sweep counts clusters and gives none; leave out this or --sweep",
+                "a sweep counts clusters and does not return them; leave out this or --sweep",
                 param_hint=option,
             )
-    given = []
+    distinct = []
     for option, values in (("--epsilon", epsilons), ("--mu", mus)):
         values = list(dict.fromkeys(values or (SWEEP if sweep else DEFAULTS)[option]))
         if len(values) > 1 and not sweep:
-            raise typer.BadParameter(
-                "several values need --sweep; for clusters give one", param_hint=option
-            )
-        given.append(values)
-    return given
+            raise typer.BadParameter("give one value, or --sweep", param_hint=option)
+        distinct.append(values)
+    return distinct[0], distinct[1]
 
 
-def _clustered(job, graph, epsilon, mu, memberships, method):
-    """What `Job.deliver` takes."""
-    parameters = {"epsilon": epsilon, "mu": mu}
-    result = rg.scan(graph, **parameters, memberships=memberships, method=method)
-    job.tell(graph, "clustered")
+def _cluster(
+    run: CommandRun, graph: rg.Graph, epsilon: Decimal, mu: int, memberships: bool, method: str
+) -> Callable[[], None]:
+    """Find the clusters, report and verify them, and return a function that writes the result."""
+    result = rg.scan(graph, epsilon=epsilon, mu=mu, memberships=memberships, method=method)
+    run.end_step("clustered")
+    run.report_graph(graph)
     members = result[result["cluster"].notna()]
     numbers = members["cluster"].to_numpy()
-    if job.talks:
-        job.say(_counted(result, numbers))
-    if job.verify:
-        rg.verify.scan(graph, result, **parameters)
-        job.say("verified: similar cores share a cluster, each cluster hangs together, roles fit")
+    if run.is_verbose:
+        run.report(_summarize(result, numbers))
+    if run.verify:
+        rg.verify.scan(graph, result, epsilon=epsilon, mu=mu)
+        run.report(
+            "verified: similar cores share a cluster, each cluster is connected, and the roles are "
+            "right"
+        )
 
-    def show(count):
+    def print_clusters(count: int | None) -> None:
         sizes = np.bincount(numbers)
-        cores = np.bincount(numbers[_are(members, "core")], minlength=sizes.size)
-        first = np.unique(numbers, return_index=True)[1]  # rows are sorted by vertex
+        is_core = members["role"] == "core"
+        is_core = is_core.to_pandas() if hasattr(is_core, "to_pandas") else is_core
+        cores = np.bincount(numbers[is_core.to_numpy(bool)], minlength=sizes.size)
+        first_rows = np.unique(numbers, return_index=True)[1]  # rows are sorted by vertex
         shown = slice(count or 10)
         columns = {"cluster": np.arange(sizes.size), "vertices": sizes, "cores": cores}
         columns["borders"] = sizes - cores
-        names = members[list(result.columns[:-2])].take(first[shown])
-        names = [(f"smallest {name}", values) for name, values in columns_of(names)]
-        print_rows([*((name, columns[name][shown]) for name in columns), *names], columns)
+        names = members[list(result.columns[:-2])].take(first_rows[shown])
+        name_columns = [(f"smallest {name}", values) for name, values in columns_of(names)]
+        print_rows([*((name, columns[name][shown]) for name in columns), *name_columns], columns)
 
-    return result, show, lambda path: rg.plot.adjacency(graph, result, path)
-
-
-def _are(rows, role):
-    are = rows["role"] == role
-    return (are.to_pandas() if hasattr(are, "to_pandas") else are).to_numpy(bool)
+    return lambda: run.write_result(
+        result, print_clusters, lambda path: rg.plot.adjacency(graph, result, path)
+    )
 
 
-def _counted(result, numbers):
-    """Clusters and roles in a line."""
+def _summarize(result: Frame, numbers: np.ndarray) -> str:
+    """Return the numbers of clusters and of vertices by role as one line."""
     vertices = result.drop_duplicates(list(result.columns[:-2]))
     counts = [f"{role}s: {int((vertices['role'] == role).sum()):,}" for role in ROLES]
     if len(result) > len(vertices):
@@ -194,49 +223,53 @@ def _counted(result, numbers):
         counts[ROLES.index("border")] += f" (in clusters {borders:,} times)"
     clusters = f"clusters: {int(numbers.max()) + 1:,}" if numbers.size else "no cluster"
     line = ", ".join([clusters, *counts])
-    is_hinted = len(vertices) and not numbers.size
-    return f"{line}; a lower --epsilon or --mu may find some" if is_hinted else line
+    has_hint = len(vertices) and not numbers.size
+    return f"{line}; a lower --epsilon or --mu may find some" if has_hint else line
 
 
-def _swept(job, graph, epsilons, mus, method):
-    """What `Job.deliver` takes."""
+def _sweep(
+    run: CommandRun, graph: rg.Graph, epsilons: list[Decimal], mus: list[int], method: str
+) -> Callable[[], None]:
+    """Count clusters for all pairs of parameters, and return a function that writes the result."""
     import pandas
 
     index = rg.ScanIndex(graph, method=method)
-    job.note("indexed")
-    pairs, rows = list(itertools.product(epsilons, mus)), []
+    run.end_step("indexed")
+    pairs = list(itertools.product(epsilons, mus))
+    rows: list[Any] = []
     with reporter(None, "Sweep", len(pairs)) as report:
         for epsilon, mu in pairs:
             row = index.sweep([epsilon], [mu])
             rows.append(row.to_pandas() if hasattr(row, "to_pandas") else row)
             report(len(rows), f"epsilon {epsilon}, mu {mu}")
     result = pandas.concat(rows, ignore_index=True)
-    job.tell(graph, "swept")
+    run.end_step("swept")
+    run.report_graph(graph)
     best = result.loc[result["modularity"].idxmax()]
-    job.say(
+    run.report(
         f"highest modularity: {best['modularity']:.6g} at epsilon {best['epsilon']:g}, "
         f"mu {best['mu']:g}"
     )
 
-    def show(count):
+    def print_pairs(count: int | None) -> None:
         rows = result.nlargest(count, "modularity") if count else result
         if sys.stdout.isatty():
-            rows = _narrowed(rows.round({"clustered": 4, "modularity": 4}))
+            rows = _fit_terminal(rows.round({"clustered": 4, "modularity": 4}))
         print_rows(columns_of(rows), result.columns)
 
-    return result, show, lambda path: rg.plot.sweep(result, path)
+    return lambda: run.write_result(result, print_pairs, lambda path: rg.plot.sweep(result, path))
 
 
-def _narrowed(rows):
-    """What of a sweep a terminal has room for."""
-    room = shutil.get_terminal_size().columns
-    for name in LESS_WANTED:
-        widths = [max(map(len, [column, *_shown(rows[column])])) for column in rows]
-        if sum(widths) + 3 * len(widths) + 1 <= room:
+def _fit_terminal(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Drop columns of a sweep until the table fits into the width of the terminal."""
+    max_width = shutil.get_terminal_size().columns
+    for name in OPTIONAL_COLUMNS:
+        widths = [max(map(len, [column, *_format_values(rows[column])])) for column in rows]
+        if sum(widths) + 3 * len(widths) + 1 <= max_width:
             break
         rows = rows.drop(columns=name)
     return rows
 
 
-def _shown(values):
+def _format_values(values: pandas.Series) -> pandas.Series:
     return values.map("{:.6g}".format if values.dtype.kind == "f" else str)

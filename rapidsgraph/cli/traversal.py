@@ -1,8 +1,10 @@
-"""`rapidsgraph bfs` and `rapidsgraph sssp`."""
+"""Commands ``bfs``, ``sssp`` and ``components``."""
+
+from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -22,13 +24,15 @@ from .layered_input import (
     build_options,
     is_store,
     load_rooted,
-    report_run,
+    refuse_store,
+    report_streaming,
     uses_layers,
 )
 from .options import (
+    CommandRun,
     DestinationOption,
+    EdgesArgument,
     EdgesOrLayersArgument,
-    Job,
     MultiEdges,
     MultiEdgesOption,
     ProgressOption,
@@ -41,16 +45,16 @@ from .options import (
     verify_option,
     vertex_columns,
 )
-from .sources import FromFileOption, FromOption, name_starts, parse_starts
+from .sources import FromFileOption, FromOption, parse_sources, source_names
 
 NoPredecessorsOption = Annotated[
-    bool, typer.Option("--no-predecessors", help="Leave out the vertex before each.")
+    bool, typer.Option("--no-predecessors", help="Leave out the column of predecessors.")
 ]
 
 
-def _number(cutoff):
+def _refuse_nan(cutoff: float | None) -> float | None:
     if cutoff is not None and math.isnan(cutoff):
-        raise typer.BadParameter("nan is no distance")
+        raise typer.BadParameter("nan is not a distance")
     return cutoff
 
 
@@ -58,86 +62,14 @@ def _number(cutoff):
 def bfs(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
-    starts: FromOption = None,
-    starts_file: FromFileOption = None,
+    roots: FromOption = None,
+    roots_file: FromFileOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     depth_limit: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Go no farther than N edges.")
-    ] = None,
-    no_predecessors: NoPredecessorsOption = False,
-    device: DeviceOption = Device.auto,
-    layers: LayersOption = False,
-    memory_limit: MemoryLimitOption = None,
-    output: Annotated[Path | None, output_option("vertices with their distances")] = None,
-    top: Annotated[int | None, top_option("Print the N first levels; all if no --output.")] = None,
-    verify: Annotated[bool, verify_option("distances")] = False,
-    progress: ProgressOption = None,
-    plot: Annotated[Path | None, plot_option("how the distances are spread")] = None,
-):
-    """How many edges away vertices are: breadth-first search.
-
-    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
-    """
-    by_layers = uses_layers(context, edges, layers, memory_limit, verify)
-    inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
-    job = Job("distances", output, top, verify, plot, inputs, has_nulls=True)
-    how = {"memory_limit": memory_limit, "progress": progress}
-
-    def read():
-        options = {"vertices": vertices, "directed": not undirected}
-        return job.read(edges, source, destination, device=device, **options)
-
-    if by_layers:
-        options = build_options(source, destination, undirected, vertices=vertices)
-        given = starts, starts_file
-        graph, names = load_rooted(job, edges, given, options, BFS_IGNORES, device=device, **how)
-    else:
-        sources = parse_starts(starts, starts_file, vertex_columns(source, destination))
-        graph = read()
-        names = name_starts(sources, graph)
-    result = rg.bfs(graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **how)
-    job.tell(graph, "searched")
-    if by_layers:
-        report_run(job, graph)
-    levels = np.bincount(result["distance"].dropna().to_numpy())
-    job.say(_reached(graph, levels.sum(), levels.size - 1))
-    if verify:
-        whole, names = (read(), [graph.root]) if by_layers else (graph, names)
-        rg.verify.bfs(whole, result, names, depth_limit=depth_limit)
-        job.say("verified: no edge spans two levels, and one leads to each vertex reached")
-
-    def show(count):
-        first = levels[:count]
-        columns = [("distance", np.arange(first.size)), ("vertices", first)]
-        print_rows(columns, ("distance", "vertices"))
-
-    job.deliver(result, show, lambda path: rg.plot.distribution(result, path))
-
-
-@command(app)
-def sssp(
-    context: typer.Context,
-    edges: EdgesOrLayersArgument,
-    starts: FromOption = None,
-    starts_file: FromFileOption = None,
-    source: SourceOption = None,
-    destination: DestinationOption = None,
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="What edges cost. By default weight, if there is such a column, or 1 each.",
-        ),
-    ] = None,
-    undirected: UndirectedOption = False,
-    vertices: VerticesOption = None,
-    multi_edges: MultiEdgesOption = MultiEdges.min,
-    cutoff: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="X", callback=_number, help="Go no farther than X."),
+        int | None, typer.Option(min=0, metavar="N", help="Stop at distance N.")
     ] = None,
     no_predecessors: NoPredecessorsOption = False,
     device: DeviceOption = Device.auto,
@@ -145,81 +77,211 @@ def sssp(
     memory_limit: MemoryLimitOption = None,
     output: Annotated[Path | None, output_option("vertices with their distances")] = None,
     top: Annotated[
-        int | None, top_option("Print the N nearest but the sources; 10 if no --output.")
+        int | None, top_option("Print the first N levels; by default all if no --output.")
     ] = None,
     verify: Annotated[bool, verify_option("distances")] = False,
     progress: ProgressOption = None,
-    plot: Annotated[Path | None, plot_option("how the distances are spread")] = None,
-):
-    """The cheapest way to each vertex: shortest paths by weight.
+    plot: Annotated[Path | None, plot_option("the distribution of distances")] = None,
+) -> None:
+    """Find the number of edges from a source to each vertex: breadth-first search.
 
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
     by_layers = uses_layers(context, edges, layers, memory_limit, verify)
-    inputs = {"EDGES": edges, "--from-file": starts_file, "--vertices": vertices}
-    job = Job("distances", output, top, verify, plot, inputs, has_nulls=not no_predecessors)
-    how = {"memory_limit": memory_limit, "progress": progress}
-    columns = vertex_columns(source, destination)
-    sources = [] if by_layers else parse_starts(starts, starts_file, columns)
-    is_given = weight is not None
-    if not is_given and not is_store(edges):
-        weight = _weight_column(edges, [*(source or ()), *(destination or ())])
+    run = CommandRun(
+        "distances",
+        {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
+        output=output, top=top, verify=verify, plot=plot, has_nulls=True,
+    )  # fmt: skip
+    streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
 
-    def read():
-        options = {
-            "vertices": vertices,
-            "directed": not undirected,
-            "multi_edges": multi_edges.value,
-        }
-        return job.read(edges, source, destination, weight, device=device, **options)
+    def read_graph() -> rg.Graph:
+        return run.read_graph(
+            edges, source, destination, device=device, vertices=vertices, directed=not undirected
+        )
 
     if by_layers:
-        policies = {"multi_edges": multi_edges.value, "vertices": vertices}
-        options = build_options(source, destination, undirected, weight, **policies)
-        given = starts, starts_file
-        graph, names = load_rooted(job, edges, given, options, SSSP_IGNORES, device=device, **how)
+        options = build_options(source, destination, undirected, vertices=vertices)
+        graph, names = load_rooted(
+            run, edges, (roots, roots_file), options, BFS_IGNORES, device=device, **streaming
+        )
     else:
-        graph = read()
-        names = name_starts(sources, graph)
-    result = rg.sssp(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **how)
-    job.tell(graph, "searched")
+        sources = parse_sources(roots, roots_file, vertex_columns(source, destination))
+        graph = read_graph()
+        names = source_names(sources, graph)
+    result = rg.bfs(
+        graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **streaming
+    )
+    run.end_step("searched")
+    run.report_graph(graph)
     if by_layers:
-        report_run(job, graph)
+        report_streaming(run, graph)
+    levels = np.bincount(result["distance"].dropna().to_numpy())
+    run.report(_describe_reach(graph, levels.sum(), levels.size - 1))
+    if verify:
+        complete, names = (read_graph(), [graph.root]) if by_layers else (graph, names)
+        rg.verify.bfs(complete, result, names, depth_limit=depth_limit)
+        run.report("verified: no edge skips a level, and every reached vertex has a predecessor")
+
+    def print_levels(count: int | None) -> None:
+        first = levels[:count]
+        columns = [("distance", np.arange(first.size)), ("vertices", first)]
+        print_rows(columns, ("distance", "vertices"))
+
+    run.write_result(result, print_levels, lambda path: rg.plot.distribution(result, path))
+
+
+@command(app)
+def sssp(
+    context: typer.Context,
+    edges: EdgesOrLayersArgument,
+    roots: FromOption = None,
+    roots_file: FromFileOption = None,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of edge weights. By default weight, if it exists, otherwise 1 per edge.",
+        ),
+    ] = None,
+    undirected: UndirectedOption = False,
+    vertices: VerticesOption = None,
+    multi_edges: MultiEdgesOption = MultiEdges.min,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="X", callback=_refuse_nan, help="Stop at distance X."),
+    ] = None,
+    no_predecessors: NoPredecessorsOption = False,
+    device: DeviceOption = Device.auto,
+    layers: LayersOption = False,
+    memory_limit: MemoryLimitOption = None,
+    output: Annotated[Path | None, output_option("vertices with their distances")] = None,
+    top: Annotated[
+        int | None,
+        top_option(
+            "Print the N nearest vertices except the sources; by default 10 if no --output."
+        ),
+    ] = None,
+    verify: Annotated[bool, verify_option("distances")] = False,
+    progress: ProgressOption = None,
+    plot: Annotated[Path | None, plot_option("the distribution of distances")] = None,
+) -> None:
+    """Find the weight of a shortest path from a source to each vertex.
+
+    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
+    """
+    by_layers = uses_layers(context, edges, layers, memory_limit, verify)
+    run = CommandRun(
+        "distances",
+        {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
+        output=output, top=top, verify=verify, plot=plot, has_nulls=not no_predecessors,
+    )  # fmt: skip
+    streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
+    policies: dict[str, Any] = {"multi_edges": multi_edges.value, "vertices": vertices}
+    columns = vertex_columns(source, destination)
+    sources = [] if by_layers else parse_sources(roots, roots_file, columns)
+    is_weight_given = weight is not None
+    if not is_weight_given and not is_store(edges):
+        weight = _find_weight_column(edges, [*(source or ()), *(destination or ())])
+
+    def read_graph() -> rg.Graph:
+        return run.read_graph(
+            edges, source, destination, weight, device=device, directed=not undirected, **policies
+        )
+
+    if by_layers:
+        options = build_options(source, destination, undirected, weight, **policies)
+        graph, names = load_rooted(
+            run, edges, (roots, roots_file), options, SSSP_IGNORES, device=device, **streaming
+        )
+    else:
+        graph = read_graph()
+        names = source_names(sources, graph)
+    result = rg.sssp(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **streaming)
+    run.end_step("searched")
+    run.report_graph(graph)
+    if by_layers:
+        report_streaming(run, graph)
     distances = result["distance"].values
     storage = layered_storage(graph) if by_layers else storage_of(graph)
     is_reached = storage.xp.isfinite(distances)
     if is_store(edges):
         if not graph.weighted:
-            job.say("the layered edge list has no weights: each edge costs 1", True)
+            run.report("the layered edge list has no weights: each edge costs 1", always=True)
     elif weight is None:
-        job.say("there is no column 'weight', and no --weight names one: each row costs 1", True)
-    elif not is_given:
-        job.say("an edge costs what column 'weight' says")
-    job.say(_reached(graph, is_reached.sum(), float(distances[is_reached].max())))
+        run.report("there is no column 'weight' and no --weight: each edge costs 1", always=True)
+    elif not is_weight_given:
+        run.report("the weights of edges are those of column 'weight'")
+    run.report(_describe_reach(graph, is_reached.sum(), float(distances[is_reached].max())))
     if verify:
-        whole, names = (read(), [graph.root]) if by_layers else (graph, names)
-        rg.verify.sssp(whole, result, names, cutoff=cutoff)
-        job.say("verified: no edge shortens a path, and one leads to each vertex reached")
+        complete, names = (read_graph(), [graph.root]) if by_layers else (graph, names)
+        rg.verify.sssp(complete, result, names, cutoff=cutoff)
+        run.report("verified: no edge shortens a path, and every reached vertex has a predecessor")
 
-    def show(count):
-        is_reached[
-            [storage.root_id] if by_layers else resolve_vertices(storage.labeling, names)
-        ] = False
+    def print_nearest(count: int | None) -> None:
+        root_ids = [storage.root_id] if by_layers else resolve_vertices(storage.labeling, names)
+        is_reached[root_ids] = False
         rows = storage.xp.flatnonzero(is_reached)
         order = storage.xp.argsort(distances[rows], kind="stable")[: count or 10]
         print_rows(columns_of(result.take(rows[order])), ("distance",))
 
-    job.deliver(result, show, lambda path: rg.plot.distribution(result, path))
+    run.write_result(result, print_nearest, lambda path: rg.plot.distribution(result, path))
 
 
-def _reached(graph, count, farthest):
+@command(app)
+def components(
+    edges: EdgesArgument,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    undirected: Annotated[
+        bool,
+        typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
+    ] = False,
+    vertices: VerticesOption = None,
+    device: DeviceOption = Device.auto,
+    output: Annotated[Path | None, output_option("vertices with their components")] = None,
+    top: Annotated[
+        int | None, top_option("Print the N largest; by default 10 if no --output.")
+    ] = None,
+    verify: Annotated[bool, verify_option("components")] = False,
+    plot: Annotated[Path | None, plot_option("the distribution of sizes")] = None,
+) -> None:
+    """Find weakly connected components, numbered from the largest. Directions are ignored."""
+    run = CommandRun(
+        "components",
+        {"EDGES": edges, "--vertices": vertices},
+        output=output, top=top, verify=verify, plot=plot,
+    )  # fmt: skip
+    refuse_store(edges, "components")
+    graph = run.read_graph(edges, source, destination, device=device, vertices=vertices)
+    result = rg.connected_components(graph)
+    run.end_step("labeled")
+    run.report_graph(graph)
+    sizes = np.bincount(result["component"].to_numpy())
+    if sizes.size:
+        run.report(f"components: {sizes.size:,}, the largest of {sizes[0]:,} vertices")
+    if verify:
+        rg.verify.components(graph, result)
+        run.report("verified: every component is connected, and no edge joins two")
+
+    def print_largest(count: int | None) -> None:
+        largest = sizes[: count or 10]
+        columns = [("component", np.arange(largest.size)), ("vertices", largest)]
+        print_rows(columns, ("component", "vertices"))
+
+    run.write_result(result, print_largest, lambda path: rg.plot.distribution(result, path))
+
+
+def _describe_reach(graph: Any, count: Any, max_distance: float) -> str:
     return (
         f"reached {int(count):,} of {graph.num_vertices:,} vertices, the farthest at distance "
-        f"{farthest:.6g}"
+        f"{max_distance:.6g}"
     )
 
 
-def _weight_column(edges, ends):
-    """Return "weight" if the file has such a column and it is no vertex column, else None."""
-    there = io.column_names(edges)
-    return "weight" if "weight" in there and "weight" not in ends else None
+def _find_weight_column(edges: Path, ends: list[str]) -> str | None:
+    """Return ``"weight"`` if the file has such a column and it does not name vertices."""
+    has_weight = "weight" in io.column_names(edges) and "weight" not in ends
+    return "weight" if has_weight else None
