@@ -252,8 +252,8 @@ def test_names_of_several_columns(tmp_path):
     assert written(tmp_path / "r.parquet") == plain(rg.bfs(graph, ("y", 1)))
     assert run("components", path, *columns).stdout == "0\t3\n1\t2\n"
     for text, message in (
-        ("y", "--from 'y': 2 columns name a vertex (net, vertex); join their values by a comma"),
-        ("", "--from '': 2 columns name a vertex (net, vertex); join their values by a comma"),
+        ("y", "--from 'y': 2 columns name a vertex (net, vertex); join their values by commas"),
+        ("", "--from '': 2 columns name a vertex (net, vertex); join their values by commas"),
         ("y\n,1", "--from 'y\\n,1': 2 columns name a vertex (net, vertex); join their values by a "
          "comma"),
         ("y,x", "--from 'y,x': vertices are named by integers"),
