@@ -31,7 +31,7 @@ from .graph.build_memory import (
 from .graph.csr import is_simple
 from .graph.local_graph import LocalGraph
 from .io.edge_files import declared_vertices, measure_text, read_edge_metadata
-from .validation import as_list, check_count, check_flag, check_path
+from .validation import as_list, check_count, check_flag, check_free_memory, check_path
 
 
 class AlgorithmBytes(NamedTuple):
@@ -61,6 +61,9 @@ DIRECTIONS = {
 }
 # Copies of text names on the way into a result on a GPU; predecessors have names, too.
 TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
+# Bounds of a run with integer names: per vertex or arc, and the sort of a SCAN index.
+MAX_BYTES_PER_ITEM = 512
+MAX_BASE_BYTES = 2**26
 MIN_SORT_KEYS = 2**20  # keys by which a SCAN index is sorted, at least
 FILE_BLOCK_BYTES = 2**20
 READER_BYTES = 2**26  # retained by the threads of Arrow's readers, at most
@@ -372,6 +375,29 @@ def estimate_graph_memory(
         vertices, arcs, weight_bytes, graph.directed, columns, needs_transpose, is_known_simple
     )
     return MemoryEstimate(run_bytes(algorithm, stats, memberships), streamed)
+
+
+def check_run_memory(
+    graph: LocalGraph, algorithm: str, operation: str, *, memberships: bool = False
+) -> None:
+    """Raise InsufficientMemoryError unless an algorithm on a graph fits into free memory.
+
+    A bound that every estimate is below comes first, because for a small graph the estimate takes
+    longer than the algorithm.
+
+    Parameters
+    ----------
+    graph : LocalGraph
+    algorithm, memberships
+        As for `estimate_memory`.
+    operation : str
+        The operation as a noun phrase for the message.
+    """
+    bound = MAX_BASE_BYTES + MAX_BYTES_PER_ITEM * (graph.num_vertices + graph.num_arcs)
+    if graph.names.are_integers and bound <= device.free_memory(graph.xp):
+        return
+    needed = estimate_graph_memory(graph, algorithm, memberships=memberships).needed
+    check_free_memory(operation, needed, graph.xp)
 
 
 def estimate_layered_memory(layered: Any, algorithm: str) -> MemoryEstimate:

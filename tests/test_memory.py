@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import itertools
 import pickle
 import tracemalloc
 
@@ -11,11 +12,12 @@ import pytest
 from conftest import build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph import device
+from rapidsgraph import device, memory
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
     RUN_MARGIN,
+    NameColumnStats,
     build_bytes,
     name_column_stats,
 )
@@ -370,6 +372,21 @@ def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     assert (it.value.needed, it.value.free) == (needed, needed - 1)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed)
     assert rg.pagerank(graph) is not None
+
+
+@pytest.mark.parametrize("algorithm", memory.ALGORITHM_BYTES)
+@pytest.mark.parametrize(
+    ("num_vertices", "num_arcs"), [(1, 0), (9, 10**7), (10**7, 9), (10**6, 10**7)]
+)
+def test_simple_bound_exceeds_every_estimate(algorithm, num_vertices, num_arcs):
+    bound = memory.MAX_BASE_BYTES + memory.MAX_BYTES_PER_ITEM * (num_vertices + num_arcs)
+    for kind, *flags in itertools.product(("ids", "hash"), *[(False, True)] * 5):
+        weighted, directed, needs_transpose, is_simple, memberships = flags
+        columns = [NameColumnStats(kind, num_vertices)]
+        stats = memory.GraphStats(
+            num_vertices, num_arcs, 8 * weighted, directed, columns, needs_transpose, is_simple
+        )
+        assert memory.run_bytes(algorithm, stats, memberships) <= bound
 
 
 def test_error_message_has_needed_and_free_memory():

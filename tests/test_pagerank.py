@@ -243,7 +243,7 @@ def test_start_at_a_vertex_from_which_sinks_are_far(make_arrays, method):
 @by_method
 @pytest.mark.parametrize("batch", [1, 2, 3])
 def test_looking_at_the_state_more_often_changes_nothing(make_arrays, monkeypatch, method, batch):
-    monkeypatch.setattr(PageRankProblem, "batch", property(lambda run: batch))
+    monkeypatch.setattr(PageRankProblem, "batch_size", property(lambda run: batch))
     edges, seen = random_edges(7), []
     graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", multi_edges="keep")
 
@@ -343,8 +343,8 @@ def test_launch_changes_nothing(make_arrays, method, launch):
         ({"damping": float("nan")}, r"damping is nan"),
         ({"tolerance": -1e-6}, r"tolerance is -1e-06"),
         ({"tolerance": None}, r"tolerance is None"),
-        ({"max_iterations": 0}, r"max_iterations is 0; it must be at least 1"),
-        ({"max_iterations": 2.5}, r"max_iterations is 2.5; it must be an integer"),
+        ({"max_iterations": 0}, r"max_iterations is 0; it must be an integer above 0"),
+        ({"max_iterations": 2.5}, r"max_iterations is 2.5; it must be an integer above 0"),
         ({"max_iterations": True}, r"max_iterations is True"),
         ({"method": "fast"}, r"method is 'fast'; it can be 'auto', 'edge', 'node', 'contribution'"),
         ({"method": None}, r"method is None"),

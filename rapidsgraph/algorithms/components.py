@@ -15,8 +15,7 @@ from .. import device
 from ..device import Array
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
-from ..memory import estimate_graph_memory
-from ..validation import check_free_memory
+from ..memory import check_run_memory
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
@@ -70,8 +69,8 @@ def connected_components(graph: Any) -> Any:
     """
     graph = as_local_graph(graph)
     graph.labeling.check_name_collisions("component")
-    needed = estimate_graph_memory(graph, "connected_components").needed
-    check_free_memory(f"components of {graph.num_vertices:,} vertices", needed, graph.xp)
+    operation = f"components of {graph.num_vertices:,} vertices"
+    check_run_memory(graph, "connected_components", operation)
     return graph.labeling.vertex_frame(
         {"component": number_components(find_roots(graph), graph.xp)}
     )

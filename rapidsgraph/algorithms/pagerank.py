@@ -1,7 +1,8 @@
 """PageRank by power iteration.
 
-Method `auto` runs many iterations in one launch, over a layout of its own (`pagerank_layout`). The
-methods of Kim and of Reddy launch kernels for every iteration (`pagerank_methods`).
+Method `auto` runs many iterations per launch, over rows in a layout of their own
+(`pagerank_layout`). The methods of Kim and of Reddy launch kernels for every iteration
+(`pagerank_methods`).
 """
 
 from __future__ import annotations
@@ -12,23 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from .. import device
 from ..device import Array
-from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.graph import as_local_graph
 from ..graph.weight_sums import check_out_weights
-from ..kernels.constants import COOPERATIVE_THREADS, WARP
-from ..memory import estimate_graph_memory
+from ..memory import check_run_memory
 from ..progress import reporter
-from ..validation import check_choice, check_free_memory, check_memory_limit, check_number
-from . import pagerank_layout
-from .pagerank_layout import PageRankLayout
+from ..validation import check_memory_limit
+from .pagerank_layout import PageRankLayout, allocate_buffers, arrange, launch_iterations
 from .pagerank_methods import power_iterate
-from .pagerank_problem import NUM_CPU_BLOCKS, PageRankProblem, read_state
-
-METHODS = ("auto", "edge", "node", "contribution", "warp")
-PRECISIONS: dict[str, type[np.floating]] = {"double": np.float64, "single": np.float32}
-DANGLING = ("uniform", "drop")  # besides None and weights by vertex
+from .pagerank_problem import (
+    PRECISIONS,
+    PageRankProblem,
+    check_convergence,
+    check_parameters,
+    read_state,
+)
 
 
 def pagerank(
@@ -126,191 +125,66 @@ def pagerank(
     )
     check_memory_limit(memory_limit)
     graph = as_local_graph(graph, "csc")
-    xp, vertices = graph.xp, graph.num_vertices
     value_type = PRECISIONS[precision]
     graph.labeling.check_name_collisions("pagerank")
-    if not vertices:
-        return graph.labeling.vertex_frame({"pagerank": xp.empty(0, value_type)})
-    needed = estimate_graph_memory(graph, "pagerank").needed
-    check_free_memory(f"PageRank of {vertices:,} vertices and {graph.num_arcs:,} arcs", needed, xp)
+    if not graph.num_vertices:
+        return graph.labeling.vertex_frame({"pagerank": graph.xp.empty(0, value_type)})
+    size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
+    check_run_memory(graph, "pagerank", f"PageRank of {size}")
     if graph.weighted:
         check_out_weights(graph.out_weights, graph.labeling)
-    run = PageRankProblem.create(
+    problem = PageRankProblem.create(
         graph, value_type, damping, tolerance, max_iterations, personalization, dangling, start,
         launch,
     )  # fmt: skip
     with reporter(progress, "PageRank", max_iterations) as report:
         if method == "auto":
-            ranks, iterations, residual = _iterate(run, report)
+            values, iterations, residual = _iterate(problem, report)
         else:
-            ranks, iterations, residual = power_iterate(run, method, report)
+            values, iterations, residual = power_iterate(problem, method, report)
     check_convergence(iterations, residual, tolerance)
-    return graph.labeling.vertex_frame({"pagerank": ranks})
+    return graph.labeling.vertex_frame({"pagerank": values})
 
 
-def check_convergence(iterations: int, residual: float, tolerance: float) -> None:
-    """Raise ConvergenceError unless the residual is below the tolerance."""
-    if tolerance and not residual < tolerance:
-        raise ConvergenceError(iterations, residual, tolerance)
-
-
-def _iterate(run: PageRankProblem, report: Callable[[int, str], None]) -> tuple[Array, int, float]:
-    """Run method auto: a batch of iterations per launch, over rows sorted by in-degree."""
-    graph, xp = run.graph, run.graph.xp
-    vertices, value_type = graph.num_vertices, run.value_type
-    rows = graph.cached(
-        f"row order, {np.dtype(value_type).name}",
-        lambda: pagerank_layout.arrange(
-            graph.csc, run.weights, graph.out_degrees, run.out_weights, value_type
+def _iterate(
+    problem: PageRankProblem, report: Callable[[int, str], None]
+) -> tuple[Array, int, float]:
+    """Iterate over the rows of a layout; return (PageRank by vertex, iterations, residual)."""
+    graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
+    num_vertices = graph.num_vertices
+    layout: PageRankLayout = graph.cached(
+        f"PageRank layout, {np.dtype(value_type).name}",
+        lambda: arrange(
+            graph.csc, problem.weights, graph.out_degrees, problem.out_weights, value_type
         ),
     )
-    run.reorder(rows.order)
-    teleport, dangling, start = run.teleport, run.dangling_weights, run.start
-    ranks = xp.full(vertices, 1, value_type) * start.astype(value_type)
-    contributions = xp.zeros((2, vertices + 1), value_type)
-    slots = rows.slots if rows.slots.size else slice(0, vertices)
-    contributions[0, :vertices][slots] = ranks * rows.inverse_weights
-    mass = float(ranks[rows.inverse_weights == 0].sum(dtype=np.float64))
-    state = xp.asarray([0.0, math.inf, mass, 0.0, float(start[0])])
-    idle = rows.idle if teleport.size == dangling.size == start.size == 1 else 0
-    buffers = allocate_buffers(rows)
-    iterations, residual, converged = 0, math.inf, False
-    while iterations < run.max_iterations and not converged:
-        count = min(run.batch, run.max_iterations - iterations)
+    problem.reorder(layout.order)
+    teleport, dangling_weights, start = problem.teleport, problem.dangling_weights, problem.start
+    is_uniform = teleport.size == dangling_weights.size == start.size == 1
+    num_isolated = layout.num_isolated if is_uniform else 0
+    is_dangling = layout.inverse_weights == 0
+    # PageRank is stored for dangling vertices; that of others follows from their contributions.
+    pagerank = xp.full(num_vertices, 1, value_type) * start.astype(value_type)
+    contributions = xp.zeros((2, num_vertices + 1), value_type)
+    index = layout.contribution_index if layout.contribution_index.size else slice(num_vertices)
+    contributions[0, :num_vertices][index] = pagerank * layout.inverse_weights
+    dangling_mass = float(pagerank[is_dangling].sum(dtype=np.float64))
+    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, float(start[0])])
+    buffers = allocate_buffers(layout)
+    iterations, residual, has_converged = 0, math.inf, False
+    while iterations < problem.max_iterations and not has_converged:
+        count = min(problem.batch_size, problem.max_iterations - iterations)
         launch_iterations(
-            rows, count, run.tolerance, run.damping, teleport, dangling, contributions, ranks,
-            buffers, state, num_isolated=idle,
+            layout, count, problem.tolerance, problem.damping, teleport, dangling_weights,
+            contributions, pagerank, buffers, state, num_isolated=num_isolated,
         )  # fmt: skip
-        iterations, residual, converged = read_state(state)
+        iterations, residual, has_converged = read_state(state)
         report(iterations, f"change {residual:.1e}")
-    last = contributions[iterations % 2, :vertices][slots]
-    if idle:
-        ranks[vertices - idle :] = state[4]
-    is_sink = rows.inverse_weights == 0
-    by_id = xp.empty(vertices, value_type)
-    by_id[rows.order] = xp.where(is_sink, ranks, last / xp.where(is_sink, 1, rows.inverse_weights))
-    return by_id, iterations, residual
-
-
-def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
-    """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
-    xp = device.array_module(layout.order)
-    num_partials = 2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
-    return {
-        "chunk_sums": xp.zeros(max(layout.chunks, 1)),
-        "arrived_chunks": xp.zeros(max(layout.long_rows, 1), xp.int32),
-        "arrived_blocks": xp.zeros(1, xp.uint64),
-        "partials": xp.zeros(num_partials),
-    }
-
-
-def launch_iterations(
-    layout: PageRankLayout,
-    num_iterations: int,
-    tolerance: float,
-    damping: float,
-    teleport: Array,
-    dangling_weights: Array,
-    contributions: Array,
-    pagerank: Array,
-    buffers: dict[str, Array],
-    state: Array,
-    *,
-    num_isolated: int = 0,
-) -> None:
-    """Run up to `num_iterations` over the rows of a layout in one launch; see pagerank.cu.
-
-    Parameters
-    ----------
-    layout : PageRankLayout
-    num_iterations : int
-    tolerance, damping : float
-    teleport, dangling_weights : float64, shape (rows,) or (1,)
-    contributions : value type, shape (2, n + 1)
-        Contributions of n vertices, those of the rows among them, read and written by turns.
-    pagerank : value type, shape (rows,)
-        PageRank of the dangling vertices.
-    buffers : dict
-        From `allocate_buffers`.
-    state : float64, shape (5,)
-        As in pagerank.cu.
-    num_isolated : int
-        Number of last rows without edges, whose PageRank is ``state[4]``.
-    """
-    num_rows = layout.order.size
-    units = layout.chunks + layout.whole_rows + (num_rows - num_isolated) // WARP + 1
-    buffers["arrived_blocks"].fill(0)
-    device.launch(
-        "pagerank", "iterate", size=units * WARP, threads=COOPERATIVE_THREADS,
-        cooperative=True, shared_bytes=layout.hot * pagerank.itemsize,
-        num_iterations=num_iterations, tolerance=tolerance, damping=damping,
-        num_vertices=num_rows, num_contributions=contributions.shape[1] - 1,
-        num_isolated=num_isolated, num_long_rows=layout.long_rows,
-        num_whole_rows=layout.whole_rows, num_narrow_slices=layout.narrow_slices,
-        num_chunks=layout.chunks, num_cached=layout.hot, chunk_rows=layout.chunk_rows,
-        chunk_offsets=layout.chunk_offsets, row_offsets=layout.row_offsets,
-        slice_offsets=layout.slice_offsets, neighbors=layout.neighbors, weights=layout.weights,
-        weighted=layout.weights.size > 0, contribution_index=layout.slots,
-        has_contribution_index=layout.slots.size > 0, inverse_weights=layout.inverse_weights,
-        teleport=teleport, num_teleports=teleport.size, dangling_weights=dangling_weights,
-        num_dangling_weights=dangling_weights.size, contributions=contributions.reshape(-1),
-        pagerank=pagerank, state=state, **buffers,
-    )  # fmt: skip
-
-
-def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tuple[float, float]:
-    """Return (damping, tolerance) as Python numbers; raise GraphError unless all are valid.
-
-    A frame or dict in `dangling` is checked against the graph by `dangling_weights`.
-    """
-    if isinstance(dangling, str) and dangling not in DANGLING:
-        raise GraphError(
-            f"dangling is {format_value(dangling)}; it can be None (where the teleport goes), "
-            f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex"
-        )
-    return check_number("damping", damping, 1), check_number("tolerance", tolerance)
-
-
-def _is_launch_size(number: Any) -> bool:
-    is_integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-    return is_integer and 0 < number < 2**31
-
-
-def check_parameters(
-    damping: Any,
-    tolerance: Any,
-    max_iterations: Any,
-    dangling: Any,
-    method: Any,
-    precision: Any,
-    launch: Any,
-) -> tuple[float, float, int]:
-    """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
-    damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
-    if isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)):
-        raise GraphError(f"max_iterations is {format_value(max_iterations)}; it must be an integer")
-    if max_iterations < 1:
-        raise GraphError(f"max_iterations is {format_value(max_iterations)}; it must be at least 1")
-    check_choice("method", method, METHODS)
-    check_choice("precision", precision, PRECISIONS)
-    numbers = damping, tolerance, int(max_iterations)
-    if launch is None:
-        return numbers
-    if method == "auto":
-        raise GraphError("launch is for the methods edge, node, contribution and warp, not auto")
-    good = isinstance(launch, (tuple, list)) and len(launch) == 2
-    if not good or not all(_is_launch_size(number) for number in launch):
-        raise GraphError(
-            f"launch is {format_value(launch)}; it must be (blocks, threads), both positive, "
-            "below 2^31",
-            parameter="launch",
-            value=launch,
-        )
-    if launch[1] > 1024 or (method == "warp" and launch[1] % 32):
-        raise GraphError(
-            f"launch has {format_value(launch[1])} threads; 1024 is the most, and "
-            "warp needs a multiple of 32",
-            parameter="launch",
-            value=launch,
-        )
-    return numbers
+    if num_isolated:
+        pagerank[num_vertices - num_isolated :] = state[4]
+    divisors = xp.where(is_dangling, 1, layout.inverse_weights)
+    by_vertex = xp.empty(num_vertices, value_type)
+    by_vertex[layout.order] = xp.where(
+        is_dangling, pagerank, contributions[iterations % 2, :num_vertices][index] / divisors
+    )
+    return by_vertex, iterations, residual

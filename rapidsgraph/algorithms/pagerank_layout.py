@@ -1,14 +1,21 @@
-"""In-lists rearranged for `rank.iterate`: rows by in-degree, each kind summed in its own way.
+"""The adjacency layout of PageRank's method `auto`, and the launch of its iterations.
 
-Means: the layout that kernels/pagerank.cu describes. Hubs' lists are cut into chunks, long lists
-  go a warp each, the rest side by side in slices of 32 rows (sliced ELLPACK), which needs no
-  offsets a row and no idle lanes since rows of a slice have nearly equal lengths.
-Requires: adjacency by destination; the weight that leaves each vertex.
-Reference: Kreutzer et al., "A unified sparse matrix data format for efficient general sparse
-  matrix-vector multiplication", SIAM J. Sci. Comput. 36(5), 2014. Gathers of a skewed graph are
-  bound by the L2 cache, so contributions of the vertices with most out-edges come first, where
-  each multiprocessor keeps them in its shared memory.
+Rows are sorted by descending in-degree. On a GPU, the longest are cut into chunks that several
+warps sum. A warp sums each of the next ones, and the short rest is in slices of 32 rows whose
+entries are interleaved (sliced ELLPACK [1]_): rows of a slice have nearly equal lengths, so few
+entries are padding and no lane is idle. A CPU core sums a row of any length at once.
+
+Gathers of a skewed graph are bound by the L2 cache. On a GPU, contributions of the vertices with
+most out-edges therefore come first, and each multiprocessor caches them in its shared memory.
+
+References
+----------
+.. [1] M. Kreutzer et al., "A unified sparse matrix data format for efficient general sparse
+   matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput.
+   36(5), 2014. https://doi.org/10.1137/130930352
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -16,167 +23,276 @@ import numpy as np
 
 from .. import device
 from ..device import Array
-from ..kernels.constants import PAGERANK_CHUNK, WARP
+from ..graph.csr import Adjacency
+from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_CHUNK, WARP
 
-WHOLE = (16, 64, 256)  # a longer list is a row of its own: the first that makes at most
-MOST_WHOLE = 16_384  # of them, a few a warp, or the last
-NARROW = 4  # a list up to this long is narrow
-WINDOW = 1024  # narrow rows that are sorted by length among themselves
-ROUNDS = 3  # of spreading labels
-HOT_BYTES = 192 * 1024  # of shared memory; past this the L1 beside it gets too small
-HOT_SHARE = 0.1  # of all gathers that must hit it, or filling it costs more than it saves
-SIMILAR = 0.9  # one order serves rows and slots when it covers this much of what two would
+# A longer row is summed by a warp of its own: the first of these thresholds that gives at most
+# MAX_WHOLE_ROWS such rows on a GPU, a few per warp, else the last.
+WHOLE_ROW_LENGTHS = (16, 64, 256)
+MAX_WHOLE_ROWS = 16_384
+NARROW_LENGTH = 4  # longest narrow row
+WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
+LABEL_ROUNDS = 3  # of label propagation
+CACHE_BYTES = 192 * 1024  # of shared memory; more would leave too little L1 cache
+MIN_CACHED_GATHERS = 0.1  # fraction of gathers that must hit the cache to be worth filling it
+SIMILAR_COVERAGE = 0.9  # rows and contributions share an order that covers this much of the best
+NUM_CPU_BLOCKS = 64  # vertex ranges with a partial sum each, on a CPU
 
 
 @dataclass(frozen=True)
 class PageRankLayout:
-    """The arrays of the layout; names are those of pagerank.cu's parameters."""
+    """Rows of in-neighbors, as the kernel `iterate` in pagerank.cu reads them.
 
-    order: Array  # int32 (vertices,): which vertex is row r
-    slots: Array  # int32 (vertices,): where row r's contribution lives; empty: at r
-    hot: int
-    idle: int  # rows without an edge, the last ones
-    long_rows: int
-    whole_rows: int
-    narrow_slices: int
-    chunks: int
+    Attributes
+    ----------
+    order : int32, shape (rows,)
+        The vertex of each row.
+    contribution_index : int32, shape (rows,) or (0,)
+        Position of each row's contribution; empty if it is the row.
+    num_cached : int
+        Number of first contributions that are cached in shared memory.
+    num_isolated : int
+        Number of last rows whose vertices have no edges.
+    num_long_rows, num_whole_rows : int
+        Number of first rows that are cut into chunks, and that are not in slices.
+    num_narrow_slices, num_chunks : int
+    chunk_rows, chunk_offsets, row_offsets, slice_offsets, neighbors, weights : array
+        Parameters of the kernel. `neighbors` holds positions of contributions.
+    inverse_weights : array of the value type, shape (rows,)
+        1 over the weight that leaves the vertex; 0 for a dangling vertex.
+    """
+
+    order: Array
+    contribution_index: Array
+    num_cached: int
+    num_isolated: int
+    num_long_rows: int
+    num_whole_rows: int
+    num_narrow_slices: int
+    num_chunks: int
     chunk_rows: Array
     chunk_offsets: Array
     row_offsets: Array
     slice_offsets: Array
     neighbors: Array
     weights: Array
-    inverse_weights: Array  # value type (vertices,), by row; 0 for a sink
+    inverse_weights: Array
 
 
-def arrange(lists, weights, out_degrees, out_weights, value_type):
-    """The layout of a graph.
+def arrange(
+    csc: Adjacency, weights: Array, out_degrees: Array, out_weights: Array, value_type: type
+) -> PageRankLayout:
+    """Return the layout of a graph.
 
     Parameters
     ----------
-    lists : Adjacency
+    csc : Adjacency
         By destination.
-    weights : value_type, by arc, or empty
+    weights : array of `value_type`, shape (arcs,) or (0,)
     out_degrees : numbers, shape (vertices,)
-        How often each vertex's contribution is gathered.
+        Number of gathers of each vertex's contribution.
     out_weights : float64, shape (vertices,)
     value_type : numpy.float32 or numpy.float64
     """
-    xp = device.array_module(lists.neighbors)
-    degrees = xp.diff(lists.offsets)
-    # Among equals those with out-edges first: what is gathered lies together, and rows without
-    # any edge come last of all.
-    order = order_by_degree(2 * degrees + (out_weights > 0), xp)
-    idle = int(((degrees == 0) & (out_weights == 0)).sum())
-    order = _near_together(order, idle, degrees, lists, xp)
-    slots, slot_of, hot = _slots(order, out_degrees, lists.neighbors.size, value_type, xp)
-    return build_layout(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot)
-
-
-def build_layout(lists, weights, out_weights, value_type, order, idle, slots, slot_of, hot):
-    """The layout of some rows, the last `idle` of `order` without an edge.
-
-    Row r's contribution lives at slots[r] (r, if empty), vertex v's at slot_of[v], of which there
-    may be more than rows.
-    """
-    xp, vertices = device.array_module(lists.neighbors), order.size
-    lengths = xp.diff(lists.offsets)[order]
-    # Counts by threshold of a descending array: where its negative passes the threshold.
-    on_gpu = xp is not np
-    long_rows, *choices = (
-        int(count) for count in xp.searchsorted(-lengths, -xp.asarray([PAGERANK_CHUNK, *WHOLE]))
+    xp = device.array_module(csc.neighbors)
+    degrees = xp.diff(csc.offsets)
+    # Among equal in-degrees, vertices with out-edges come first: what is gathered is contiguous,
+    # and isolated vertices are last.
+    order = order_by_degree(2 * degrees + (out_weights > 0))
+    num_isolated = int(((degrees == 0) & (out_weights == 0)).sum())
+    order = _group_neighborhoods(order, num_isolated, degrees, csc)
+    index, vertex_index, num_cached = _index_contributions(order, out_degrees, csc, value_type)
+    return build_layout(
+        csc, weights, out_weights, value_type, order, index, vertex_index, num_isolated, num_cached
     )
-    # A core takes a list of any length, and slices whenever it can.
-    whole_rows, few = choices[-1], [count for count in choices if count <= MOST_WHOLE]
-    if on_gpu and few:
-        whole_rows = few[0]
-    long_rows = min(long_rows, whole_rows) if on_gpu else 0
-    row_offsets = _offsets(lengths[:whole_rows], 0, xp)
-    slices = -(-(vertices - whole_rows) // WARP)
-    padded = xp.zeros(slices * WARP, xp.int64)
-    padded[: vertices - whole_rows] = lengths[whole_rows:]
-    widths = padded.reshape(slices, WARP).max(axis=1) if slices else padded
-    slice_offsets = _offsets(widths * WARP, int(row_offsets[-1]), xp)
-    narrow_slices = int((widths > NARROW).sum())
-    chunk_counts = -(-lengths[:long_rows] // PAGERANK_CHUNK)
-    chunk_offsets = _offsets(chunk_counts, 0, xp).astype(xp.int32)
-    chunks = int(chunk_offsets[-1])
-    chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(chunks), side="right") - 1
 
+
+def build_layout(
+    csc: Adjacency,
+    weights: Array,
+    out_weights: Array,
+    value_type: type,
+    order: Array,
+    contribution_index: Array,
+    vertex_index: Array,
+    num_isolated: int = 0,
+    num_cached: int = 0,
+) -> PageRankLayout:
+    """Return the layout of rows in `order`, of a graph or of one partition.
+
+    Parameters
+    ----------
+    csc, weights, out_weights, value_type
+        As for `arrange`, of the rows.
+    order, contribution_index, num_isolated, num_cached
+        As in `PageRankLayout`.
+    vertex_index : int32, shape (contributions,)
+        Position of each vertex's contribution, including those of other partitions.
+    """
+    xp, num_rows = device.array_module(csc.neighbors), order.size
+    is_gpu = xp is not np
+    lengths = xp.diff(csc.offsets)[order]
+    # The number of rows longer than each threshold, by binary search in descending lengths.
+    thresholds = xp.asarray([PAGERANK_CHUNK, *WHOLE_ROW_LENGTHS])
+    num_long_rows, *choices = xp.searchsorted(-lengths, -thresholds).tolist()
+    num_whole_rows = choices[-1]  # on a CPU, as many rows as possible are in slices
+    if is_gpu:
+        num_whole_rows = next((n for n in choices if n <= MAX_WHOLE_ROWS), num_whole_rows)
+    num_long_rows = min(num_long_rows, num_whole_rows) if is_gpu else 0
+    row_offsets = _to_offsets(lengths[:num_whole_rows])
+    num_slices = -(-(num_rows - num_whole_rows) // WARP)
+    padded = xp.zeros(num_slices * WARP, xp.int64)
+    padded[: num_rows - num_whole_rows] = lengths[num_whole_rows:]
+    widths = padded.reshape(num_slices, WARP).max(axis=1) if num_slices else padded
+    slice_offsets = _to_offsets(widths * WARP, row_offsets[-1])
+    chunk_offsets = _to_offsets(-(-lengths[:num_long_rows] // PAGERANK_CHUNK)).astype(xp.int32)
+    num_chunks = int(chunk_offsets[-1])
+    chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(num_chunks), side="right") - 1
     weighted = weights.size > 0
     neighbors = xp.empty(int(slice_offsets[-1]), xp.int32)
     new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
     device.launch(
-        "pagerank", "arrange", size=32 * vertices,
-        num_vertices=vertices, num_contributions=slot_of.size, num_whole_rows=whole_rows,
-        order=order, contribution_index=slot_of, offsets=lists.offsets, neighbors=lists.neighbors,
+        "pagerank", "arrange", size=WARP * num_rows,
+        num_vertices=num_rows, num_contributions=vertex_index.size, num_whole_rows=num_whole_rows,
+        order=order, contribution_index=vertex_index, offsets=csc.offsets, neighbors=csc.neighbors,
         weights=weights, weighted=weighted, row_offsets=row_offsets, slice_offsets=slice_offsets,
         new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
-    out = out_weights[order]
-    inverse = xp.where(out > 0, 1.0 / xp.where(out > 0, out, 1.0), 0.0).astype(value_type)
+    row_weights = out_weights[order]
+    has_edges = row_weights > 0
+    inverse_weights = xp.where(has_edges, 1.0 / xp.where(has_edges, row_weights, 1.0), 0.0)
     return PageRankLayout(
-        order, slots, hot, idle, long_rows, whole_rows, narrow_slices, chunks,
-        chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors,
-        new_weights, inverse,
+        order, contribution_index, num_cached, num_isolated, num_long_rows, num_whole_rows,
+        int((widths > NARROW_LENGTH).sum()), num_chunks, chunk_rows.astype(xp.int32), chunk_offsets,
+        row_offsets, slice_offsets, neighbors, new_weights, inverse_weights.astype(value_type),
     )  # fmt: skip
 
 
-def _near_together(order, idle, degrees, lists, xp):
-    """Where most arcs are in narrow rows, those rows by neighborhood instead of by degree.
+def _group_neighborhoods(order: Array, num_isolated: int, degrees: Array, csc: Adjacency) -> Array:
+    """Reorder narrow rows by neighborhood instead of by degree, if they have most arcs.
 
-    A few rounds of taking the smallest label around gives a neighborhood one label. Rows of it
-    become neighbors in memory, so that one memory sector or cache line serves many gathers; in
-    windows they are sorted by degree again, which keeps slices nearly even.
+    A few rounds of label propagation give the vertices of a neighborhood one label. Its rows become
+    contiguous, so that one cache line serves several gathers. Within windows they are sorted by
+    degree again, which keeps the lengths of a slice nearly equal.
     """
-    vertices = order.size
-    wide = int((degrees > NARROW).sum())
-    wide = min(vertices, -(-wide // WARP) * WARP)
-    narrow = order[wide : max(wide, vertices - idle)]
-    if 2 * int(degrees[narrow].sum()) < lists.neighbors.size:
+    xp, num_vertices = device.array_module(order), order.size
+    num_wide = -(-int((degrees > NARROW_LENGTH).sum()) // WARP) * WARP
+    start, stop = min(num_vertices, num_wide), num_vertices - num_isolated
+    narrow = order[start : max(start, stop)]
+    if 2 * int(degrees[narrow].sum()) < csc.neighbors.size:
         return order
-    labels, spread = xp.arange(vertices, dtype=xp.int32), xp.empty(vertices, xp.int32)
-    for _ in range(ROUNDS):
+    labels, new_labels = xp.arange(num_vertices, dtype=xp.int32), xp.empty(num_vertices, xp.int32)
+    for _ in range(LABEL_ROUNDS):
         device.launch(
-            "pagerank", "propagate_labels", size=vertices,
-            num_vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors, labels=labels,
-            new_labels=spread,
+            "pagerank", "propagate_labels", size=num_vertices,
+            num_vertices=num_vertices, offsets=csc.offsets, neighbors=csc.neighbors, labels=labels,
+            new_labels=new_labels,
         )  # fmt: skip
-        labels, spread = spread, labels
+        labels, new_labels = new_labels, labels
     narrow = narrow[xp.argsort(labels[narrow], kind="stable")]
-    window = xp.arange(narrow.size) // WINDOW * (NARROW + 1)
-    narrow = narrow[xp.argsort(window + NARROW - degrees[narrow], kind="stable")]
-    return xp.concatenate([order[:wide], narrow, order[wide + narrow.size :]])
+    window = xp.arange(narrow.size) // WINDOW_ROWS * (NARROW_LENGTH + 1)
+    narrow = narrow[xp.argsort(window + NARROW_LENGTH - degrees[narrow], kind="stable")]
+    return xp.concatenate([order[:start], narrow, order[start + narrow.size :]])
 
 
-def _slots(order, out_degrees, gathers, value_type, xp):
-    """(slot of each row or empty, slot of each vertex, how many slots are hot)."""
-    vertices = order.size
-    rows = xp.arange(vertices, dtype=xp.int32)
-    none = xp.empty(0, xp.int32)
-    slot_of = xp.empty(vertices, xp.int32)
-    slot_of[order] = rows
-    most = min(vertices, HOT_BYTES // np.dtype(value_type).itemsize)
-    if xp is np or not gathers:
-        return none, slot_of, 0
-    by_use = order_by_degree(out_degrees, xp)
-    best = float(out_degrees[by_use[:most]].sum()) / gathers
-    same = float(out_degrees[order[:most]].sum()) / gathers
-    if best < HOT_SHARE:
-        return none, slot_of, 0
-    if same >= SIMILAR * best:
-        return none, slot_of, most
-    slot_of[by_use] = rows
-    return slot_of[order], slot_of, most
+def _index_contributions(
+    order: Array, out_degrees: Array, csc: Adjacency, value_type: type
+) -> tuple[Array, Array, int]:
+    """Return (contribution index by row or empty, by vertex, number of cached contributions)."""
+    xp, num_vertices = device.array_module(order), order.size
+    rows = xp.arange(num_vertices, dtype=xp.int32)
+    vertex_index, same_as_rows = xp.empty(num_vertices, xp.int32), xp.empty(0, xp.int32)
+    vertex_index[order] = rows
+    if xp is np or not csc.neighbors.size:
+        return same_as_rows, vertex_index, 0
+    num_cached = min(num_vertices, CACHE_BYTES // np.dtype(value_type).itemsize)
+    by_gathers = order_by_degree(out_degrees)
+    best = float(out_degrees[by_gathers[:num_cached]].sum()) / csc.neighbors.size
+    if best < MIN_CACHED_GATHERS:
+        return same_as_rows, vertex_index, 0
+    by_rows = float(out_degrees[order[:num_cached]].sum()) / csc.neighbors.size
+    if by_rows >= SIMILAR_COVERAGE * best:
+        return same_as_rows, vertex_index, num_cached
+    vertex_index[by_gathers] = rows
+    return vertex_index[order], vertex_index, num_cached
 
 
-def order_by_degree(degrees, xp):
-    """Vertices by descending degree, int32; stable, so near vertices stay near."""
+def order_by_degree(degrees: Array) -> Array:
+    """Return the vertices by descending degree, stably, as int32."""
+    xp = device.array_module(degrees)
     return xp.argsort(-degrees, kind="stable").astype(xp.int32)
 
 
-def _offsets(lengths, start, xp):
-    offsets = xp.full(lengths.size + 1, start, xp.int64)
+def _to_offsets(lengths: Array, start: Array | int = 0) -> Array:
+    """Return [start, start + lengths[0], ...] as int64."""
+    xp = device.array_module(lengths)
+    offsets = xp.zeros(lengths.size + 1, xp.int64)
     xp.cumsum(lengths, out=offsets[1:])
-    offsets[1:] += start
+    offsets += start
     return offsets
+
+
+def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
+    """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
+    xp = device.array_module(layout.order)
+    num_partials = 2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
+    return {
+        "chunk_sums": xp.zeros(max(layout.num_chunks, 1)),
+        "arrived_chunks": xp.zeros(max(layout.num_long_rows, 1), xp.int32),
+        "arrived_blocks": xp.zeros(1, xp.uint64),
+        "partials": xp.zeros(num_partials),
+    }
+
+
+def launch_iterations(
+    layout: PageRankLayout,
+    num_iterations: int,
+    tolerance: float,
+    damping: float,
+    teleport: Array,
+    dangling_weights: Array,
+    contributions: Array,
+    pagerank: Array,
+    buffers: dict[str, Array],
+    state: Array,
+    *,
+    num_isolated: int = 0,
+) -> None:
+    """Run up to `num_iterations` over the rows of a layout in one launch; see pagerank.cu.
+
+    Parameters
+    ----------
+    layout : PageRankLayout
+    num_iterations : int
+    tolerance, damping : float
+    teleport, dangling_weights : float64, shape (rows,) or (1,)
+    contributions : array of the value type, shape (2, n + 1)
+        Contributions of n vertices, those of the rows among them; double-buffered.
+    pagerank : array of the value type, shape (rows,)
+        PageRank of the dangling vertices.
+    buffers : dict
+        From `allocate_buffers`.
+    state : float64, shape (5,)
+        As in pagerank.cu.
+    num_isolated : int
+        Number of last rows without edges, whose PageRank is ``state[4]``.
+    """
+    num_rows = layout.order.size
+    num_units = layout.num_chunks + layout.num_whole_rows + (num_rows - num_isolated) // WARP + 1
+    buffers["arrived_blocks"].fill(0)
+    device.launch(
+        "pagerank", "iterate", size=num_units * WARP, threads=COOPERATIVE_THREADS,
+        cooperative=True, shared_bytes=layout.num_cached * pagerank.itemsize,
+        num_iterations=num_iterations, tolerance=tolerance, damping=damping,
+        num_vertices=num_rows, num_contributions=contributions.shape[1] - 1,
+        num_isolated=num_isolated, num_long_rows=layout.num_long_rows,
+        num_whole_rows=layout.num_whole_rows, num_narrow_slices=layout.num_narrow_slices,
+        num_chunks=layout.num_chunks, num_cached=layout.num_cached, chunk_rows=layout.chunk_rows,
+        chunk_offsets=layout.chunk_offsets, row_offsets=layout.row_offsets,
+        slice_offsets=layout.slice_offsets, neighbors=layout.neighbors, weights=layout.weights,
+        weighted=layout.weights.size > 0, contribution_index=layout.contribution_index,
+        has_contribution_index=layout.contribution_index.size > 0,
+        inverse_weights=layout.inverse_weights, teleport=teleport, num_teleports=teleport.size,
+        dangling_weights=dangling_weights, num_dangling_weights=dangling_weights.size,
+        contributions=contributions.reshape(-1), pagerank=pagerank, state=state, **buffers,
+    )  # fmt: skip

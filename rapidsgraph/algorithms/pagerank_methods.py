@@ -17,77 +17,113 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..graph.csr import row_indices
-from .pagerank_problem import NUM_CPU_BLOCKS, PageRankProblem, read_state
+from ..kernels.constants import WARP
+from .pagerank_problem import PageRankProblem, num_measure_blocks, read_state
 
-SHORT_LIST, LONG_LIST = 32, 1024  # method warp: up to these a thread, a warp sums; else a block
+# Method warp: a thread sums up to SHORT_LIST neighbors, a warp up to LONG_LIST, a block more.
+SHORT_LIST, LONG_LIST = 32, 1024
 
 Sweep = Callable[[int], Array]  # from the parity of the iteration to the new values
 SweepFactory = Callable[..., Sweep]
 
 
 def power_iterate(
-    run: PageRankProblem, method: str | SweepFactory, report: Callable[[int, str], None]
+    problem: PageRankProblem, method: str | SweepFactory, report: Callable[[int, str], None]
 ) -> tuple[Array, int, float]:
     """Iterate until convergence; return (PageRank by vertex, iterations, residual).
 
     Parameters
     ----------
-    run : PageRankProblem
+    problem : PageRankProblem
     method : {"edge", "node", "contribution", "warp"} or callable
         A callable has the parameters of `_edge_sweep`, and like it accumulates in place.
     report : callable
         Called with the number of iterations and a text.
     """
-    graph, xp = run.graph, run.graph.xp
-    vertices, value_type = graph.num_vertices, run.value_type
+    graph, xp = problem.graph, problem.graph.xp
+    vertices, value_type = graph.num_vertices, problem.value_type
     is_in_place = callable(method) or method == "edge"
-    sinks = run.out_weights == 0
-    out_weights = xp.where(sinks, 1.0, run.out_weights).astype(value_type)
-    ranks = xp.empty((1 if is_in_place else 2, vertices), value_type)
-    ranks[0] = run.start
-    mass = float(ranks[0][sinks].sum(dtype=np.float64))
-    state = xp.asarray([0.0, math.inf, mass, 0.0])
-    blocks = NUM_CPU_BLOCKS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
-    partials = xp.zeros(2 * blocks)
+    is_dangling = problem.out_weights == 0
+    out_weights = xp.where(is_dangling, 1.0, problem.out_weights).astype(value_type)
+    pagerank = xp.empty((1 if is_in_place else 2, vertices), value_type)
+    pagerank[0] = problem.start
+    dangling_mass = float(pagerank[0][is_dangling].sum(dtype=np.float64))
+    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0])
+    partials = xp.zeros(2 * num_measure_blocks(xp))
     sweeps = {"edge": _edge_sweep, "node": _node_sweep}
     sweep = method if callable(method) else sweeps.get(method, _contribution_sweep)
-    sweep = sweep(run, method, out_weights, ranks, state)
+    sweep = sweep(problem, method, out_weights, pagerank, state)
     # The residual and the dangling mass are measured only if something depends on them.
-    has_dangling_mass = bool(run.dangling_weights.any()) and bool(sinks.any())
-    measured = is_in_place or run.tolerance > 0 or has_dangling_mass
+    has_dangling_mass = bool(problem.dangling_weights.any()) and bool(is_dangling.any())
+    measured = is_in_place or problem.tolerance > 0 or has_dangling_mass
     # Launches past convergence do nothing but still cost time, as does reading the state.
-    batch = (
-        min(run.batch, 1 if xp is np or callable(method) else 32) if run.tolerance else run.batch
-    )
+    batch = problem.batch_size
+    if problem.tolerance:
+        batch = min(batch, 1 if xp is np or callable(method) else 32)
     iterations, residual, converged = 0, math.inf, False
-    while iterations < run.max_iterations and not converged:
-        count = min(batch, run.max_iterations - iterations)
+    while iterations < problem.max_iterations and not converged:
+        count = min(batch, problem.max_iterations - iterations)
         for iteration in range(iterations, iterations + count):
-            new_ranks = sweep(iteration % 2)
+            new_pagerank = sweep(iteration % 2)
             if not measured:
                 continue
-            old_ranks = ranks[0 if is_in_place else iteration % 2]
-            device.launch(
-                "pagerank", "measure_change", size=vertices, geometry=(blocks, 256),
-                num_vertices=vertices, copy=is_in_place, new_pagerank=new_ranks, is_dangling=sinks,
-                state=state, pagerank=old_ranks, partials=partials,
-            )  # fmt: skip
-            device.launch(
-                "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
-                num_blocks=blocks, tolerance=run.tolerance, partials=partials, state=state,
-            )  # fmt: skip
+            old_pagerank = pagerank[0 if is_in_place else iteration % 2]
+            measure_change(
+                new_pagerank,
+                old_pagerank,
+                is_dangling,
+                state,
+                partials,
+                problem.tolerance,
+                copy=is_in_place,
+            )
         if measured:
             iterations, residual, converged = read_state(state)
         else:
             iterations += count
         report(iterations, f"change {residual:.1e}" if measured else "")
-    return ranks[0 if is_in_place else iterations % 2].copy(), iterations, residual
+    return pagerank[0 if is_in_place else iterations % 2].copy(), iterations, residual
+
+
+def measure_change(
+    new_pagerank: Array,
+    pagerank: Array,
+    is_dangling: Array,
+    state: Array,
+    partials: Array,
+    tolerance: float,
+    *,
+    copy: bool = False,
+) -> None:
+    """Launch the kernels that update the state after a sweep.
+
+    Parameters
+    ----------
+    new_pagerank, pagerank : arrays, shape (vertices,)
+        Values after and before the sweep; with `copy` the new ones also replace the old ones.
+    is_dangling : bool, shape (vertices,)
+    state : float64
+        As in pagerank.cu.
+    partials : float64, shape (2 * num_measure_blocks(xp),)
+        Buffer of the partial sums.
+    tolerance : float
+    """
+    blocks = partials.size // 2
+    device.launch(
+        "pagerank", "measure_change", size=pagerank.size, geometry=(blocks, 256),
+        num_vertices=pagerank.size, copy=copy, new_pagerank=new_pagerank, is_dangling=is_dangling,
+        state=state, pagerank=pagerank, partials=partials,
+    )  # fmt: skip
+    device.launch(
+        "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
+        num_blocks=blocks, tolerance=tolerance, partials=partials, state=state,
+    )  # fmt: skip
 
 
 def _edge_sweep(
-    run: PageRankProblem, method: Any, out_weights: Array, ranks: Array, state: Array
+    problem: PageRankProblem, method: Any, out_weights: Array, pagerank: Array, state: Array
 ) -> Sweep:
-    graph, xp = run.graph, run.graph.xp
+    graph, xp = problem.graph, problem.graph.xp
     lists = graph.csc
     sources, destinations = lists.neighbors, row_indices(lists)
     # The kernel adds each undirected edge both ways. With weights, the two arcs of an edge have
@@ -99,89 +135,91 @@ def _edge_sweep(
     sums = xp.empty(graph.num_vertices)
 
     def sweep(parity: int) -> Array:
-        initialize_sums(run, state, sums)
+        initialize_sums(problem, state, sums)
         device.launch(
-            "pagerank", "scatter_edges", size=sources.size, geometry=run.launch,
-            num_edges=sources.size, symmetrize=symmetrize, damping=run.damping, sources=sources,
-            destinations=destinations, weights=run.weights, weighted=graph.weighted,
-            out_weights=out_weights, pagerank=ranks[0], state=state, sums=sums,
+            "pagerank", "scatter_edges", size=sources.size, geometry=problem.launch,
+            num_edges=sources.size, symmetrize=symmetrize, damping=problem.damping, sources=sources,
+            destinations=destinations, weights=problem.weights, weighted=graph.weighted,
+            out_weights=out_weights, pagerank=pagerank[0], state=state, sums=sums,
         )  # fmt: skip
         return sums
 
     return sweep
 
 
-def initialize_sums(run: PageRankProblem, state: Array, sums: Array) -> None:
+def initialize_sums(problem: PageRankProblem, state: Array, sums: Array) -> None:
     """Launch the kernel that sets each sum to its teleport and dangling terms."""
     device.launch(
-        "pagerank", "initialize_sums", size=sums.size, geometry=run.launch,
-        num_vertices=sums.size, teleport=run.teleport, num_teleports=run.teleport.size,
-        dangling_weights=run.dangling_weights,
-            num_dangling_weights=run.dangling_weights.size,
+        "pagerank", "initialize_sums", size=sums.size, geometry=problem.launch,
+        num_vertices=sums.size, teleport=problem.teleport, num_teleports=problem.teleport.size,
+        dangling_weights=problem.dangling_weights,
+            num_dangling_weights=problem.dangling_weights.size,
         state=state, sums=sums,
     )  # fmt: skip
 
 
+def _gather_arguments(problem: PageRankProblem, out_weights: Array, state: Array) -> dict[str, Any]:
+    """Return the arguments of the gathering kernels that are the same in all iterations."""
+    graph, csc = problem.graph, problem.graph.csc
+    return {
+        "offsets": csc.offsets, "neighbors": csc.neighbors, "weights": problem.weights,
+        "weighted": graph.weighted, "out_weights": out_weights, "damping": problem.damping,
+        "teleport": problem.teleport, "num_teleports": problem.teleport.size,
+        "dangling_weights": problem.dangling_weights,
+        "num_dangling_weights": problem.dangling_weights.size, "state": state,
+    }  # fmt: skip
+
+
 def _node_sweep(
-    run: PageRankProblem, method: Any, out_weights: Array, ranks: Array, state: Array
+    problem: PageRankProblem, method: Any, out_weights: Array, pagerank: Array, state: Array
 ) -> Sweep:
-    graph, lists, weights = run.graph, run.graph.csc, run.weights
+    num_vertices = problem.graph.num_vertices
+    arguments = _gather_arguments(problem, out_weights, state)
 
     def sweep(parity: int) -> Array:
         device.launch(
-            "pagerank", "gather_nodes", size=graph.num_vertices, geometry=run.launch,
-            num_vertices=graph.num_vertices, offsets=lists.offsets, neighbors=lists.neighbors,
-            weights=weights, weighted=graph.weighted, out_weights=out_weights, damping=run.damping,
-            teleport=run.teleport, num_teleports=run.teleport.size,
-            dangling_weights=run.dangling_weights,
-            num_dangling_weights=run.dangling_weights.size, state=state, pagerank=ranks[parity],
-            new_pagerank=ranks[1 - parity],
+            "pagerank", "gather_nodes", size=num_vertices, geometry=problem.launch,
+            num_vertices=num_vertices, **arguments, pagerank=pagerank[parity],
+            new_pagerank=pagerank[1 - parity],
         )  # fmt: skip
-        return ranks[1 - parity]
+        return pagerank[1 - parity]
 
     return sweep
 
 
 def _contribution_sweep(
-    run: PageRankProblem, method: Any, out_weights: Array, ranks: Array, state: Array
+    problem: PageRankProblem, method: Any, out_weights: Array, pagerank: Array, state: Array
 ) -> Sweep:
-    graph, xp, lists = run.graph, run.graph.xp, run.graph.csc
-    vertices = graph.num_vertices
-    contributions = xp.empty((2, vertices), run.value_type)
-    contributions[0] = ranks[0] / out_weights
-    weights = run.weights
-    constant = {
-        "offsets": lists.offsets, "neighbors": lists.neighbors, "weights": weights,
-        "weighted": graph.weighted, "out_weights": out_weights, "damping": run.damping,
-        "teleport": run.teleport, "num_teleports": run.teleport.size,
-        "dangling_weights": run.dangling_weights, 
-        "num_dangling_weights": run.dangling_weights.size, "state": state,
-    }  # fmt: skip
-    degrees = xp.diff(lists.offsets)
+    graph, xp = problem.graph, problem.graph.xp
+    num_vertices = graph.num_vertices
+    contributions = xp.empty((2, num_vertices), problem.value_type)
+    contributions[0] = pagerank[0] / out_weights
+    arguments = _gather_arguments(problem, out_weights, state)
+    degrees = xp.diff(graph.csc.offsets)
     bins = [
         (1, xp.flatnonzero(degrees <= SHORT_LIST)),
-        (32, xp.flatnonzero((degrees > SHORT_LIST) & (degrees <= LONG_LIST))),
+        (WARP, xp.flatnonzero((degrees > SHORT_LIST) & (degrees <= LONG_LIST))),
         (0, xp.flatnonzero(degrees > LONG_LIST)),
     ]
-    bins = [(group, rows.astype(xp.int32)) for group, rows in bins if rows.size]
+    bins = [(group_size, rows.astype(xp.int32)) for group_size, rows in bins if rows.size]
 
     def sweep(parity: int) -> Array:
         buffers = {
             "contributions": contributions[parity], "new_contributions": contributions[1 - parity],
-            "new_pagerank": ranks[1 - parity],
+            "new_pagerank": pagerank[1 - parity],
         }  # fmt: skip
         if method == "contribution":
             device.launch(
-                "pagerank", "gather_contributions", size=vertices, geometry=run.launch,
-                num_vertices=vertices, **constant, **buffers,
+                "pagerank", "gather_contributions", size=num_vertices, geometry=problem.launch,
+                num_vertices=num_vertices, **arguments, **buffers,
             )  # fmt: skip
-            return ranks[1 - parity]
-        for group, rows in bins:
+            return pagerank[1 - parity]
+        for group_size, rows in bins:
             device.launch(
-                "pagerank", "gather_groups",
-                size=rows.size * (group or 256), geometry=run.launch,
-                num_rows=rows.size, rows=rows, group_size=group, **constant, **buffers,
+                "pagerank", "gather_groups", size=rows.size * (group_size or 256),
+                geometry=problem.launch, num_rows=rows.size, rows=rows, group_size=group_size,
+                **arguments, **buffers,
             )  # fmt: skip
-        return ranks[1 - parity]
+        return pagerank[1 - parity]
 
     return sweep

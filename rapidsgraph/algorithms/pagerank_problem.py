@@ -1,4 +1,4 @@
-"""The PageRank equation of a graph, ready to be iterated, and the state of the iteration.
+"""The PageRank equation of a graph and its parameters, validated and as arrays.
 
 With W[u] the weight that leaves u, an iteration computes::
 
@@ -18,11 +18,18 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from ..device import Array
+from ..device import Array, ArrayModule
+from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertex_values
+from ..kernels.constants import WARP
+from ..validation import check_choice, check_count, check_number
+from .pagerank_layout import NUM_CPU_BLOCKS
 
-NUM_CPU_BLOCKS = 64  # vertex ranges with a partial sum each, on a CPU
+METHODS = ("auto", "edge", "node", "contribution", "warp")
+PRECISIONS: dict[str, type[np.floating]] = {"double": np.float64, "single": np.float32}
+DANGLING = ("uniform", "drop")  # besides None and weights by vertex
+MAX_BLOCK_THREADS = 1024
 
 
 @dataclass
@@ -110,7 +117,7 @@ class PageRankProblem:
         return normalized.astype(self.value_type, copy=False)
 
     @property
-    def batch(self) -> int:
+    def batch_size(self) -> int:
         """Number of iterations between reads of the state: about 0.1 s of work."""
         pace = 3e9 if self.graph.xp is np else 3e11  # approximate bytes per second
         work = 16 * self.graph.num_arcs + 64 * self.graph.num_vertices
@@ -154,3 +161,79 @@ def dangling_weights(labeling: Labeling, dangling: Any, teleport: Array) -> Arra
             else vertex_distribution(labeling, None, "dangling")
         )
     return vertex_distribution(labeling, dangling, "dangling")
+
+
+def num_measure_blocks(xp: ArrayModule) -> int:
+    """Return the number of blocks, each with partial sums, that measure the change of a sweep."""
+    if xp is np:
+        return NUM_CPU_BLOCKS
+    return 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
+
+
+def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tuple[float, float]:
+    """Return (damping, tolerance) as Python numbers; raise GraphError unless all are valid.
+
+    A frame or dict in `dangling` is checked against the graph by `dangling_weights`.
+    """
+    if isinstance(dangling, str) and dangling not in DANGLING:
+        raise GraphError(
+            f"{{parameter}} is {format_value(dangling)}; it can be None (where the teleport goes), "
+            f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex",
+            parameter="dangling",
+            value=dangling,
+        )
+    return check_number("damping", damping, 1), check_number("tolerance", tolerance)
+
+
+def check_parameters(
+    damping: Any,
+    tolerance: Any,
+    max_iterations: Any,
+    dangling: Any,
+    method: Any,
+    precision: Any,
+    launch: Any,
+) -> tuple[float, float, int]:
+    """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
+    damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
+    check_count("max_iterations", max_iterations)
+    check_choice("method", method, METHODS)
+    check_choice("precision", precision, PRECISIONS)
+    if launch is not None:
+        _check_launch(launch, method)
+    return damping, tolerance, int(max_iterations)
+
+
+def _check_launch(launch: Any, method: str) -> None:
+    if method == "auto":
+        raise GraphError(
+            "{parameter} is for the methods edge, node, contribution and warp, not auto",
+            parameter="launch",
+            value=launch,
+        )
+    is_pair = isinstance(launch, (tuple, list)) and len(launch) == 2
+    if not is_pair or not all(
+        isinstance(number, (int, np.integer))
+        and not isinstance(number, bool)
+        and 0 < number < 2**31
+        for number in launch
+    ):
+        raise GraphError(
+            f"{{parameter}} is {format_value(launch)}; it must be (blocks, threads), both "
+            "positive, below 2^31",
+            parameter="launch",
+            value=launch,
+        )
+    if launch[1] > MAX_BLOCK_THREADS or (method == "warp" and launch[1] % WARP):
+        raise GraphError(
+            f"{{parameter}} has {format_value(launch[1])} threads; {MAX_BLOCK_THREADS} is the "
+            f"most, and warp needs a multiple of {WARP}",
+            parameter="launch",
+            value=launch,
+        )
+
+
+def check_convergence(iterations: int, residual: float, tolerance: float) -> None:
+    """Raise ConvergenceError unless the residual is below the tolerance."""
+    if tolerance and not residual < tolerance:
+        raise ConvergenceError(iterations, residual, tolerance)

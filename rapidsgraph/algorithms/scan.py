@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import GraphError, format_value
 from ..graph.labeling import Labeling
-from ..memory import estimate_graph_memory
-from ..validation import check_choice, check_flag, check_free_memory
+from ..memory import check_run_memory
+from ..validation import check_choice, check_flag
 from .clustering import (
     ROLES,
     Clustering,
@@ -114,8 +114,8 @@ def scan(
     graph = undirected_graph(graph)
     graph.labeling.check_name_collisions("cluster", "role")
     extended = memberships or method == "gpuscan"
-    needed = estimate_graph_memory(graph, "scan", memberships=bool(extended)).needed
-    check_free_memory(f"clusters of {graph.num_vertices:,} vertices", needed, graph.xp)
+    operation = f"clusters of {graph.num_vertices:,} vertices"
+    check_run_memory(graph, "scan", operation, memberships=bool(extended))
     lists, common = neighborhoods(graph), common_neighbors(graph, method)
     similar = SimilarityGraph(lists, common, closed_neighborhood_sizes(lists), epsilon)
     if method == "gpuscan":

@@ -21,8 +21,8 @@ from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.labeling import Labeling
 from ..kernels.constants import SIMILARITY_LEVELS
-from ..memory import estimate_graph_memory
-from ..validation import check_choice, check_flag, check_free_memory
+from ..memory import check_run_memory
+from ..validation import check_choice, check_flag
 from . import scan_index_file
 from .clustering import (
     CORE,
@@ -97,8 +97,7 @@ class ScanIndex:
         check_choice("method", method, METHODS)
         graph = undirected_graph(graph)
         graph.labeling.check_name_collisions("cluster", "role")
-        needed = estimate_graph_memory(graph, "scan_index").needed
-        check_free_memory(f"an index of {graph.num_edges:,} edges", needed, graph.xp)
+        check_run_memory(graph, "scan_index", f"an index of {graph.num_edges:,} edges")
         self.labeling = graph.labeling
         lists, common = neighborhoods(graph), common_neighbors(graph, method)
         self._sizes = closed_neighborhood_sizes(lists)

@@ -14,8 +14,8 @@ from ..graph.build import build_graph
 from ..graph.csr import Adjacency, count_later, row_indices, simplify, to_undirected
 from ..graph.graph import local_storage_of
 from ..graph.local_graph import LocalGraph
-from ..memory import estimate_graph_memory
-from ..validation import check_choice, check_free_memory
+from ..memory import check_run_memory
+from ..validation import check_choice
 
 METHODS = ("auto", "gpuscan")
 MERGED = 16  # neighbors of all vertices: up to so many, lists are merged as they are
@@ -78,8 +78,8 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
         for name in graph.labeling.endpoint_columns(endpoint).values()
     ]
     graph.labeling.check_name_collisions("similarity", *endpoint_columns)
-    needed = estimate_graph_memory(graph, "structural_similarity").needed
-    check_free_memory(f"similarity of {graph.num_edges:,} edges", needed, graph.xp)
+    operation = f"similarity of {graph.num_edges:,} edges"
+    check_run_memory(graph, "structural_similarity", operation)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
     count, edges = graph.num_vertices, common.size // 2
     starts = offsets_from_sizes(count_later(lists))

@@ -26,8 +26,8 @@ from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
-from ..memory import estimate_graph_memory
-from ..validation import check_flag, check_free_memory, check_memory_limit
+from ..memory import check_run_memory
+from ..validation import check_flag, check_memory_limit
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
@@ -412,9 +412,8 @@ def _check_and_resolve(
     """Check the arguments and free memory; return the ids of the sources."""
     check_result_columns(graph.labeling, predecessors)
     ids = resolve_vertices(graph.labeling, source)
-    needed = estimate_graph_memory(graph, algorithm).needed
-    what = f"{title} of {graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
-    check_free_memory(what, needed, graph.xp)
+    size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
+    check_run_memory(graph, algorithm, f"{title} of {size}")
     return ids
 
 

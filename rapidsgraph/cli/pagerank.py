@@ -9,7 +9,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
-from ..algorithms.pagerank import DANGLING
+from ..algorithms.pagerank_problem import DANGLING
 from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, command, print_highest
 from .layered_input import (

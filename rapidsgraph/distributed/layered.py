@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import pagerank as in_memory
 from ..algorithms import traversal
+from ..algorithms.pagerank_problem import PRECISIONS, check_convergence, check_parameters
 from ..errors import GraphError
 from ..frames import Frame
 from ..kernels.constants import NO_VERTEX
@@ -159,7 +159,7 @@ def pagerank(
     memory_limit: Any = None,
 ) -> Frame:
     """Rank vertices; see `rapidsgraph.pagerank`. Frames among the parameters may be Dask frames."""
-    damping, tolerance, max_iterations = in_memory.check_parameters(
+    damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     if method != "auto":
@@ -177,8 +177,8 @@ def pagerank(
         state, iterations, residual = _iterate(
             run, terms, state, damping, tolerance, max_iterations, report
         )
-    in_memory.check_convergence(iterations, residual, tolerance)
-    return run.to_dask(tasks.create_pagerank_rows, state, in_memory.PRECISIONS[precision])
+    check_convergence(iterations, residual, tolerance)
+    return run.to_dask(tasks.create_pagerank_rows, state, PRECISIONS[precision])
 
 
 def _iterate(

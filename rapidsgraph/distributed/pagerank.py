@@ -17,8 +17,12 @@ from contextlib import ExitStack, suppress
 from itertools import repeat
 from typing import Any
 
-from ..algorithms.pagerank import PRECISIONS, check_convergence, check_parameters
-from ..algorithms.pagerank_problem import vertex_distribution
+from ..algorithms.pagerank_problem import (
+    PRECISIONS,
+    check_convergence,
+    check_parameters,
+    vertex_distribution,
+)
 from ..errors import GraphError
 from ..frames import Frame, compute_if_dask
 from ..progress import reporter

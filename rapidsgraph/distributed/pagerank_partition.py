@@ -16,7 +16,6 @@ import numpy as np
 
 from .. import device
 from ..algorithms import pagerank_layout
-from ..algorithms.pagerank import allocate_buffers, launch_iterations
 from ..algorithms.pagerank_problem import dangling_weights, vertex_distribution
 from ..device.arrays import Array, ArrayModule
 from ..frames import Frame
@@ -108,7 +107,7 @@ class SweepState:
             contributions = xp.zeros((2, bounds[-1] + 1), value_type)
         self._contributions = contributions
         self._pagerank = xp.empty(num_local, value_type)
-        self._buffers = allocate_buffers(layout)
+        self._buffers = pagerank_layout.allocate_buffers(layout)
         self.num_iterations = 0
 
     @property
@@ -147,7 +146,7 @@ class SweepState:
             self.num_iterations += num_iterations
             return SweepResult(self._current[self._own], 0.0, 0.0, self.num_iterations)
         state = xp.asarray([float(self.num_iterations), math.inf, dangling_mass, 0.0, 0.0])
-        launch_iterations(
+        pagerank_layout.launch_iterations(
             layout, num_iterations, tolerance, self._state.damping, self._state.teleport,
             self._state.dangling_weights, self._contributions, self._pagerank, self._buffers, state,
         )  # fmt: skip
@@ -236,7 +235,7 @@ def order_rows(partition: Partition, out_weights: Array) -> Array:
     """Return the rows of a partition by in-degree, dangling ones last among equals: int32."""
     degrees = partition.xp.diff(partition.local_adjacency.offsets)
     has_out_edges = out_weights[partition.local_range] > 0
-    return pagerank_layout.order_by_degree(2 * degrees + has_out_edges, partition.xp)
+    return pagerank_layout.order_by_degree(2 * degrees + has_out_edges)
 
 
 def index_contributions(bounds: list[int], *orders: Array) -> Array:
@@ -265,8 +264,8 @@ def build_layout(
         weights = (csc.weights / divisors).astype(value_type)
         own_out_weights = (own_out_weights > 0).astype(np.float64)
     return pagerank_layout.build_layout(
-        csc, weights, own_out_weights, value_type, order, idle=0,
-        slots=contribution_index[partition.start + order], slot_of=contribution_index, hot=0,
+        csc, weights, own_out_weights, value_type, order,
+        contribution_index[partition.start + order], contribution_index,
     )  # fmt: skip
 
 

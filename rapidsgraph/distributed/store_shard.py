@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
+from ..algorithms.pagerank_methods import measure_change
 from ..algorithms.pagerank_problem import (
-    NUM_CPU_BLOCKS,
     dangling_weights,
+    num_measure_blocks,
     vertex_distribution,
 )
 from ..device.arrays import Array
@@ -442,17 +443,8 @@ def finish_iteration(
         num_dangling_weights=terms.dangling_weights.size, state=state, sums=values,
     )  # fmt: skip
     values += sums.values
-    blocks = NUM_CPU_BLOCKS if xp is np else 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
-    partials = xp.zeros(2 * blocks)
-    device.launch(
-        "pagerank", "measure_change", size=vertices, geometry=(blocks, 256),
-        num_vertices=vertices, copy=False, new_pagerank=values, is_dangling=terms.is_dangling,
-        state=state, pagerank=pagerank.values, partials=partials,
-    )  # fmt: skip
-    device.launch(
-        "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
-        num_blocks=blocks, tolerance=tolerance, partials=partials, state=state,
-    )  # fmt: skip
+    partials = xp.zeros(2 * num_measure_blocks(xp))
+    measure_change(values, pagerank.values, terms.is_dangling, state, partials, tolerance)
     return PageRankIterate(
         values, state, StreamStats(*(a + b for a, b in zip(pagerank.run, sums.run, strict=True)))
     )

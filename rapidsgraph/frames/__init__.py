@@ -7,7 +7,7 @@ distinguishes frame libraries, and it imports none of them to do so.
 Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
-from .columns import common_array_module, library_name, to_device
+from .columns import Column, common_array_module, library_name, to_device
 from .factorize import (
     CHUNK_ROWS,
     TEXT_CHUNK_ROWS,
@@ -39,6 +39,7 @@ from .to_frame import decode_text, get_nullable_column, make_frame
 __all__ = [
     "CHUNK_ROWS",
     "TEXT_CHUNK_ROWS",
+    "Column",
     "Frame",
     "arrow_text_type",
     "check_edge_columns",

@@ -16,7 +16,7 @@ import numpy as np
 from .. import device, frames
 from ..device.arrays import Array
 from ..errors import GraphError
-from .vertex_names import VertexNames, name_of
+from .vertex_names import VertexNames
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Labeling:
 
     def name_of(self, vertex: int) -> Any:
         """Return the name of a vertex: an int, a str, or a tuple for names of several columns."""
-        return name_of(self.names, vertex, self.xp)
+        return self.names.name_of(vertex, self.xp)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and copy, which cannot hold the array module."""

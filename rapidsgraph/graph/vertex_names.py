@@ -1,121 +1,165 @@
-"""Vertex names <-> ids 0..n-1, in the order of the names.
+"""Mapping between vertex names and the ids 0..n-1, which follow the order of the names.
 
-Means: ids are places in the sorted, distinct names, so rows by id are rows by name.
-Requires: columns from frames.get_column: integer arrays, or text Series, one device for all.
-Integers that already are 0..n-1 are their own ids. Integers in a range not much wider than the
-number of rows are looked up in a table over that range; other integers and text go through
-distinct, sort and join. Names of several columns are named column by column, and the tuples of
-ids then are integers again.
+Ids are positions in the sorted, distinct names, so rows in the order of ids are in the order of
+names. Integers that already are 0..n-1 are their own ids. Integers in a range not much wider than
+the number of rows are looked up in a table over that range; other integers, and text, are
+factorized. Names of several columns are factorized column by column, and then the tuples of ids as
+integers.
+
+Columns are as from `frames.get_column`: integer arrays, or Series of text, on one device.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import device, frames
-from ..device import Array
+from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
+from ..frames import Column
 from ..validation import check_vertex_count
+
+# Called with (count, nbytes) before a table of names is built on a CPU; may raise.
+TableCheck = Callable[[int, int], None] | None
 
 
 class VertexNames:
-    """What the vertices are called.
+    """The names of vertices.
 
     Parameters
     ----------
-    labels : list of str
+    labels : sequence of str
         Names of the name columns in result frames.
-    parts : list of array or Series
-        For each column its distinct values, sorted. None where names are 0..count-1.
+    parts : list of array, Series or None
+        For each column its distinct values, sorted; None for names 0..count-1.
     count : int
-    pairs : list of integer arrays
-        With several columns: for the second and each later one the sorted, distinct pairs (place
-        among the pairs before, place in the column), packed. A vertex is one of the last pairs.
-    dtype : numpy.dtype
-        Of integer names as the caller gave them, where parts has None.
+        Number of vertices.
+    pairs : sequence of integer arrays
+        For the second and each later column the sorted, distinct pairs (position among the
+        preceding pairs, position in the column), packed into integers. Vertices are the last pairs.
+    dtype : numpy.dtype, optional
+        Type of names 0..count-1.
     """
 
-    def __init__(self, labels, parts, count, pairs=(), dtype=None):
-        self.labels, self.parts, self.count = labels, parts, count
+    def __init__(
+        self,
+        labels: Sequence[str],
+        parts: list[Any],
+        count: int,
+        pairs: Sequence[Array] = (),
+        dtype: Any = None,
+    ) -> None:
+        self.labels, self.parts, self.count = list(labels), parts, count
         self.pairs, self.dtype = list(pairs), dtype
 
     @property
-    def text_bytes(self):
-        """Bytes that columns of text among the names take."""
+    def are_integers(self) -> bool:
+        """Whether no column is text."""
+        return not any(hasattr(part, "memory_usage") for part in self.parts)
+
+    @property
+    def text_bytes(self) -> int:
+        """Size of the text columns in bytes."""
         parts = [part for part in self.parts if hasattr(part, "memory_usage")]
         return int(sum(part.memory_usage(index=False, deep=True) for part in parts))
 
-    def columns(self, xp, ids=None):
-        """{label: values} with one value a vertex, by id; or one for each of `ids`."""
+    def columns(self, xp: ArrayModule, ids: Array | None = None) -> dict[str, Column]:
+        """Return the name columns of `ids`, by default of all vertices in the order of ids."""
         if self.parts[0] is None:
             names = xp.arange(self.count, dtype=self.dtype) if ids is None else ids
             return {self.labels[0]: names.astype(self.dtype, copy=False)}
-        place, columns = xp.arange(self.count) if ids is None else ids, []
-        for part, packed in zip(self.parts[:0:-1], self.pairs[::-1]):
-            place, within = packed[place] // len(part), packed[place] % len(part)
-            columns.append(_taken(part, within, xp))
-        columns.append(_taken(self.parts[0], place, xp))
-        return dict(zip(self.labels, columns[::-1]))
+        positions, columns = xp.arange(self.count) if ids is None else ids, []
+        for part, pairs in zip(self.parts[:0:-1], self.pairs[::-1], strict=True):
+            positions, within = pairs[positions] // len(part), pairs[positions] % len(part)
+            columns.append(_take(part, within, xp))
+        columns.append(_take(self.parts[0], positions, xp))
+        return dict(zip(self.labels, columns[::-1], strict=True))
 
-    def ids(self, columns, xp, what):
-        """Return the ids of named vertices.
+    def ids(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
+        """Return the int32 ids of named vertices.
 
-        `columns` has one array or Series per label, as from `frames.get_column`, on any device.
+        Parameters
+        ----------
+        columns : sequence of arrays or Series
+            One per label, on any device.
+        xp : module
+            NumPy or CuPy.
+        parameter : str
+            The parameter that names the vertices, for messages.
 
         Raises
         ------
-        GraphError
-            A vertex that is not in the graph; names the first.
+        VertexNotFoundError
+            A vertex is not in the graph; the error has the first.
         """
-        on_host = self.parts[0] is None and isinstance(columns[0], np.ndarray)
-        at = np if on_host else xp  # a few names are looked up sooner than they are moved
-        columns = [frames.to_device(values, at) for values in columns]
-        ids = self._look_up(columns, at, what)
-        absent = ids < 0
-        if bool(absent.any()):
-            row = int(absent.argmax())
-            name = tuple(_item(values, row) for values in columns)
-            name = name[0] if len(name) == 1 else name
+        is_on_host = self.parts[0] is None and isinstance(columns[0], np.ndarray)
+        lookup_xp = np if is_on_host else xp  # copying a few names takes longer than finding them
+        columns = [frames.to_device(values, lookup_xp) for values in columns]
+        ids = self._look_up(columns, lookup_xp, parameter)
+        is_absent = ids < 0
+        if bool(is_absent.any()):
+            row = int(is_absent.argmax())
+            names = tuple(_item(values, row) for values in columns)
+            name = names[0] if len(names) == 1 else names
             raise VertexNotFoundError(
                 f"{{parameter}}: vertex {name!r} is not in the graph",
-                parameter=what,
+                parameter=parameter,
                 row=row,
                 value=name,
             )
         return xp.asarray(ids.astype(np.int32))
 
-    def _look_up(self, columns, xp, what):
+    def _look_up(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
+        """Return the id of each name, -1 if it is absent."""
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
         for values in columns:
-            check_present(values, "{parameter} has no value", parameter=what)
+            check_present(values, "{parameter} has no value", parameter=parameter)
         if self.parts[0] is None:
-            values = as_integers(columns[0], "{parameter}", parameter=what)
-            known = (values >= 0) & (values < self.count)
-            return xp.where(known, xp.where(known, values, 0).astype(xp.int64), -1)
+            values = as_integers(columns[0], "{parameter}", parameter=parameter)
+            is_known = (values >= 0) & (values < self.count)
+            return xp.where(is_known, xp.where(is_known, values, 0).astype(xp.int64), -1)
         ids: Array = None  # until the first column
-        for column, (part, values) in enumerate(zip(self.parts, columns)):
+        for column, (part, values) in enumerate(zip(self.parts, columns, strict=True)):
             label = None if len(self.parts) == 1 else self.labels[column]
-            place = _positions(values, part, xp, what, label)
+            positions = _find_positions(values, part, xp, parameter, label)
             if not column:
-                ids = place
+                ids = positions
                 continue
-            known = (ids >= 0) & (place >= 0)
-            packed = xp.where(known, ids.astype(xp.int64) * len(part) + place, -1)
+            is_known = (ids >= 0) & (positions >= 0)
+            packed = xp.where(is_known, ids.astype(xp.int64) * len(part) + positions, -1)
             ids = frames.find_numbers(packed, self.pairs[column - 1], xp)
         return ids
 
+    def name_of(self, vertex: int, xp: ArrayModule) -> Any:
+        """Return the name of a vertex: an int, a str, or a tuple for names of several columns."""
+        columns = self.columns(xp, xp.asarray([vertex])).values()
+        names = tuple(_item(frames.to_device(values, np), 0) for values in columns)
+        return names[0] if len(names) == 1 else names
 
-def name_vertices(sources, destinations, vertices, labels, xp, check=None):
+
+def name_vertices(
+    sources: Sequence[Column],
+    destinations: Sequence[Column],
+    vertices: range | list[Column] | None,
+    labels: list[str],
+    xp: ArrayModule,
+    check: TableCheck = None,
+) -> tuple[VertexNames, Array, Array]:
     """Name the vertices of an edge list.
 
     Parameters
     ----------
-    sources, destinations : lists of arrays or Series
+    sources, destinations : sequences of arrays or Series
         One or more columns each, all of one length.
     vertices : range, list of arrays or Series, or None
-        More names; a range for all integers below its end.
+        More names; a range stands for all integers below its stop.
     labels : list of str
+    xp : module
+        NumPy or CuPy.
     check : callable, optional
         Called with ``(count, nbytes)`` before a table of at most `count` names with `nbytes` bytes
         of text is built on a CPU. It may raise.
@@ -123,61 +167,80 @@ def name_vertices(sources, destinations, vertices, labels, xp, check=None):
     Returns
     -------
     names : VertexNames
-    source, destination : int32 arrays
+    sources, destinations : int32 arrays
+        Ids, one per row.
     """
     if len(sources) > 1:
         return _name_tuples(sources, destinations, vertices, labels, xp, check)
-    extra = [] if vertices is None else [vertices] if isinstance(vertices, range) else vertices
-    columns = [sources[0], destinations[0], *extra]
+    columns = [sources[0], destinations[0]]
+    if vertices is not None:
+        columns += [vertices] if isinstance(vertices, range) else vertices
     part, dtype, count, ids = _name_column(columns, labels[0], xp, check)
     return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
 
 
-def check_names(values, label, column):
-    """Raise GraphError where a name column holds numbers that are no integers; names the row."""
+def check_names(values: Column, label: str, column: Any) -> None:
+    """Raise GraphError if a name column holds numbers that are not integers."""
     if len(values) and getattr(values.dtype, "kind", "O") == "f":
         as_integers(values, label, f" of column {column!r}")
 
 
-def check_ids_in_range(low, high, end):
-    """Raise GraphError unless the names `low` to `high` of edges lie in ``range(end)``."""
-    if low < 0 or high >= end:
-        outside = low if low < 0 else high
-        raise GraphError(f"vertices are range({end}), and an edge names {outside}")
+def check_ids_in_range(low: int, high: int, stop: int) -> None:
+    """Raise GraphError unless the names `low` to `high` of edges are in ``range(stop)``."""
+    if low < 0 or high >= stop:
+        value = low if low < 0 else high
+        raise GraphError(
+            f"vertices are range({stop}), and an edge names {value}",
+            parameter="vertices",
+            value=value,
+        )
 
 
-def _name_tuples(sources, destinations, vertices, labels, xp, check):
-    extra = vertices or [None] * len(sources)
-    parts, pairs = [], []
-    ids: Any = None
-    for label, *columns in zip(labels, sources, destinations, extra):
+def _name_tuples(
+    sources: Sequence[Column],
+    destinations: Sequence[Column],
+    vertices: Any,
+    labels: list[str],
+    xp: ArrayModule,
+    check: TableCheck,
+) -> tuple[VertexNames, Array, Array]:
+    """Name vertices by several columns. Arrays are freed once they are packed."""
+    parts: list[Any] = []
+    pairs: list[Array] = []
+    ids: list[Array] = []
+    for label, *columns in zip(
+        labels, sources, destinations, vertices or [None] * len(sources), strict=True
+    ):
         columns = [values for values in columns if values is not None]
-        part, dtype, count, places = _name_column(columns, label, xp, check)
+        part, dtype, count, positions = _name_column(columns, label, xp, check)
         parts.append(xp.arange(count, dtype=dtype) if part is None else part)
-        if ids is None:
-            ids = places
+        if not ids:
+            ids = positions
             continue
         packed = []
         while ids:
             packed.append(ids.pop(0).astype(xp.int64))
             packed[-1] *= count
-            packed[-1] += places.pop(0)
+            packed[-1] += positions.pop(0)
         pairs.append(frames.distinct_numbers(packed, xp, check))
         while packed:
             ids.append(frames.encode_numbers(packed.pop(0), pairs[-1], xp))
     return VertexNames(labels, parts, check_vertex_count(pairs[-1].size), pairs), ids[0], ids[1]
 
 
-def _name_column(columns, label, xp, check):
-    """(sorted names or None, dtype, count, int32 ids of each column but a range)."""
+def _name_column(
+    columns: Iterable[Any], label: str, xp: ArrayModule, check: TableCheck
+) -> tuple[Column | None, Any, int, list[Array]]:
+    """Return (sorted names or None, dtype, count, int32 ids of each column except a range)."""
     arrays = [values for values in columns if not isinstance(values, range)]
     ranges = [values for values in columns if isinstance(values, range)]
-    filled = [values for values in arrays if len(values)]  # no row, no say in the type
+    filled = [values for values in arrays if len(values)]  # empty columns may have any type
     are_numbers = [isinstance(values, xp.ndarray) for values in filled]
     if not all(are_numbers):
         if any(are_numbers) or ranges:
             raise GraphError(
-                f"{label} names are text in one column and numbers in another; convert one of them"
+                f"{label} names are text in one column and numbers in another; convert one of them",
+                column=label,
             )
         names = frames.distinct_text(filled, check)
         ids = [
@@ -190,9 +253,11 @@ def _name_column(columns, label, xp, check):
         for values in arrays
     ]
     dtype = np.result_type(*(values for values in arrays if values.size or not filled))
-    if dtype.kind == "f":  # int64 beside uint64: what fits both, if anything does
+    if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
         if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
-            raise GraphError(f"{label} names are beyond 2^63 in one column and signed in another")
+            raise GraphError(
+                f"{label} names are beyond 2^63 in one column and signed in another", column=label
+            )
         dtype = np.dtype(np.int64)
     common: type[np.integer] = np.int64
     if dtype.itemsize < 4 or dtype == np.int32:
@@ -200,69 +265,74 @@ def _name_column(columns, label, xp, check):
     elif dtype == np.uint64:
         common = np.uint64
     arrays = [values.astype(common, copy=False) for values in arrays]
-    part, dtype, count, ids = _name_numbers(arrays, ranges, dtype, xp, check)
-    return part if part is None else part.astype(dtype, copy=False), dtype, count, ids
+    return _name_integers(arrays, ranges, dtype, xp, check)
 
 
-def _integer_type(values):
+def _integer_type(values: Column) -> Any:
     kind = getattr(values.dtype, "kind", "O")
     return values.dtype if kind in "iu" else np.int64
 
 
-def _name_numbers(arrays, ranges, dtype, xp, check):
-    filled = [values for values in arrays if values.size]
-    low, high = _limits(filled, xp) if filled else (0, -1)
-    rows = sum(values.size for values in arrays)
+def _name_integers(
+    arrays: list[Array], ranges: list[range], dtype: Any, xp: ArrayModule, check: TableCheck
+) -> tuple[Array | None, Any, int, list[Array]]:
+    """Return what `_name_column` does, for arrays of one integer type."""
+    low, high = _find_limits(arrays, xp)
     if ranges:
-        end = len(ranges[0])
-        check_ids_in_range(low, high, end)
-        dtype = dtype if end <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
-        return None, dtype, check_vertex_count(end), [_narrow(values, xp) for values in arrays]
+        stop = len(ranges[0])
+        check_ids_in_range(low, high, stop)
+        dtype = dtype if stop <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
+        return None, dtype, check_vertex_count(stop), _as_ids(arrays, xp)
     span = high - low + 1
-    if span > rows + 1024 or high >= 2**63:  # rows of two columns; the table takes 5 bytes a place
+    # The table takes 5 bytes per integer of the span.
+    if span > sum(values.size for values in arrays) + 1024 or high >= 2**63:
         names = frames.distinct_numbers(arrays, xp, check)
+        count = check_vertex_count(names.size)
         ids = [frames.encode_numbers(values, names, xp) for values in arrays]
-        return names, dtype, check_vertex_count(names.size), ids
-    present = xp.zeros(span, bool)
+        return names.astype(dtype, copy=False), dtype, count, ids
+    is_present = xp.zeros(span, bool)
     for values in arrays:
         device.launch(
             "build", "mark_present", size=values.size,
-            num_names=values.size, names=values, min_name=low, is_present=present,
+            num_names=values.size, names=values, min_name=low, is_present=is_present,
         )  # fmt: skip
-    count = check_vertex_count(int(present.sum()))
+    count = check_vertex_count(int(is_present.sum()))
     if count == span and low == 0:
-        return None, dtype, count, [_narrow(values, xp) for values in arrays]
-    table = xp.cumsum(present, dtype=xp.int32)
+        return None, dtype, count, _as_ids(arrays, xp)
+    table = xp.cumsum(is_present, dtype=xp.int32)
     table -= 1
     ids = []
     for values in arrays:
-        place = xp.empty(values.size, xp.int32)
+        ids.append(xp.empty(values.size, xp.int32))
         device.launch(
             "build", "translate", size=values.size,
-            num_names=values.size, names=values, min_name=low, table=table, ids=place,
+            num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
         )  # fmt: skip
-        ids.append(place)
     del table
-    names = xp.flatnonzero(present)
+    names = xp.flatnonzero(is_present)
     names += low
-    return names, dtype, count, ids
+    return names.astype(dtype, copy=False), dtype, count, ids
 
 
-def _limits(arrays, xp):
-    """The smallest and the largest number of arrays of one type; they come in one transfer."""
-    ends = xp.empty((2, len(arrays)), arrays[0].dtype)
-    for place, values in enumerate(arrays):
-        ends[0, place], ends[1, place] = values.min(), values.max()
-    lows, highs = ends.tolist()
+def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:
+    """Return names that are ids already as contiguous int32 arrays."""
+    return [xp.ascontiguousarray(values.astype(xp.int32, copy=False)) for values in arrays]
+
+
+def _find_limits(arrays: list[Array], xp: ArrayModule) -> tuple[int, int]:
+    """Return the minimum and maximum of arrays of one type, in one transfer; (0, -1) if empty."""
+    filled = [values for values in arrays if values.size]
+    if not filled:
+        return 0, -1
+    limits = xp.empty((2, len(filled)), filled[0].dtype)
+    for index, values in enumerate(filled):
+        limits[0, index], limits[1, index] = values.min(), values.max()
+    lows, highs = limits.tolist()
     return min(lows), max(highs)
 
 
-def _narrow(values, xp):
-    return xp.ascontiguousarray(values.astype(xp.int32, copy=False))
-
-
-def as_integers(values, label, where="", parameter=None):
-    """An integer array, or the error that says what `values` is instead."""
+def as_integers(values: Column, label: str, where: str = "", parameter: str | None = None) -> Array:
+    """Return an array of integers; raise GraphError for values of another type."""
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu":
         return values
@@ -270,7 +340,7 @@ def as_integers(values, label, where="", parameter=None):
     row, value, example = None, None, ""
     if len(values):
         row = 0
-        if kind == "f":  # the first that is no integer, if there is one
+        if kind == "f":  # the first that is not an integer, if there is one
             row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
         value = _item(values, row)
         example = f", such as {format_value(value)} in row {{row}}{where}"
@@ -284,43 +354,40 @@ def as_integers(values, label, where="", parameter=None):
     )
 
 
-def check_present(values, problem, where="", parameter=None):
-    """Raise GraphError with `problem` and the row where an array of floats has a NaN."""
+def check_present(
+    values: Column, problem: str, where: str = "", parameter: str | None = None
+) -> None:
+    """Raise GraphError with `problem` and the row if an array of floats has a NaN."""
     if getattr(values.dtype, "kind", "O") == "f":
-        missing = values != values
-        if bool(missing.any()):
-            row = int(missing.argmax())
+        is_missing = values != values
+        if bool(is_missing.any()):
+            row = int(is_missing.argmax())
             raise GraphError(f"{problem} in row {{row}}{where}", parameter=parameter, row=row)
 
 
-def _positions(values, part, xp, what, label=None):
-    """Return the positions of `values` in a name column; `label` names one of several columns."""
+def _find_positions(
+    values: Column, part: Column, xp: ArrayModule, parameter: str, label: str | None
+) -> Array:
+    """Return the positions of `values` in a name column; `label` is set for one of several."""
     where = f"{{parameter}}: {label}" if label else "{parameter}"
     if isinstance(part, xp.ndarray):
-        return frames.find_numbers(as_integers(values, where, parameter=what), part, xp)
+        return frames.find_numbers(as_integers(values, where, parameter=parameter), part, xp)
     if isinstance(values, xp.ndarray):
         raise VertexTypeError(
             f"{where}: vertices are named by text, and a number was given",
             expected="text",
-            parameter=what,
+            parameter=parameter,
             column=label,
         )
     return frames.find_text(values, part)
 
 
-def _taken(part, place, xp):
-    return part[place] if isinstance(part, xp.ndarray) else part.take(place).reset_index(drop=True)
+def _take(part: Column, positions: Array, xp: ArrayModule) -> Column:
+    if isinstance(part, xp.ndarray):
+        return part[positions]
+    return part.take(positions).reset_index(drop=True)
 
 
-def _item(values, row):
-    value = values[row] if not hasattr(values, "iloc") else values.iloc[row]
+def _item(values: Column, row: int) -> Any:
+    value = values.iloc[row] if hasattr(values, "iloc") else values[row]
     return value.item() if hasattr(value, "item") else value
-
-
-def name_of(names, vertex, xp):
-    """What a vertex is called: an int, a text, or a tuple where several columns name it."""
-    columns = names.columns(xp, xp.asarray([vertex])).values()
-    columns = [frames.to_device(values, np) for values in columns]
-    parts = [values[0] if isinstance(values, np.ndarray) else values.iloc[0] for values in columns]
-    parts = [part.item() if hasattr(part, "item") else part for part in parts]
-    return parts[0] if len(parts) == 1 else tuple(parts)

@@ -25,9 +25,13 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from ..algorithms.pagerank import PRECISIONS, check_convergence, check_parameters
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
-from ..algorithms.pagerank_problem import PageRankProblem
+from ..algorithms.pagerank_problem import (
+    PRECISIONS,
+    PageRankProblem,
+    check_convergence,
+    check_parameters,
+)
 from ..algorithms.traversal import (
     TraversalResult,
     check_cutoff,

@@ -1,7 +1,10 @@
 """One more application of PageRank's formula must change next to nothing."""
 
-from ..algorithms.pagerank import check_formula_parameters
-from ..algorithms.pagerank_problem import dangling_weights, vertex_distribution
+from ..algorithms.pagerank_problem import (
+    check_formula_parameters,
+    dangling_weights,
+    vertex_distribution,
+)
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices

@@ -32,8 +32,8 @@ def hubs():
         *(
             pagerank_layout.PAGERANK_CHUNK - 1,
             1000,
-            pagerank_layout.WHOLE[-1] + 1,
-            pagerank_layout.WHOLE[-1],
+            pagerank_layout.WHOLE_ROW_LENGTHS[-1] + 1,
+            pagerank_layout.WHOLE_ROW_LENGTHS[-1],
             255,
             31,
             32,
@@ -41,8 +41,8 @@ def hubs():
         ),
         *[40] * 40,
         *[7] * 100,
-        *[pagerank_layout.NARROW + 1] * 50,
-        *[pagerank_layout.NARROW] * 50,
+        *[pagerank_layout.NARROW_LENGTH + 1] * 50,
+        *[pagerank_layout.NARROW_LENGTH] * 50,
         *[3] * 333,
         *[1] * 1000,
     ]
@@ -81,14 +81,17 @@ def expected(edges):
     }
 
 
-# Thresholds as they are, and so low that small lists take the ways of large ones.
+# Thresholds as they are, and so low that small lists take the paths of large ones.
 SETTINGS = [
     {},
-    {"WHOLE": (3,), "NARROW": 1},
-    {"WHOLE": (0,), "NARROW": 0},
-    {"WHOLE": (pagerank_layout.PAGERANK_CHUNK,), "NARROW": 40},
+    {"WHOLE_ROW_LENGTHS": (3,), "NARROW_LENGTH": 1},
+    {"WHOLE_ROW_LENGTHS": (0,), "NARROW_LENGTH": 0},
+    {"WHOLE_ROW_LENGTHS": (pagerank_layout.PAGERANK_CHUNK,), "NARROW_LENGTH": 40},
 ]
-SETTINGS += [{"HOT_BYTES": 64, "HOT_SHARE": 0.0}, {"HOT_SHARE": 0.0, "SIMILAR": 2.0}]
+SETTINGS += [
+    {"CACHE_BYTES": 64, "MIN_CACHED_GATHERS": 0.0},
+    {"MIN_CACHED_GATHERS": 0.0, "SIMILAR_COVERAGE": 2.0},
+]
 by_setting = pytest.mark.parametrize(
     "thresholds",
     SETTINGS,
@@ -137,12 +140,12 @@ def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thres
     on_host = {
         name: value.get() if hasattr(value, "get") else value for name, value in vars(rows).items()
     }
-    order, whole = on_host["order"], rows.whole_rows
-    slots = on_host["slots"] if rows.slots.size else np.arange(VERTICES)
+    order, whole = on_host["order"], rows.num_whole_rows
+    index = on_host["contribution_index"] if rows.contribution_index.size else np.arange(VERTICES)
     assert np.array_equal(np.sort(order), np.arange(VERTICES))
-    assert np.array_equal(np.sort(slots), np.arange(VERTICES))
+    assert np.array_equal(np.sort(index), np.arange(VERTICES))
     vertex_at = np.empty(VERTICES + 1, int)
-    vertex_at[slots], vertex_at[VERTICES] = order, -1
+    vertex_at[index], vertex_at[VERTICES] = order, -1
     places = [on_host["row_offsets"][r] + np.arange(n) for r, n in enumerate(_lengths(on_host))]
     slices = on_host["slice_offsets"]
     for row in range(whole, VERTICES):
@@ -168,7 +171,7 @@ def _lengths(rows):
 def _unused(rows):
     """Places of the last slice's lanes without a row."""
     slices = rows["slice_offsets"]
-    lanes = -(VERTICES - rows["whole_rows"]) % WARP
+    lanes = -(VERTICES - rows["num_whole_rows"]) % WARP
     return lanes * (slices[-1] - slices[-2]) // WARP if lanes else 0
 
 
