@@ -301,7 +301,8 @@ def _abort_start(clusters: set, processes: list) -> None:
     for local_cluster in set(SpecCluster._instances) - clusters:
         SpecCluster._instances.discard(local_cluster)
         # Its only further errors are about the processes that are terminated below.
-        local_cluster.loop.asyncio_loop.set_exception_handler(lambda *_: None)
+        loop: Any = local_cluster.loop
+        loop.asyncio_loop.set_exception_handler(lambda *_: None)
     for process in set(multiprocessing.active_children()) - set(processes):
         if process.name.startswith(WORKER_PREFIX):
             process.terminate()

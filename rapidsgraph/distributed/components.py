@@ -28,7 +28,7 @@ def connected_components(graph: Any) -> Frame:
     forest = executor.tree_reduce(join_forests, forests, "join")
     numbers = executor.submit(_number_components, forest, name="number")
     frames = executor.map(
-        _create_component_frame, repeat(graph.named), repeat(numbers), graph.starts, graph.stops,
+        _create_component_frame, repeat(graph.labeling), repeat(numbers), graph.starts, graph.stops,
         name="label",
     )  # fmt: skip
     return graph.to_dask(frames)
@@ -59,5 +59,5 @@ def _number_components(parents: Array) -> Array:
     return number_components(parents, device.array_module(parents))
 
 
-def _create_component_frame(named: Labeling, numbers: Array, start: int, stop: int) -> Frame:
-    return create_vertex_frame(named, {"component": numbers[start:stop]}, start, stop)
+def _create_component_frame(labeling: Labeling, numbers: Array, start: int, stop: int) -> Frame:
+    return create_vertex_frame(labeling, {"component": numbers[start:stop]}, start, stop)

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..frames import Frame, is_dask, library_name
 from ..graph import weight_sums
-from ..graph.edge_frame import EdgeColumns, check_policies, read_columns
+from ..graph.edge_frame import check_policies, read_columns
 from ..graph.labeling import Labeling, check_name_collisions, endpoint_columns
 from ..graph.local_graph import BuildReport, LocalGraph
 from ..validation import check_vertex_range, check_vertices
@@ -85,30 +85,37 @@ class DistributedGraph:
         self.weighted = weight is not None or multi_edges == "sum"
         self._partitions: dict[str, list] = {}
         self._cache: dict[str, Any] = {}
-        used = [*_as_list(source), *_as_list(destination), *([] if weight is None else [weight])]
+        vertices = check_vertex_range(vertices, len(schema.labels))
         columns = executor.map(
             vertex_names.read_partition,
-            executor.compute_partitions(edges[list(dict.fromkeys(used))]),
+            executor.compute_partitions(_select_columns(edges, source, destination, weight)),
             count(),
             *map(repeat, options),
             name="read-edges",
         )
         stats = executor.gather(executor.map(vertex_names.compute_stats, columns, name="stats"))
-        extra, extra_stats = self._read_vertices(vertices, schema, stats)
-        self.named, self.num_vertices, ends = vertex_names.factorize(
-            executor, columns, stats, extra, extra_stats, _vertex_range(vertices, schema)
+        extra, extra_stats, vertex_range = [], [], None
+        if isinstance(vertices, range) and not vertices.start:
+            vertex_range = vertices
+        elif vertices is not None:
+            extra = self._read_vertices(vertices, stats)
+            extra_stats = executor.gather(
+                executor.map(vertex_names.compute_stats, extra, name="stats")
+            )
+        self.labeling, self.num_vertices, ends = vertex_names.factorize(
+            executor, columns, stats, extra, extra_stats, vertex_range
         )
         self._schema, self._is_on_gpu = stats[0].schema, any(each.is_on_gpu for each in stats)
         self._num_rows = sum(each.num_rows for each in stats)
         self._total_weight = sum(each.total_weight for each in stats)
         edge_lists = executor.map(
-            partitioning.to_edge_list, ends, columns, repeat(self_loops), name="rows"
+            partitioning.select_edges, ends, columns, repeat(self_loops), name="rows"
         )
         del columns, extra, ends  # workers forget them as soon as the edge lists exist
         self._num_dropped = 0
         if self_loops == "drop":
-            counts = executor.map(partitioning.get_num_dropped, edge_lists, name="stats")
-            self._num_dropped = sum(executor.gather(counts))
+            counts = executor.map(partitioning.count_edges, edge_lists, name="stats")
+            self._num_dropped = self._num_rows - sum(executor.gather(counts))
         self.bounds = self._balance_ranges(edge_lists)
         arc_lists = executor.map(
             partitioning.split_edges, edge_lists, repeat(self.bounds), repeat(orientation),
@@ -118,35 +125,27 @@ class DistributedGraph:
         self._partitions[orientation] = _build_partitions(
             executor, self.bounds, arc_lists, multi_edges,
             self._sum_type(stats) if multi_edges == "sum" else None,
-            self.named if weight is not None and multi_edges == "sum" else None,
+            self.labeling if weight is not None and multi_edges == "sum" else None,
         )  # fmt: skip
         self.num_arcs, num_loops, _ = self._count_arcs(orientation)
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
 
-    def _read_vertices(
-        self, vertices: Any, schema: EdgeColumns, stats: list[PartitionStats]
-    ) -> tuple[list, list[PartitionStats]]:
-        """Return tasks of EdgeColumns of the names in `vertices`, and their statistics."""
-        executor, num_columns = self.executor, len(schema.labels)
-        if vertices is None or _is_count(vertices) or _starts_at_zero(vertices):
-            check_vertices(vertices, num_columns, schema.labels, np)
-            return [], []
-        labels = stats[0].schema.labels
+    def _read_vertices(self, vertices: Any, stats: list[PartitionStats]) -> list:
+        """Return tasks of EdgeColumns of the names in `vertices`."""
+        executor, labels = self.executor, stats[0].schema.labels
         if is_dask(vertices):
             frames = executor.compute_partitions(vertices)
         else:
-            check_vertices(vertices, num_columns, labels, np)
+            check_vertices(vertices, len(labels), labels, np)
             frames = [vertices]
         is_on_gpu = any(each.is_on_gpu for each in stats)
-        extra = [
+        return [
             executor.submit(
-                vertex_names.read_extra_vertices, frame, num_columns, labels, is_on_gpu,
+                vertex_names.read_extra_vertices, frame, len(labels), labels, is_on_gpu,
                 name="read-vertices",
             )
             for frame in frames
         ]  # fmt: skip
-        extra_stats = executor.map(vertex_names.compute_stats, extra, name="stats")
-        return extra, executor.gather(extra_stats)
 
     def _balance_ranges(self, edge_lists: list) -> list[int]:
         """Return the bounds of the partitions' ranges."""
@@ -230,9 +229,9 @@ class DistributedGraph:
     def compute(self) -> LocalGraph:
         """Return the graph in the memory of this process."""
         orientation, tasks = next(iter(self._partitions.items()))
-        [named, *partitions] = self.executor.gather([self.named, *tasks])
+        [labeling, *partitions] = self.executor.gather([self.labeling, *tasks])
         return LocalGraph(
-            named, partitioning.join_partitions(partitions), orientation, directed=self.directed,
+            labeling, partitioning.join_partitions(partitions), orientation, directed=self.directed,
             weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
             num_rows=self._num_rows, num_loops_dropped=self._num_dropped,
             num_edges=self.num_edges,
@@ -279,7 +278,7 @@ class DistributedGraph:
             executor.submit(_set_index, tasks[number], starts[number], name="result", worker=number)
             for number in nonempty
         ]
-        [meta] = executor.gather([executor.submit(no_rows, indexed[0], name="meta")])
+        [meta] = executor.gather([executor.submit(create_meta, indexed[0], name="meta")])
         divisions = [None] * (len(nonempty) + 1)
         if starts[-1]:
             divisions = [*(starts[number] for number in nonempty), starts[-1] - 1]
@@ -289,7 +288,7 @@ class DistributedGraph:
     def vertices(self) -> Frame:
         """Dask frame of the vertex names, sorted."""
         frames = self.executor.map(
-            create_vertex_frame, repeat(self.named), repeat({}), self.starts, self.stops,
+            create_vertex_frame, repeat(self.labeling), repeat({}), self.starts, self.stops,
             name="label",
         )  # fmt: skip
         return self.to_dask(frames)
@@ -340,7 +339,7 @@ def _build_partitions(
     arc_lists: list,
     multi_edges: str,
     sum_type: type | None = None,
-    named: Any = None,
+    labeling: Any = None,
 ) -> list:
     """Return a task for each Partition, built from tasks of lists of arcs; empties `arc_lists`."""
     partitions = []
@@ -348,39 +347,31 @@ def _build_partitions(
         arcs = executor.map(operator.getitem, arc_lists, repeat(number), name="shuffle")
         partitions.append(
             executor.submit(
-                partitioning.build_partition, number, bounds, multi_edges, sum_type, named, *arcs,
-                name="build-partition", worker=number,
+                partitioning.build_partition, number, bounds, multi_edges, sum_type, labeling,
+                *arcs, name="build-partition", worker=number,
             )
         )  # fmt: skip
     arc_lists.clear()
     return partitions
 
 
-def _as_list(columns: str | Sequence[str]) -> list:
-    return [*columns] if isinstance(columns, (list, tuple)) else [columns]
-
-
-def _is_count(vertices: Any) -> bool:
-    return isinstance(vertices, (int, np.integer))
-
-
-def _starts_at_zero(vertices: Any) -> bool:
-    return isinstance(vertices, range) and not vertices.start
-
-
-def _vertex_range(vertices: Any, schema: EdgeColumns) -> range | None:
-    """Return the parameter `vertices` as a range from 0, if it is a number or such a range."""
-    if _is_count(vertices) and not isinstance(vertices, bool):
-        return check_vertex_range(vertices, len(schema.labels))
-    return vertices if _starts_at_zero(vertices) else None
+def _select_columns(edges: Frame, *columns: str | Sequence[str] | None) -> Frame:
+    """Return a frame with the columns of the arguments only."""
+    names: list = []
+    for each in columns:
+        if each is not None:
+            names += each if isinstance(each, (list, tuple)) else [each]
+    return edges[list(dict.fromkeys(names))]
 
 
 # Tasks
 
 
-def create_vertex_frame(named: Labeling, columns: dict[str, Any], start: int, stop: int) -> Frame:
+def create_vertex_frame(
+    labeling: Labeling, columns: dict[str, Any], start: int, stop: int
+) -> Frame:
     """Return a frame of consecutive vertices: their names and further columns."""
-    return named.vertex_frame(columns, named.xp.arange(start, stop, dtype=named.xp.int32))
+    return labeling.vertex_frame(columns, labeling.xp.arange(start, stop, dtype=labeling.xp.int32))
 
 
 def _set_index(frame: Frame, start: int) -> Frame:
@@ -389,6 +380,6 @@ def _set_index(frame: Frame, start: int) -> Frame:
     return frame
 
 
-def no_rows(frame: Frame) -> Frame:
-    """Return a frame with the columns and types of another."""
+def create_meta(frame: Frame) -> Frame:
+    """Return a frame without rows, with the columns and types of another."""
     return frame.iloc[:0]

@@ -34,7 +34,7 @@ from ..progress import reporter
 from ..validation import check_choice, check_path, parse_bytes
 from . import store_shard as tasks
 from .executor import DaskExecutor, Executor, release_on_error
-from .graph import no_rows
+from .graph import create_meta
 
 STORE_ATTRIBUTES = (
     "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
@@ -357,7 +357,7 @@ class _ShardedRun:
             for number, (start, stop) in enumerate(itertools.pairwise(bounds))
             if stop > start
         ]
-        meta = self.gather(self.submit(no_rows, frames[0]))
+        meta = self.gather(self.submit(create_meta, frames[0]))
         divisions = (*sorted(set(bounds[:-1])), num_vertices - 1)
         return self.executor.to_dask(frames, meta, divisions)
 

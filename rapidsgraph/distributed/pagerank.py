@@ -74,7 +74,7 @@ def pagerank(
     executor, value_type = graph.executor, PRECISIONS[precision]
     if not graph.num_vertices:
         return graph.to_dask(
-            [executor.submit(tasks.create_empty_frame, graph.named, value_type, name="label")]
+            [executor.submit(tasks.create_empty_frame, graph.labeling, value_type, name="label")]
         )
     layouts = graph.cached(f"PageRank layout, {precision}", lambda: _layouts(graph, value_type))
     distributions = {"personalization": personalization, "dangling": dangling, "start": start}
@@ -82,11 +82,11 @@ def pagerank(
         if values is not None and not isinstance(values, str):
             # One task for all partitions. They replace None and strings themselves.
             distributions[parameter] = executor.submit(
-                vertex_distribution, graph.named, compute_if_dask(values), parameter,
+                vertex_distribution, graph.labeling, compute_if_dask(values), parameter,
                 name="distribution",
             )  # fmt: skip
     states = executor.map(
-        tasks.create_state, layouts, repeat(graph.named), repeat(damping),
+        tasks.create_state, layouts, repeat(graph.labeling), repeat(damping),
         *map(repeat, distributions.values()), graph.starts, name="pagerank-state",
     )  # fmt: skip
     with ExitStack() as stack:
@@ -96,7 +96,7 @@ def pagerank(
             )
         check_convergence(iterations, residual, tolerance)
         frames = executor.map(
-            tasks.create_pagerank_frame, repeat(graph.named), states, results, graph.starts,
+            tasks.create_pagerank_frame, repeat(graph.labeling), states, results, graph.starts,
             graph.stops, name="label",
         )  # fmt: skip
         return graph.to_dask(frames)
@@ -123,7 +123,7 @@ def _out_weights(graph: DistributedGraph) -> Any:
     return executor.submit(
         tasks.validate_out_weights,
         executor.tree_reduce(add_arrays, sums, "out-weights"),
-        graph.named if graph.weighted else None,
+        graph.labeling if graph.weighted else None,
         name="out-weights",
     )
 

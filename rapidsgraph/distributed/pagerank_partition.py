@@ -224,10 +224,10 @@ def sum_out_weights(partition: Partition) -> Array:
     return sums
 
 
-def validate_out_weights(out_weights: Array, named: Labeling | None) -> Array:
-    """Return out-weights after a check; `named` is None for numbers of arcs."""
-    if named is not None:
-        check_out_weights(out_weights, named)
+def validate_out_weights(out_weights: Array, labeling: Labeling | None) -> Array:
+    """Return out-weights after a check; `labeling` is None for numbers of arcs."""
+    if labeling is not None:
+        check_out_weights(out_weights, labeling)
     return out_weights
 
 
@@ -271,7 +271,7 @@ def build_layout(
 
 def create_state(
     layout: pagerank_layout.PageRankLayout,
-    named: Labeling,
+    labeling: Labeling,
     damping: float,
     personalization: Any,
     dangling: Any,
@@ -284,11 +284,11 @@ def create_state(
     string as the caller passed it.
     """
     if not device.is_array(personalization):
-        personalization = vertex_distribution(named, personalization, "personalization")
+        personalization = vertex_distribution(labeling, personalization, "personalization")
     if not device.is_array(dangling):
-        dangling = dangling_weights(named, dangling, personalization)
+        dangling = dangling_weights(labeling, dangling, personalization)
     if not device.is_array(start):
-        start = vertex_distribution(named, start, "start")
+        start = vertex_distribution(labeling, start, "start")
     vertices = first_vertex + layout.order
     teleport, dangling, start = (
         values if values.size == 1 else values[vertices]
@@ -334,7 +334,7 @@ def sum_residuals(batch: list[list[SweepResult]]) -> list[tuple[int, float]]:
 
 
 def create_pagerank_frame(
-    named: Labeling, state: PageRankState, result: SweepResult, start: int, stop: int
+    labeling: Labeling, state: PageRankState, result: SweepResult, start: int, stop: int
 ) -> Frame:
     """Return the result rows of a partition."""
     inverse, values = state.layout.inverse_weights, result.values
@@ -344,10 +344,10 @@ def create_pagerank_frame(
     pagerank[state.layout.order] = xp.where(
         is_dangling, values, values / xp.where(is_dangling, 1, inverse)
     )
-    return create_vertex_frame(named, {"pagerank": pagerank}, start, stop)
+    return create_vertex_frame(labeling, {"pagerank": pagerank}, start, stop)
 
 
-def create_empty_frame(named: Labeling, value_type: type) -> Frame:
+def create_empty_frame(labeling: Labeling, value_type: type) -> Frame:
     """Return the result rows of a graph without vertices."""
-    values = named.xp.asarray(np.empty(0, value_type))
-    return create_vertex_frame(named, {"pagerank": values}, 0, 0)
+    values = labeling.xp.asarray(np.empty(0, value_type))
+    return create_vertex_frame(labeling, {"pagerank": values}, 0, 0)

@@ -8,7 +8,7 @@ every vertex, empty outside of its range.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ..graph.weight_sums import check_merged_weights
 from ..validation import check_free_memory
 
 NUM_BINS = 2**14  # of vertices; ranges begin at their bounds
+
+EdgeList = tuple[Array, Array, Array | None]  # sources, destinations and weights
+ArcList = tuple[Array, Array, Array | None]  # vertices of a range, their neighbors, and weights
 
 
 class Partition:
@@ -117,36 +120,19 @@ class Partition:
 # Tasks
 
 
-class EdgeList(NamedTuple):
-    """Edges of one partition of the edge frame, by vertex id."""
-
-    sources: Array
-    destinations: Array
-    weights: Array | None
-    num_dropped: int  # self-loops
-
-
-class ArcList(NamedTuple):
-    """Arcs for one partition of the graph; `keys` are vertices of its range."""
-
-    keys: Array
-    neighbors: Array
-    weights: Array | None
-
-
-def to_edge_list(ends: tuple[Array, Array], columns: EdgeColumns, self_loops: str) -> EdgeList:
+def select_edges(ends: tuple[Array, Array], columns: EdgeColumns, self_loops: str) -> EdgeList:
     """Return the edges of a frame partition under a policy for self-loops."""
     sources, destinations = ends
     if self_loops != "drop":
-        return EdgeList(sources, destinations, columns.weights, 0)
+        return sources, destinations, columns.weights
     keep = sources != destinations
     weights = None if columns.weights is None else columns.weights[keep]
-    return EdgeList(sources[keep], destinations[keep], weights, int(keep.size - keep.sum()))
+    return sources[keep], destinations[keep], weights
 
 
-def get_num_dropped(edges: EdgeList) -> int:
-    """Return the number of self-loops that were dropped."""
-    return edges.num_dropped
+def count_edges(edges: EdgeList) -> int:
+    """Return the number of edges."""
+    return edges[0].size
 
 
 def count_endpoints(edges: EdgeList, num_vertices: int) -> np.ndarray:
@@ -154,10 +140,10 @@ def count_endpoints(edges: EdgeList, num_vertices: int) -> np.ndarray:
     width = _bin_width(num_vertices)
     num_bins = -(-num_vertices // width)
     counts = np.zeros(num_bins, np.int64)
-    for ends in (edges.sources, edges.destinations):
-        if ends.size:
-            bins = device.array_module(ends).bincount(ends // width, minlength=num_bins)
-            counts += bins.get() if device.is_on_gpu(bins) else bins
+    for ids in edges[:2]:
+        if ids.size:
+            bins = device.array_module(ids).bincount(ids // width, minlength=num_bins)
+            counts += device.to_host(bins)
     return counts
 
 
@@ -165,8 +151,13 @@ def _bin_width(num_vertices: int) -> int:
     return max(1, -(-num_vertices // NUM_BINS))
 
 
+def concatenate(arrays: list[Array]) -> Array:
+    """Return the concatenation of arrays."""
+    return device.array_module(arrays[0]).concatenate(arrays)
+
+
 def add_arrays(*arrays: Array) -> Array:
-    """Return the elementwise sum."""
+    """Return the elementwise sum; of booleans the logical or."""
     total = arrays[0].copy()
     with np.errstate(over="ignore"):  # sums of weights are checked for infinity later
         for other in arrays[1:]:
@@ -192,7 +183,7 @@ def split_edges(
 
     An undirected edge becomes two arcs, in the order of the edges; a self-loop becomes one.
     """
-    sources, destinations, weights, _ = edges
+    sources, destinations, weights = edges
     xp = device.array_module(sources)
     keys, neighbors = sources, destinations
     if orientation == "csc" and directed:
@@ -229,14 +220,14 @@ def _split_arcs(
     keys: Array, neighbors: Array, weights: Array | None, bounds: list[int]
 ) -> list[ArcList]:
     if len(bounds) == 2:
-        return [ArcList(keys, neighbors, weights)]
+        return [(keys, neighbors, weights)]
     xp = device.array_module(keys)
     owners = xp.searchsorted(xp.asarray(bounds[1:-1]), keys, side="right")
     arcs = []
     for number in range(len(bounds) - 1):
         own = owners == number
         own_weights = None if weights is None else weights[own]
-        arcs.append(ArcList(keys[own], neighbors[own], own_weights))
+        arcs.append((keys[own], neighbors[own], own_weights))
     return arcs
 
 
@@ -245,12 +236,12 @@ def build_partition(
     bounds: list[int],
     multi_edges: str,
     sum_type: type | None,
-    named: Labeling | None,
+    labeling: Labeling | None,
     *arcs: ArcList,
 ) -> Partition:
     """Build a partition from its arcs in every partition of the frame.
 
-    `sum_type` is the type of summed weights under the policy "sum", and `named` has the vertex
+    `sum_type` is the type of summed weights under the policy "sum", and `labeling` has the vertex
     names for errors about them.
     """
     keys, neighbors, all_weights = zip(*arcs, strict=True)
@@ -265,8 +256,8 @@ def build_partition(
     coo = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
     del keys, neighbors, all_weights, weights
     adjacency = from_coo(coo, num_vertices, multi_edges)
-    if named is not None:
-        check_merged_weights(adjacency, named)
+    if labeling is not None:
+        check_merged_weights(adjacency, labeling)
     return Partition(adjacency, bounds[number], bounds[number + 1], weighted)
 
 

@@ -37,9 +37,8 @@ from ..validation import check_choice, check_flag
 from .components import join_forests
 from .executor import release_on_error
 from .graph import DistributedGraph
-from .partition import Partition
+from .partition import Partition, add_arrays, concatenate
 from .scan_partition import all_gather, get_neighborhoods, is_within
-from .traversal_partition import join_arrays
 
 
 @release_on_error
@@ -65,7 +64,8 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
     """
     _check_method(method)
     graph = _as_undirected(graph)
-    _check_name_collisions(graph, ["similarity"], ("source", "destination"))
+    ends = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
+    graph.check_name_collisions("similarity", *ends[0], *ends[1])
     edges = graph.executor.map(
         _compute_similarities, *get_neighborhoods(graph), name="similarities"
     )
@@ -108,7 +108,7 @@ def scan(
     check_flag("memberships", memberships)
     _check_method(method)
     graph = _as_undirected(graph)
-    _check_name_collisions(graph, ["cluster", "role"])
+    graph.check_name_collisions("cluster", "role")
     executor, neighborhoods = graph.executor, (*get_neighborhoods(graph), repeat(epsilon))
     partitions = graph.simple_partitions()
     local_cores = executor.map(_find_cores, *neighborhoods, repeat(mu), name="cores")
@@ -146,20 +146,13 @@ def _check_method(method: str) -> None:
         )
 
 
-def _check_name_collisions(
-    graph: DistributedGraph, columns: list[str], ends: tuple[str, ...] = ()
-) -> None:
-    end_columns = (name for end in ends for name in graph.endpoint_columns(end).values())
-    graph.check_name_collisions(*columns, *end_columns)
-
-
 def _to_dask(
     graph: DistributedGraph, rows: list, create_frame: Callable[[Labeling, Any], Frame]
 ) -> Frame:
-    """Return a Dask frame of ``create_frame(named, rows)`` of each partition."""
+    """Return a Dask frame of ``create_frame(labeling, rows)`` of each partition."""
     executor = graph.executor
     counts = executor.gather(executor.map(_count_rows, rows, name="rows"))
-    frames = executor.map(create_frame, repeat(graph.named), rows, name="label")
+    frames = executor.map(create_frame, repeat(graph.labeling), rows, name="label")
     return graph.to_dask(frames, counts)
 
 
@@ -184,18 +177,12 @@ def _compute_similarities(
     return sources, destinations, common / xp.sqrt(product)
 
 
-def _create_edge_frame(named: Labeling, edges: tuple[Array, Array, Array]) -> Frame:
+def _create_edge_frame(labeling: Labeling, edges: tuple[Array, Array, Array]) -> Frame:
     sources, destinations, similarities = edges
-    return named.edge_frame(sources, destinations, {"similarity": similarities})
+    return labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
 
 # Tasks of the clustering
-
-
-def _similarity_graph(
-    partition: Partition, common: Array, sizes: Array, epsilon: Any
-) -> SimilarityGraph:
-    return SimilarityGraph(partition.adjacency, common, sizes, epsilon)
 
 
 def _select_local(partition: Partition, flags: Array) -> Array:
@@ -206,7 +193,7 @@ def _select_local(partition: Partition, flags: Array) -> Array:
 
 def _find_cores(partition: Partition, common: Array, sizes: Array, epsilon: Any, mu: int) -> Array:
     """Return whether each vertex of the partition is a core."""
-    similar = _similarity_graph(partition, common, sizes, epsilon)
+    similar = SimilarityGraph(partition.adjacency, common, sizes, epsilon)
     return find_cores(similar, mu)[partition.local_range].copy()
 
 
@@ -214,7 +201,7 @@ def _join_cores(
     partition: Partition, common: Array, sizes: Array, epsilon: Any, is_core: Array
 ) -> tuple[Array, Array]:
     """Return the forest of similar cores along the partition's arcs, and which vertices border."""
-    xp, similar = partition.xp, _similarity_graph(partition, common, sizes, epsilon)
+    xp, similar = partition.xp, SimilarityGraph(partition.adjacency, common, sizes, epsilon)
     parents = xp.arange(partition.num_vertices, dtype=xp.int32)
     is_border = xp.zeros(partition.num_vertices, bool)
     similar.launch(
@@ -226,10 +213,7 @@ def _join_cores(
 
 def _join_forests(*forests: tuple[Array, Array]) -> tuple[Array, Array]:
     parents, flags = zip(*forests, strict=True)
-    is_border = flags[0].copy()
-    for other in flags[1:]:
-        is_border |= other
-    return join_forests(*parents), is_border
+    return join_forests(*parents), add_arrays(*flags)
 
 
 def _compress(forest: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -251,7 +235,7 @@ def _label(
 ) -> Array:
     """Return the root of the cluster of each vertex of the partition, or -1: int32."""
     xp, (parents, is_border) = partition.xp, forest
-    similar = _similarity_graph(partition, common, sizes, epsilon)
+    similar = SimilarityGraph(partition.adjacency, common, sizes, epsilon)
     cores, borders = _select_local(partition, is_core), _select_local(partition, is_border)
     nearest = xp.empty(partition.num_vertices, xp.int32)
     num_similar_cores = xp.empty(partition.num_vertices, xp.int32)
@@ -267,7 +251,7 @@ def _label(
 
 def _number_clusters(labels: list[Array]) -> Array:
     """Return the cluster number of every vertex, or -1: int32."""
-    all_labels = join_arrays(*labels)
+    all_labels = concatenate(labels)
     xp = device.array_module(all_labels)
     members = xp.flatnonzero(all_labels >= 0).astype(xp.int32)
     return number_clusters(all_labels, members, xp)[0]
@@ -310,8 +294,8 @@ def _list_memberships(
     clusters: Array,
     roles: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the same with a further row for each additional cluster of a border."""
-    similar = _similarity_graph(partition, common, sizes, epsilon)
+    """Return the rows of `_list_vertices` and one for each further cluster of a border."""
+    similar = SimilarityGraph(partition.adjacency, common, sizes, epsilon)
     xp = partition.xp
     all_roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
     all_roles[is_core] = CORE
@@ -324,7 +308,7 @@ def _list_memberships(
     return ids, clusters[keep], roles[ids - partition.start]
 
 
-def _create_vertex_frame(named: Labeling, rows: tuple[Array, Array, Array]) -> Frame:
+def _create_vertex_frame(labeling: Labeling, rows: tuple[Array, Array, Array]) -> Frame:
     ids, clusters, roles = rows
-    columns = {"cluster": (clusters, clusters >= 0), "role": named.text_column(roles, ROLES)}
-    return named.vertex_frame(columns, ids)
+    columns = {"cluster": (clusters, clusters >= 0), "role": labeling.text_column(roles, ROLES)}
+    return labeling.vertex_frame(columns, ids)

@@ -1,10 +1,11 @@
 """Common neighbors of a distributed graph: for every arc (u, v) the size of N[u] & N[v].
 
-Both lists of an edge must be in one place, so counts cannot be summed over partitions; partitions
-meet in pairs instead. A partition receives the lists of one other at a time, in a chain, counts
-for the edges between the two, and returns the other's counts. A worker holds two partitions at
-most, and each partition's lists are sent to half of the workers once. Counts take 4 bytes per arc
-and are cached on the graph. Partitions are those of `DistributedGraph.simple_partitions`.
+A count needs the lists of both ends of an edge, so counts cannot be summed over partitions: every
+pair of partitions is processed on one worker. A partition receives the lists of one other at a
+time, in a chain, counts for the edges between the two, and returns the other's counts. A worker
+stores two partitions at most, and each partition's lists are sent to half of the workers once.
+Counts take 4 bytes per arc and are cached on the graph. Partitions are those of
+`DistributedGraph.simple_partitions`.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ import numpy as np
 
 from .. import device
 from ..algorithms.clustering import closed_neighborhood_sizes
-from ..algorithms.similarity import offsets_from_sizes
 from ..device.arrays import Array
 from ..graph.csr import Adjacency, row_indices
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
 from .executor import Executor
 from .graph import DistributedGraph
-from .partition import Partition
-from .traversal_partition import join_arrays
+from .partition import Partition, concatenate
+
+RangeLists = tuple[int, Array, Array]  # first vertex, offsets and neighbors of a range of vertices
 
 
 def get_neighborhoods(graph: DistributedGraph) -> tuple[list, list, list]:
@@ -50,12 +51,8 @@ def _local_closed_sizes(partition: Partition) -> Array:
 def all_gather(executor: Executor, arrays: list, name: str) -> list:
     """Return a task per partition of the concatenation of all, computed once per worker."""
     num_tasks = min(len(executor.workers), len(arrays))
-    tasks = executor.map(_join_list, repeat(arrays, num_tasks), name=name)
+    tasks = executor.map(concatenate, repeat(arrays, num_tasks), name=name)
     return [tasks[number % num_tasks] for number in range(len(arrays))]
-
-
-def _join_list(arrays: list[Array]) -> Array:
-    return join_arrays(*arrays)
 
 
 def common_neighbors(graph: DistributedGraph) -> list:
@@ -99,16 +96,8 @@ def _count_common_neighbors(graph: DistributedGraph) -> list:
 # Tasks
 
 
-class RangeLists(NamedTuple):
-    """Adjacency of a range of vertices."""
-
-    start: int
-    offsets: Array
-    neighbors: Array
-
-
 class RangePairs(NamedTuple):
-    """Adjacency of a range, and its arcs to another range with their counts."""
+    """Adjacency of a range of vertices, and its arcs to another range with their counts."""
 
     start: int
     offsets: Array
@@ -124,7 +113,7 @@ def _mark_done(result: Any) -> None:
 
 def _get_lists(partition: Partition, token: None) -> RangeLists:
     adjacency = partition.local_adjacency
-    return RangeLists(partition.start, adjacency.offsets, adjacency.neighbors)
+    return partition.start, adjacency.offsets, adjacency.neighbors
 
 
 def _count_within(partition: Partition) -> Array:
@@ -141,7 +130,7 @@ def _count_within(partition: Partition) -> Array:
 def _count_between(partition: Partition, other: RangeLists) -> tuple[Array, Array]:
     """Return the counts of the arcs from a partition to another range, and of those back."""
     own = _get_lists(partition, None)
-    forward = _select_pairs(own, other.start, other.offsets.size - 1)
+    forward = _select_pairs(own, other[0], other[1].size - 1)
     backward = _select_pairs(other, partition.start, partition.num_local)
     _launch_count(forward, backward, partition.num_vertices)
     _launch_count(backward, forward, partition.num_vertices)
@@ -150,11 +139,13 @@ def _count_between(partition: Partition, other: RangeLists) -> tuple[Array, Arra
 
 def _select_pairs(lists: RangeLists, start: int, size: int) -> RangePairs:
     """Select the arcs to a range of `size` vertices, and allocate their counts."""
-    xp = device.array_module(lists.offsets)
-    keep = is_within(lists.neighbors, start, size)
-    pair_offsets = offsets_from_sizes(keep)[lists.offsets]
+    own_start, offsets, neighbors = lists
+    xp, keep = device.array_module(offsets), is_within(neighbors, start, size)
+    num_before = xp.zeros(keep.size + 1, xp.int64)
+    xp.cumsum(keep, out=num_before[1:])
+    pair_offsets = num_before[offsets]
     common = xp.empty(int(pair_offsets[-1]), xp.int32)
-    return RangePairs(*lists, pair_offsets, lists.neighbors[keep], common)
+    return RangePairs(own_start, offsets, neighbors, pair_offsets, neighbors[keep], common)
 
 
 def is_within(ids: Array, start: int, size: int) -> Array:

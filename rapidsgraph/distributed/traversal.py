@@ -53,7 +53,7 @@ from .communicator import (
 )
 from .executor import DaskExecutor, Executor, release_on_error
 from .graph import DistributedGraph, as_distributed, create_vertex_frame
-from .partition import Partition
+from .partition import Partition, concatenate
 from .traversal_partition import Schedule
 
 MIN_ACTIVE = {"cpu": 2**12, "gpu": 2**18}  # vertices that are worth a superstep of one level
@@ -110,7 +110,7 @@ def _search(
 ) -> Frame:
     executor = graph.executor
     check_result_columns(graph, predecessors)
-    ids = executor.submit(resolve_vertices, graph.named, compute_if_dask(source), name="sources")
+    ids = executor.submit(resolve_vertices, graph.labeling, compute_if_dask(source), name="sources")
     executor.gather([executor.submit(len, ids, name="stats")])  # raises for invalid sources
     weighted = is_sssp and graph.weighted
     # A graph that the caller keeps gets CSC, too, for this and later searches, as a LocalGraph.
@@ -132,10 +132,10 @@ def _search(
         with reporter(progress, "SSSP" if is_sssp else "BFS", None) as report:
             distances = _run_supersteps(executor, csr, ids, graph.bounds, schedule, report)
     if weighted and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight):
-        all_distances = executor.submit(tasks.join_arrays, *distances, name="all-distances")
+        all_distances = executor.submit(concatenate, distances, name="all-distances")
         executor.gather(
             executor.map(
-                _check_distances, csr, repeat(all_distances), repeat(graph.named), name="stats"
+                _check_distances, csr, repeat(all_distances), repeat(graph.labeling), name="stats"
             )
         )
     if not predecessors:
@@ -145,7 +145,7 @@ def _search(
             executor, csr, csc, distances, ids, graph.bounds
         )
     frames = executor.map(
-        _create_traversal_frame, repeat(graph.named), repeat(is_sssp), distances,
+        _create_traversal_frame, repeat(graph.labeling), repeat(is_sssp), distances,
         local_predecessors, graph.starts, graph.stops, name="label",
     )  # fmt: skip
     return graph.to_dask(frames)
@@ -236,8 +236,8 @@ def _search_by_tasks(
 # Tasks
 
 
-def _check_distances(csr: Partition, distances: Array, named: Labeling) -> None:
-    weight_sums.check_distances(csr.adjacency, distances, named)
+def _check_distances(csr: Partition, distances: Array, labeling: Labeling) -> None:
+    weight_sums.check_distances(csr.adjacency, distances, labeling)
 
 
 @dataclass
@@ -287,7 +287,7 @@ def _set_unit_weights(partition: Partition) -> Partition:
 
 
 def _create_traversal_frame(
-    named: Labeling,
+    labeling: Labeling,
     is_sssp: bool,
     distances: Array,
     predecessors: Array | None,
@@ -300,5 +300,5 @@ def _create_traversal_frame(
         is_reached = distances < math.inf
         columns["distance"] = xp.where(is_reached, distances, -1).astype(np.int32), is_reached
     if predecessors is not None:
-        columns |= named.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
-    return create_vertex_frame(named, columns, start, stop)
+        columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
+    return create_vertex_frame(labeling, columns, start, stop)

@@ -25,7 +25,7 @@ from ..validation import check_free_memory
 from . import shared_memory
 from .communicator import SharedMemoryMember
 from .executor import Executor
-from .partition import Partition
+from .partition import Partition, concatenate
 
 
 class Superstep(NamedTuple):
@@ -297,7 +297,7 @@ def find_predecessors(
     bounds : list of int
     """
     starts, stops = bounds[:-1], bounds[1:]
-    all_distances = executor.submit(join_arrays, *distances, name="all-distances")
+    all_distances = executor.submit(concatenate, distances, name="all-distances")
     if csc is None:
         candidates = executor.map(_push, csr, repeat(all_distances), name="predecessors")
         minima = executor.tree_reduce(elementwise_minimum, candidates, "predecessors")
@@ -310,7 +310,7 @@ def find_predecessors(
         return local
     # Only zero-weight edges lead to the remaining vertices. These are few: one worker resolves
     # them.
-    predecessors = executor.submit(join_arrays, *local, name="all-predecessors")
+    predecessors = executor.submit(concatenate, local, name="all-predecessors")
     unresolved = executor.submit(
         _find_unresolved, predecessors, all_distances, ids, name="unresolved"
     )
@@ -326,11 +326,6 @@ def find_predecessors(
 
 def _slice(values: Array, start: int, stop: int) -> Array:
     return values[start:stop].copy()
-
-
-def join_arrays(*arrays: Array) -> Array:
-    """Return the concatenation of arrays."""
-    return device.array_module(arrays[0]).concatenate(arrays)
 
 
 def elementwise_minimum(*arrays: Array) -> Array:

@@ -25,6 +25,7 @@ from ..graph.vertex_names import VertexNames, check_ids_in_range, name_vertices
 from ..graph.weight_sums import total_weight
 from ..validation import check_vertex_count, check_vertices
 from .executor import Executor
+from .partition import add_arrays
 
 RANGE_SLACK = 1024  # how much wider than the number of rows a range of names may be
 
@@ -163,20 +164,20 @@ def factorize(
         bitmaps = executor.map(
             _mark_names, columns + extra, repeat(min_name), repeat(width), name="mark-names"
         )
-        bitmap = executor.tree_reduce(_combine_bitmaps, bitmaps, "mark-names")
+        bitmap = executor.tree_reduce(add_arrays, bitmaps, "mark-names")
         [num_vertices] = executor.gather([executor.submit(_count, bitmap, name="count-names")])
         if num_vertices < width or min_name:
             table = executor.submit(_build_table, bitmap, name="number-names")
     else:
         num_vertices = len(vertices)
     check_vertex_count(num_vertices)
-    named = executor.submit(
+    labeling = executor.submit(
         _label_integers, schema, bitmap if table is not None else None, num_vertices, min_name,
         _name_type(types, all_stats, max_name), any(each.is_on_gpu for each in stats),
         name="name-vertices",
     )  # fmt: skip
     ends = executor.map(_translate, columns, repeat(min_name), repeat(table), name="look-up-names")
-    return named, num_vertices, ends
+    return labeling, num_vertices, ends
 
 
 def _name_type(types: set[str], stats: list[PartitionStats], max_name: int) -> np.dtype:
@@ -194,9 +195,9 @@ def _factorize_by_merging(
     merged = executor.tree_reduce(_merge_names, names, "merge-names")
     [num_vertices] = executor.gather([executor.submit(_count_names, merged, name="count-names")])
     check_vertex_count(num_vertices)
-    named = executor.submit(_label_merged, schema, merged, name="name-vertices")
+    labeling = executor.submit(_label_merged, schema, merged, name="name-vertices")
     ends = executor.map(_look_up, local[: len(columns)], repeat(merged), name="look-up-names")
-    return named, num_vertices, ends
+    return labeling, num_vertices, ends
 
 
 # Tasks for integers in a narrow range
@@ -223,13 +224,6 @@ def _widen(values: Array, xp: ArrayModule) -> Array:
     elif values.dtype.itemsize < 4 or values.dtype == np.int32:
         dtype = xp.int32
     return xp.ascontiguousarray(values.astype(dtype, copy=False))
-
-
-def _combine_bitmaps(*bitmaps: Array) -> Array:
-    combined = bitmaps[0].copy()
-    for other in bitmaps[1:]:
-        combined |= other
-    return combined
 
 
 def _count(bitmap: Array) -> int:
