@@ -99,24 +99,24 @@ def pytest_addoption(parser):
 
 # Modules whose tests take a minute together, for `make check`; all others are marked as slow.
 FAST_MODULES = {
-    "test_adjacency",
+    "test_csr",
     "test_atomic",
-    "test_control_group",
+    "test_cgroup",
     "test_device",
-    "test_files",
+    "test_edge_files",
     "test_formats",
     "test_frames",
     "test_graph",
     "test_imports",
-    "test_index_files",
-    "test_names",
+    "test_scan_index_file",
+    "test_vertex_names",
     "test_pagerank",
     "test_pagerank_networkx",
     "test_progress",
     "test_public_api",
     "test_similarity",
     "test_trailing_nuls",
-    "test_verify",
+    "test_verify_pagerank",
     "test_vertex_values",
 }
 

@@ -18,7 +18,7 @@ from rapidsgraph.algorithms.pagerank_problem import METHODS, PRECISIONS
 from rapidsgraph.cli import pagerank as command
 from rapidsgraph.io import read_edges, read_vertex_values, write_frame
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
 
 

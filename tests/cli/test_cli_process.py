@@ -14,7 +14,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph.io import write_frame
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROGRAM = "from rapidsgraph.__main__ import main; main()"
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
 

@@ -38,7 +38,7 @@ from pipelines import (
 )
 from rapidsgraph.distributed.monitor import watching
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DEBIAN = rg.datasets.debian_path()
 PNG = b"\x89PNG"
 

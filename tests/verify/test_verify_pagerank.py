@@ -10,7 +10,7 @@ from conftest import FrameMaker, columns_of, random_edges, to_pandas
 import rapidsgraph as rg
 from rapidsgraph.generate import rmat
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 
 

@@ -12,7 +12,7 @@ from conftest import check_traversals, paths_of
 import rapidsgraph as rg
 from rapidsgraph.generate import grid, rmat
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 INF = float("inf")
 
 symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])

@@ -14,7 +14,7 @@ import rapidsgraph as rg
 from rapidsgraph.generate import grid, rmat
 from rapidsgraph.graph.build import build_graph
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
