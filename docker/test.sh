@@ -82,7 +82,7 @@ print(json.load(open(sys.argv[1]))["workers"]["number"])' "$results/$name/summar
     run "$ANYONE" python - <<'P' || fail "the cluster and one process disagree on PageRank"
 import pandas, rapidsgraph as rg
 
-result = pandas.read_parquet("/data/ranked/ranks")
+result = pandas.read_parquet("/data/ranked/pagerank")
 edges = rg.read_edges(rg.datasets.debian_path(), device="cpu")
 expected = rg.pagerank(rg.Graph(edges[edges["source"] != edges["destination"]]))
 assert result["vertex"].tolist() == expected["vertex"].tolist(), "vertices differ"

@@ -1,23 +1,25 @@
-"""Find communities in edges: compare parameters of SCAN, choose, and report what was found.
+"""Find communities in edges: compare parameters of SCAN, choose a pair, and write a report.
 
     python pipelines/communities.py EDGES --output FOLDER [--scheduler ADDRESS | --workers N]
 
-Reads Parquet and writes a folder: `report.html`, which says it all to a person; `roles/` (Parquet:
+Reads Parquet and writes a folder: `report.html`, which presents the results; `roles/` (Parquet:
 vertex, cluster, role, degree), `sweep.csv`, `sweep.png`, `matrix.png` and `summary.json`.
 
-The pair of parameters with the highest modularity is taken; of equals the first. To take a certain
-one, give one epsilon and one mu.
+The pair of parameters with the highest modularity is chosen, the first one of equal pairs. To use
+other parameters, give one epsilon and one mu.
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
-from rapidsgraph.graph.graph import storage_of
 from rapidsgraph.signals import exit_on_signals
 
 if __name__ == "__main__":
@@ -28,7 +30,7 @@ import typer
 
 import rapidsgraph as rg
 from pipelines import edge_logs, log_files
-from pipelines.communities_report import written
+from pipelines.communities_report import render_report
 from pipelines.runtime import (
     DestinationOption,
     Device,
@@ -36,37 +38,42 @@ from pipelines.runtime import (
     EdgesArgument,
     OutputOption,
     OverwriteOption,
+    PipelineRun,
     SchedulerOption,
     SourceOption,
     WorkersOption,
-    collected,
-    running,
+    compute_pandas,
+    run_pipeline,
 )
 from rapidsgraph.algorithms.scan import check_epsilon, check_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
+from rapidsgraph.graph.graph import storage_of
 from rapidsgraph.io import write_frame
 
-MOST_DRAWN = 2_000_000  # edges that are brought here for the picture
+MAX_PLOTTED = 2_000_000  # edges and vertices that are transferred to this process for the plot
 ALL_EPSILONS, ALL_MUS = (",".join(map(str, values)) for values in (EPSILONS, MUS))
-LARGEST, MEMBERS, HUBS = 10, 8, 20  # clusters in the report, of each so many members; hubs
+# Numbers in the report: clusters, members of each, hubs.
+NUM_CLUSTERS, NUM_MEMBERS, NUM_HUBS = 10, 8, 20
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def _several(kind, check, wanted):
-    """A parser of values with commas between them."""
+def _list_parser(
+    convert: Callable[[str], Any], check: Callable[[Any], object], description: str
+) -> Callable[[str], list[Any]]:
+    """Return an option's parser of comma-separated values."""
 
-    def parse(text):
+    def parse(text: str) -> list[Any]:
         values = []
         for word in text.split(","):
             try:
-                check(kind(word))
+                check(convert(word))
             except (ValueError, InvalidOperation, rg.GraphError):
                 raise typer.BadParameter(
-                    f"{word.strip()!r} is no {wanted}; give some with commas between them"
+                    f"{word.strip()!r} is not {description}; separate values by commas"
                 ) from None
-            values.append(kind(word))
+            values.append(convert(word))
         return list(dict.fromkeys(values))
 
     return parse
@@ -81,182 +88,202 @@ def communities(
     epsilons: Annotated[
         list,
         typer.Option(
-            parser=_several(Decimal, check_epsilon, "number above 0, at most 1"),
+            parser=_list_parser(Decimal, check_epsilon, "a number above 0 and at most 1"),
             metavar="E,E,...",
-            help="How similar neighbors must be.",
+            help="Minimum similarities of neighbors.",
         ),
     ] = ALL_EPSILONS,
     mus: Annotated[
         list,
         typer.Option(
-            parser=_several(int, check_mu, "whole number, at least 1"),
+            parser=_list_parser(int, check_mu, "an integer of at least 1"),
             metavar="N,N,...",
-            help="To how many a core is similar.",
+            help="Minimum numbers of vertices similar to a core, itself included.",
         ),
     ] = ALL_MUS,
     scheduler: SchedulerOption = None,
     workers: WorkersOption = None,
     device: DeviceOption = Device.auto,
     overwrite: OverwriteOption = False,
-):
-    """Find communities by SCAN: compare parameters, choose, report."""
+) -> None:
+    """Find communities by SCAN: compare parameters, choose a pair, and write a report."""
     rg.plot.check()
-    files = log_files.opened(edges, source=source, destination=destination)
-    options = {"source": source, "destination": destination}
-    options |= {"epsilons": [float(epsilon) for epsilon in epsilons], "mus": mus}
-    with running(
+    files = log_files.open_log_files(edges, source=source, destination=destination)
+    options = {
+        "source": source,
+        "destination": destination,
+        "epsilons": [float(epsilon) for epsilon in epsilons],
+        "mus": mus,
+    }
+    with run_pipeline(
         "communities", edges, output, overwrite=overwrite, scheduler=scheduler, workers=workers,
         device=device, **options,
-    ) as job:  # fmt: skip
-        with job.step("cleaning"):
-            frame, counts = edge_logs.read(files, job.device)
+    ) as run:  # fmt: skip
+        with run.step("cleaning"):
+            frame, counts = edge_logs.read_edges(files, run.device)
             frame = frame.rename(columns={source: "source", destination: "destination"})
-        job.tell("edges", **counts)
-        with job.step("graph"):
+        run.record("edges", **counts)
+        with run.step("graph"):
             graph = storage_of(rg.Graph(frame, directed=False, self_loops="drop"))
-        job.tell("graph", vertices=graph.num_vertices, edges=graph.num_edges)
-        with job.step("sweep") as report:
-            table = swept(graph, list(product(epsilons, mus)), report)
+        run.record("graph", vertices=graph.num_vertices, edges=graph.num_edges)
+        with run.step("sweep") as report:
+            table = sweep_parameters(graph, list(product(epsilons, mus)), report)
         choice = int(table["modularity"].argmax())
-        with job.step("roles"):
+        with run.step("roles"):
             epsilon, mu = list(product(epsilons, mus))[choice]
-            roles = with_degrees(graph, rg.scan(graph, epsilon=epsilon, mu=mu))
-            job.write(roles, "roles")
-        job.tell("choice", **{name: table[name][choice].item() for name in table})
-        with job.step("report"):
-            write_frame(table, job.folder / "sweep.csv")
-            any_found = bool(table["clusters"][choice])
-            matrix = _matrix(frame, roles, graph, any_found, job)
-            drawn = {"sweep": job.folder / "sweep.png", "matrix": matrix}
-            rg.plot.sweep(table, drawn["sweep"])
-            page = written(job.summary(), table, choice, *_found(roles), drawn)
-            (job.folder / "report.html").write_text(page, encoding="utf-8")
+            roles = add_degrees(graph, rg.scan(graph, epsilon=epsilon, mu=mu))
+            run.write_parquet(roles, "roles")
+        run.record("choice", **{name: table[name][choice].item() for name in table})
+        with run.step("report"):
+            write_frame(table, run.folder / "sweep.csv")
+            has_clusters = bool(table["clusters"][choice])
+            matrix = _plot_matrix(frame, roles, graph, has_clusters, run)
+            plots = {"sweep": run.folder / "sweep.png", "matrix": matrix}
+            rg.plot.sweep(table, plots["sweep"])
+            clusters, hubs = _select_clusters_and_hubs(roles)
+            page = render_report(run.summary(), table, choice, clusters, hubs, plots)
+            (run.folder / "report.html").write_text(page, encoding="utf-8")
 
 
-def swept(graph, pairs, report):
-    """A row for each pair of epsilon and mu, with the columns of `ScanIndex.sweep`."""
-    rows = []
+def sweep_parameters(
+    graph: Any, pairs: Sequence[tuple[Any, int]], report: Callable[..., object]
+) -> pandas.DataFrame:
+    """Return a row for each pair of epsilon and mu, with the columns of `ScanIndex.sweep`."""
+    rows: list[dict[str, Any]] = []
     for epsilon, mu in pairs:
         report(len(rows), len(pairs), f"epsilon {epsilon}, mu {mu}")
-        rows.append({"epsilon": float(epsilon), "mu": mu, **rated(graph, epsilon, mu)})
+        statistics = summarize_clustering(graph, epsilon, mu)
+        rows.append({"epsilon": float(epsilon), "mu": mu, **statistics})
     return pandas.DataFrame(rows)
 
 
-def rated(graph, epsilon, mu):
-    """Facts of one clustering. On workers are its rows and one number a vertex."""
+def summarize_clustering(graph: Any, epsilon: Any, mu: int) -> dict[str, Any]:
+    """Return the statistics of one clustering; a worker holds its rows and a number per vertex."""
     executor = graph.executor
-    pieces = executor.compute_partitions(rg.scan(graph, epsilon=epsilon, mu=mu))
-    clusters = executor.submit(_clusters, pieces, name="clusters")
-    tallies = [
+    rows = executor.compute_partitions(rg.scan(graph, epsilon=epsilon, mu=mu))
+    clusters = executor.submit(_clusters_by_id, rows, name="clusters")
+    counts = [
         executor.submit(
-            _tally, graph.partitions()[place], piece, clusters, name="tally", worker=place
+            _count_partition,
+            graph.partitions()[index],
+            partition_rows,
+            clusters,
+            name="count",
+            worker=index,
         )
-        for place, piece in zip(_filled(graph), pieces)
+        for index, partition_rows in zip(_nonempty_partitions(graph), rows)
     ]
-    total = executor.tree_reduce(_added, tallies, "add-tallies")
-    return executor.gather([executor.submit(_facts, total, name="facts")])[0]
+    total = executor.tree_reduce(_add_counts, counts, "add-counts")
+    return executor.gather([executor.submit(_to_statistics, total, name="statistics")])[0]
 
 
-def with_degrees(graph, roles):
-    """The Dask frame of scan with a column `degree`."""
-    executor, pieces = graph.executor, [None] * graph.num_partitions
-    for place, piece in zip(_filled(graph), executor.compute_partitions(roles)):
-        part = graph.partitions()[place]
-        pieces[place] = executor.submit(_with_degrees, piece, part, name="degrees", worker=place)
-    return graph.to_dask(pieces)
+def add_degrees(graph: Any, roles: Any) -> Any:
+    """Return the Dask frame of `scan` with a column `degree`."""
+    executor, partitions = graph.executor, [None] * graph.num_partitions
+    for index, rows in zip(_nonempty_partitions(graph), executor.compute_partitions(roles)):
+        partitions[index] = executor.submit(
+            _assign_degrees, rows, graph.partitions()[index], name="degrees", worker=index
+        )
+    return graph.to_dask(partitions)
 
 
-def _filled(graph):
-    """Places of the parts that have vertices: a result has a partition for each of these."""
-    return [
-        place for place, (first, stop) in enumerate(zip(graph.starts, graph.stops)) if first < stop
-    ]
+def _nonempty_partitions(graph: Any) -> list[int]:
+    """Return the partitions with vertices, for each of which a result has a partition."""
+    bounds = zip(graph.starts, graph.stops)
+    return [index for index, (start, stop) in enumerate(bounds) if start < stop]
 
 
-# These run on workers, which know rapidsgraph but perhaps not this file: run as a script, its
-# functions are sent to them.
+# Workers run these functions. They have rapidsgraph, but maybe not this file: if it is run as a
+# script, its functions are pickled by value.
 
 
-def _clusters(pieces):
-    """The cluster of each vertex by id, -1 for none."""
+def _clusters_by_id(rows: Sequence[Any]) -> Any:
+    """Return the cluster of each vertex by id, -1 for none."""
     from rapidsgraph.device import array_module
 
-    columns = [piece["cluster"].fillna(-1).astype("int32").values for piece in pieces]
+    columns = [each["cluster"].fillna(-1).astype("int32").values for each in rows]
     return array_module(columns[0]).concatenate(columns)
 
 
-def _tally(part, piece, clusters):
-    """What the vertices of a part add to the facts."""
+def _count_partition(partition: Any, rows: Any, clusters: Any) -> dict[str, Any]:
+    """Return the counts of the vertices of a partition."""
     from rapidsgraph.graph.csr import row_indices
 
-    xp, lists = part.xp, part.local_adjacency
-    own = clusters[part.local_range]
-    degrees = xp.diff(lists.offsets).astype(float)
-    of_ends = own[row_indices(lists)]
-    inside = (of_ends == clusters[lists.neighbors]) & (of_ends >= 0)
+    xp, adjacency = partition.xp, partition.local_adjacency
+    own = clusters[partition.local_range]
+    degrees = xp.diff(adjacency.offsets).astype(float)
+    of_sources = own[row_indices(adjacency)]
+    is_internal = (of_sources == clusters[adjacency.neighbors]) & (of_sources >= 0)
     is_member = own >= 0
-    weights = xp.bincount(own[is_member], degrees[is_member], minlength=int(clusters.max()) + 1)
+    cluster_degrees = xp.bincount(
+        own[is_member], degrees[is_member], minlength=int(clusters.max()) + 1
+    )
     return {
-        "vertices": part.num_local,
+        "vertices": partition.num_local,
         "members": int(is_member.sum()),
         "largest": int((own == 0).sum()),  # clusters are numbered by size
-        **{f"{role}s": int((piece["role"] == role).sum()) for role in ("core", "hub", "outlier")},
-        "arcs": lists.neighbors.size,
-        "inside": int(inside.sum()),
-        "alone": float((degrees[~is_member] ** 2).sum()),
-        "of_clusters": weights,
+        **{f"{role}s": int((rows["role"] == role).sum()) for role in ("core", "hub", "outlier")},
+        "arcs": adjacency.neighbors.size,
+        "internal_arcs": int(is_internal.sum()),
+        "squares_unclustered": float((degrees[~is_member] ** 2).sum()),
+        "cluster_degrees": cluster_degrees,
     }
 
 
-def _added(*tallies):
-    return {name: sum(tally[name] for tally in tallies) for name in tallies[0]}
+def _add_counts(*counts: dict[str, Any]) -> dict[str, Any]:
+    return {name: sum(each[name] for each in counts) for name in counts[0]}
 
 
-def _facts(tally):
-    """Modularity is Newman's, a vertex of no cluster being alone."""
-    arcs = max(tally["arcs"], 1)
-    expected = (float((tally["of_clusters"] ** 2).sum()) + tally["alone"]) / arcs**2
+def _to_statistics(counts: dict[str, Any]) -> dict[str, Any]:
+    """Compute Newman's modularity, in which a vertex of no cluster is a cluster of its own."""
+    arcs = max(counts["arcs"], 1)
+    squares = float((counts["cluster_degrees"] ** 2).sum()) + counts["squares_unclustered"]
     return {
-        "clusters": tally["of_clusters"].size,
-        "largest": tally["largest"],
-        "clustered": tally["members"] / max(tally["vertices"], 1),
-        **{name: tally[name] for name in ("cores", "hubs", "outliers")},
-        "modularity": tally["inside"] / arcs - expected,
+        "clusters": counts["cluster_degrees"].size,
+        "largest": counts["largest"],
+        "clustered": counts["members"] / max(counts["vertices"], 1),
+        **{name: counts[name] for name in ("cores", "hubs", "outliers")},
+        "modularity": counts["internal_arcs"] / arcs - squares / arcs**2,
     }
 
 
-def _with_degrees(piece, part):
-    return piece.assign(degree=part.xp.diff(part.local_adjacency.offsets))
+def _assign_degrees(rows: Any, partition: Any) -> Any:
+    return rows.assign(degree=partition.xp.diff(partition.local_adjacency.offsets))
 
 
-def _found(roles):
-    """Of the largest clusters (number, roles counted, first members); the hubs of most degree."""
+def _select_clusters_and_hubs(
+    roles: Any,
+) -> tuple[list[tuple[int, list[int], pandas.DataFrame]], pandas.DataFrame]:
+    """Return (number, [cores, borders], members) of large clusters, and the hubs, by degree."""
     import dask
 
-    large = roles[roles["cluster"].fillna(LARGEST) < LARGEST]
-    counts = collected(large.groupby(["cluster", "role"]).size())
+    large = roles[roles["cluster"].fillna(NUM_CLUSTERS) < NUM_CLUSTERS]
+    counts = compute_pandas(large.groupby(["cluster", "role"]).size())
     numbers = sorted({int(number) for number, _ in counts.index})
-    of_each = [large[large["cluster"] == number] for number in numbers]
-    first = [members.nlargest(MEMBERS, "degree") for members in of_each]
-    hubs = roles[roles["role"] == "hub"].nlargest(HUBS, "degree")
-    *first, hubs = dask.compute(*(each.to_backend("pandas") for each in [*first, hubs]))
+    members = [
+        large[large["cluster"] == number].nlargest(NUM_MEMBERS, "degree") for number in numbers
+    ]
+    hubs = roles[roles["role"] == "hub"].nlargest(NUM_HUBS, "degree")
+    *members, hubs = dask.compute(*(each.to_backend("pandas") for each in [*members, hubs]))
     sizes = [
         [int(counts.get((number, role), 0)) for role in ("core", "border")] for number in numbers
     ]
-    return list(zip(numbers, sizes, first)), hubs
+    return list(zip(numbers, sizes, members)), hubs
 
 
-def _matrix(frame, roles, graph, any_found, job):
-    """Draw the adjacency matrix; None without clusters, and where the graph is too large."""
-    if not any_found:
-        job.tell("pictures", matrix="not drawn: no cluster was found")
+def _plot_matrix(
+    frame: Any, roles: Any, graph: Any, has_clusters: bool, run: PipelineRun
+) -> Path | None:
+    """Plot the adjacency matrix, unless there are no clusters or the graph is too large."""
+    if not has_clusters:
+        run.record("plots", matrix="omitted: no cluster was found")
         return None
-    if graph.num_edges > MOST_DRAWN or graph.num_vertices > MOST_DRAWN:
-        job.tell("pictures", matrix=f"not drawn: more than {MOST_DRAWN:,} edges or vertices")
+    if graph.num_edges > MAX_PLOTTED or graph.num_vertices > MAX_PLOTTED:
+        run.record("plots", matrix=f"omitted: more than {MAX_PLOTTED:,} edges or vertices")
         return None
-    edges, found = collected(frame), collected(roles.drop(columns="degree"))
-    rg.plot.adjacency(edges, found, job.folder / "matrix.png")
-    return job.folder / "matrix.png"
+    edges, clusters = compute_pandas(frame), compute_pandas(roles.drop(columns="degree"))
+    rg.plot.adjacency(edges, clusters, run.folder / "matrix.png")
+    return run.folder / "matrix.png"
 
 
 if __name__ == "__main__":

@@ -1,183 +1,193 @@
-"""The report of pipelines/communities.py: what came in, what was chosen and why, what was found."""
+"""Render the report of pipelines/communities.py: the input, the parameters and the clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pipelines.report import page, picture, section, table, terms, text
 
+if TYPE_CHECKING:
+    import pandas
+
+    Cluster = tuple[int, list[int], pandas.DataFrame]  # number, [cores, borders], first members
+
 PARAMETERS = {
-    "similarity": "How much two neighbors have in common: the neighbors that both have, over the "
-    "geometric mean of how many each has. A vertex counts as its own neighbor. At most 1.",
-    "epsilon": "Two neighbors are similar when their similarity is at least epsilon.",
+    "similarity": "The number of common neighbors of two vertices, divided by the geometric mean "
+    "of their numbers of neighbors. A vertex counts as its own neighbor. At most 1.",
+    "epsilon": "Two neighbors are similar if their similarity is at least epsilon.",
     "mu": "A vertex similar to at least mu vertices, itself included, is the core of a cluster.",
-    "largest": "The vertices of the largest cluster.",
-    "clustered": "The share of the vertices that are in a cluster.",
-    "modularity": "How many more edges lie inside clusters than chance would put there. 0 is what "
-    "chance gives; the most that can be is 1. A vertex without a cluster counts as alone.",
+    "largest": "The number of vertices of the largest cluster.",
+    "clustered": "The fraction of vertices that are in a cluster.",
+    "modularity": "The fraction of edges inside clusters, minus the fraction expected if edges "
+    "were random. 0 is random; the maximum is 1. A vertex without a cluster counts as a cluster "
+    "of its own.",
 }
 ROLES = {
-    "Core": "A vertex in the thick of a cluster: similar to at least mu vertices. Cores that are "
-    "similar are in one cluster.",
-    "Border": "A member of a cluster that is similar to one of its cores, and no core itself.",
-    "Hub": "In no cluster, with neighbors in two or more clusters: it joins them.",
-    "Outlier": "In no cluster, with neighbors in one cluster at most.",
+    "Core": "A vertex similar to at least mu vertices. Similar cores are in the same cluster.",
+    "Border": "A vertex that is not a core, but similar to a core of its cluster.",
+    "Hub": "A vertex in no cluster, with neighbors in two or more clusters.",
+    "Outlier": "A vertex in no cluster, with neighbors in at most one cluster.",
 }
 COUNTS = {
-    "rows": "Rows that came in",
-    "without_a_name": "left out: an end is missing",
-    "blank": "left out: an end is blank",
-    "self_loops": "left out: both ends are the same",
-    "kept": "Rows that were kept",
+    "rows": "Rows of the input",
+    "missing_name": "dropped: a vertex name is missing",
+    "blank_name": "dropped: a vertex name is blank",
+    "self_loops": "dropped: self-loops",
+    "kept": "Rows that are edges",
 }
-SHOWN = 0.5  # of the vertices; with less in clusters the report says that most are in none
+MIN_CLUSTERED = 0.5  # fraction of vertices below which the report says that most are in no cluster
 
 
-def written(summary, sweep, choice, clusters, hubs, drawn):
-    """The page.
+def render_report(
+    summary: Mapping[str, Any],
+    sweep: pandas.DataFrame,
+    choice: int,
+    clusters: Sequence[Cluster],
+    hubs: pandas.DataFrame,
+    plots: Mapping[str, Path | None],
+) -> str:
+    """Return the HTML page.
 
     Parameters
     ----------
     summary : dict
-        Of the job.
+        Of the run.
     sweep : pandas.DataFrame
     choice : int
-        The row of it that was taken.
+        Row of the chosen parameters.
     clusters : list of (number, [cores, borders], frame of members)
     hubs : pandas.DataFrame
-    drawn : dict of path
-        PNG files of the sweep and of the matrix, which may be None.
+    plots : dict of path
+        PNG files of `sweep` and `matrix`; None if omitted.
     """
-    chosen = sweep.iloc[choice]
-    graph = summary["graph"]
-    vertices, edges = _counted(graph["vertices"], "vertex"), _counted(graph["edges"], "edge")
-    under = f"{vertices}, {edges} between them"
+    chosen, graph = sweep.iloc[choice], summary["graph"]
+    vertices, edges = _count(graph["vertices"], "vertex"), _count(graph["edges"], "edge")
     return page(
         f"Communities in {summary['options']['edges']}",
-        under,
-        _in_short(chosen, graph["vertices"]),
-        section("What came in", _counts(summary["edges"], graph)),
-        section("Which parameters, and why", *_choice(sweep, choice, drawn["sweep"])),
-        section("What the roles mean", terms(ROLES), _roles(chosen, graph["vertices"])),
-        section("The largest clusters", *_clusters(clusters)),
+        f"{vertices}, {edges} between them",
+        _overview(chosen),
+        section("Input", _input_table(summary["edges"], graph)),
+        section("Parameters", *_parameters(sweep, choice, plots["sweep"])),
+        section("Roles", terms(ROLES), _role_table(chosen, graph["vertices"])),
+        section("Largest clusters", *_largest_clusters(clusters)),
         section("Hubs", *_hubs(hubs, int(chosen["hubs"]))),
-        section("The adjacency matrix", *_matrix(drawn["matrix"], int(chosen["clusters"]))),
-        section("How long it took", table(["step", "seconds"], summary["seconds"].items())),
+        section("Adjacency matrix", *_matrix(plots["matrix"], int(chosen["clusters"]))),
+        section("Run time", table(["step", "seconds"], summary["seconds"].items())),
     )
 
 
-def _counted(count, thing):
-    """As 1 hub, or 2 hubs."""
-    several = {"vertex": "vertices"}.get(thing, f"{thing}s")
-    return f"{count:,} {thing if count == 1 else several}"
+def _count(count: int, noun: str) -> str:
+    """Return a count with its noun, such as 1 hub or 2 hubs."""
+    plural = "vertices" if noun == "vertex" else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
-def _in_short(chosen, vertices):
+def _overview(chosen: pandas.Series) -> str:
     clusters = int(chosen["clusters"])
     if not clusters:
         return text("No cluster was found. A lower epsilon or mu may find some.")
     hubs, outliers = int(chosen["hubs"]), int(chosen["outliers"])
-    has = "It" if clusters == 1 else "The largest"
-    words = (
-        f"{_counted(clusters, 'cluster')}, with {chosen['clustered']:.1%} of the vertices. "
-        f"{has} has {_counted(int(chosen['largest']), 'vertex')}. "
-        f"{_counted(hubs, 'hub')} {'joins' if hubs == 1 else 'join'} clusters, and "
-        f"{_counted(outliers, 'vertex')} {'is an outlier' if outliers == 1 else 'are outliers'}."
+    subject = "It" if clusters == 1 else "The largest"
+    sentences = (
+        f"{_count(clusters, 'cluster')}, with {chosen['clustered']:.1%} of the vertices. "
+        f"{subject} has {_count(int(chosen['largest']), 'vertex')}. "
+        f"{_count(hubs, 'hub')} {'joins' if hubs == 1 else 'join'} clusters, and "
+        f"{_count(outliers, 'vertex')} {'is an outlier' if outliers == 1 else 'are outliers'}."
     )
-    if chosen["clustered"] < SHOWN:
-        words += " Most vertices are in no cluster."
-    return text(words)
+    if chosen["clustered"] < MIN_CLUSTERED:
+        sentences += " Most vertices are in no cluster."
+    return text(sentences)
 
 
-def _counts(edges, graph):
+def _input_table(edges: Mapping[str, int], graph: Mapping[str, int]) -> str:
     rows = [(COUNTS[name], count) for name, count in edges.items() if name in COUNTS]
-    repeated = edges["kept"] - graph["edges"]
-    rows.append(("of these the same edge again, in one direction or the other", repeated))
+    rows.append(("of these parallel edges, in either direction", edges["kept"] - graph["edges"]))
     return table(["", "rows"], rows)
 
 
-def _choice(sweep, choice, path):
+def _parameters(sweep: pandas.DataFrame, choice: int, plot: Path | None) -> list[str]:
     chosen = sweep.iloc[choice]
     pair = f"epsilon {chosen['epsilon']:g} and mu {int(chosen['mu'])}"
     if len(sweep) == 1:
-        why = f"One pair was asked for: {pair}."
+        reason = f"A single pair was requested: {pair}."
     elif not sweep["clusters"].any():
-        why = f"None of {len(sweep)} pairs gives a cluster; roles are those of the first, {pair}."
+        reason = f"None of {len(sweep)} pairs has a cluster; the roles are of the first, {pair}."
     else:
-        why = (
-            f"Of {len(sweep)} pairs {pair} have the highest modularity, "
-            f"{chosen['modularity']:.4g}; of equals the first is taken. Modularity favours small "
-            "clusters where a small mu finds much the same ones, and it rates a division of all "
-            "vertices: for denser groups run this again with a certain, higher epsilon or mu."
+        reason = (
+            f"Of {len(sweep)} pairs, {pair} has the highest modularity, "
+            f"{chosen['modularity']:.4g}; of equal pairs the first is chosen. Modularity rates a "
+            "division of all vertices, and prefers small clusters if a small mu finds similar "
+            "ones. For denser groups, run this again with a higher epsilon or mu."
         )
-    edge = _at_the_edge(sweep, choice)
-    rows = sweep.astype(object).to_numpy().tolist()
+    assert plot is not None  # only the matrix may be omitted
     return [
-        text(f"{why} {edge}".strip()),
+        text(f"{reason} {_boundary_note(sweep, choice)}".strip()),
         terms(PARAMETERS),
-        picture(path, "What each pair of parameters gives"),
-        table(list(sweep), rows, choice),
+        picture(plot, "Statistics for each pair of parameters"),
+        table(list(sweep), sweep.astype(object).to_numpy().tolist(), choice),
     ]
 
 
-def _at_the_edge(sweep, choice):
-    """A sentence where the choice is the least or the greatest that was tried.
+def _boundary_note(sweep: pandas.DataFrame, choice: int) -> str:
+    """Return a sentence for each parameter whose choice is the lowest or highest value tried.
 
-    Not where none beyond it would differ: an epsilon above 1 is none, and with a mu of 1 there are
-    the clusters of 2, and single vertices.
+    It is omitted if values beyond cannot differ: epsilon is at most 1, and mu 1 has the clusters of
+    mu 2 and single vertices.
     """
-    told = []
     if not sweep["clusters"].any():
-        return ""  # what may find some is said above
+        return ""
+    sentences = []
     for name in ("epsilon", "mu"):
         values, value = sweep[name], sweep[name][choice]
         is_last = (name == "mu" and value <= 2) or (name == "epsilon" and value == 1)
         if values.min() < values.max() and value in (values.min(), values.max()) and not is_last:
             end, other = ("highest", "higher") if value == values.max() else ("lowest", "lower")
-            told.append(f"This {name} is the {end} that was tried: a {other} one may do better.")
-    return " ".join(told)
+            sentences.append(
+                f"This {name} is the {end} that was tried; a {other} one may be better."
+            )
+    return " ".join(sentences)
 
 
-def _roles(chosen, vertices):
+def _role_table(chosen: pandas.Series, num_vertices: int) -> str:
     cores, hubs, outliers = (int(chosen[name]) for name in ("cores", "hubs", "outliers"))
-    counts = {"core": cores, "border": vertices - cores - hubs - outliers}
-    counts |= {"hub": hubs, "outlier": outliers}
-    rows = [(role, count, f"{count / vertices:.1%}") for role, count in counts.items()]
-    return table(["role", "vertices", "share"], rows)
+    borders = num_vertices - cores - hubs - outliers
+    counts = {"core": cores, "border": borders, "hub": hubs, "outlier": outliers}
+    rows = [(role, count, f"{count / num_vertices:.1%}") for role, count in counts.items()]
+    return table(["role", "vertices", "fraction"], rows)
 
 
-def _clusters(clusters):
+def _largest_clusters(clusters: Sequence[Cluster]) -> list[str]:
     if not clusters:
         return [text("There is none.")]
     rows = [
-        (f"cluster {number}", sum(sizes), *sizes, _names(members))
+        (f"cluster {number}", sum(sizes), *sizes, ", ".join(map(str, members["vertex"])))
         for number, sizes, members in clusters
     ]
     return [
-        text("Members in the order of how many neighbors they have."),
+        text("Members are in descending order of degree."),
         table(["", "vertices", "cores", "borders", "first members"], rows),
     ]
 
 
-def _names(members):
-    return ", ".join(map(str, members["vertex"]))
-
-
-def _hubs(hubs, count):
+def _hubs(hubs: pandas.DataFrame, count: int) -> list[str]:
     if not count:
         return [text("There is none.")]
+    sentence = "There is one:" if count == 1 else f"{count:,} in all; those of highest degree:"
     rows = zip(map(str, hubs["vertex"]), hubs["degree"].tolist())
-    return [
-        text("There is one:" if count == 1 else f"{count:,} in all; those with most neighbors:"),
-        table(["hub", "neighbors"], rows),
-    ]
+    return [text(sentence), table(["hub", "neighbors"], rows)]
 
 
-def _matrix(path, clusters):
-    if not clusters:
-        return [text("It is drawn in the order of clusters, and there is none.")]
-    if path is None:
-        return [text("The graph is too large to be drawn here.")]
+def _matrix(plot: Path | None, num_clusters: int) -> list[str]:
+    if not num_clusters:
+        return [text("Omitted, because there is no cluster to order vertices by.")]
+    if plot is None:
+        return [text("Omitted, because the graph is too large.")]
     return [
         text(
-            "Vertices stand in the order of their clusters, hubs and outliers last. Clusters are "
-            "squares on the diagonal; what lies beside them joins clusters."
+            "Vertices are ordered by cluster, with hubs and outliers last. Clusters are squares on "
+            "the diagonal; cells outside the squares are edges between clusters."
         ),
-        picture(path, "The adjacency matrix by cluster"),
+        picture(plot, "The adjacency matrix by cluster"),
     ]

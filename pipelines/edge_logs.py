@@ -5,7 +5,10 @@ numbers stored as floats, as is common beside missing values, become integers. E
 able to read the files.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import pandas
@@ -13,34 +16,37 @@ import pandas
 import rapidsgraph as rg
 from pipelines.log_files import first_value, is_text
 
+if TYPE_CHECKING:
+    from pipelines.log_files import LogFiles
+
 
 class Window(NamedTuple):
     """Select the rows whose time is at least `since` and before `until`; None is unbounded."""
 
     column: str
-    since: object = None
-    until: object = None
+    since: Any = None
+    until: Any = None
 
 
-# Lambdas are sent to workers as they are; these may not know this file.
-_times = lambda texts: (  # noqa: E731
+# Lambdas are pickled by value; workers may not have this module.
+_to_times = lambda texts: (  # noqa: E731
     pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
     .dt.tz_localize(None)
     .astype("datetime64[us]")
 )
-_column_of_times = lambda column, times=_times: (  # noqa: E731
-    type(column)(times(column.to_pandas())) if hasattr(column, "to_pandas") else times(column)
+_to_time_column = lambda column, to_times=_to_times: (  # noqa: E731
+    type(column)(to_times(column.to_pandas())) if hasattr(column, "to_pandas") else to_times(column)
 )
 
 
-def window(files, since, until):
+def parse_window(files: LogFiles, since: str | None, until: str | None) -> Window:
     """Return the Window of the column that --time names.
 
     Parameters
     ----------
     files : LogFiles
     since, until : str or None
-        Texts of the options. Times without a zone are in UTC.
+        Values of the options. Times without a zone are in UTC.
 
     Raises
     ------
@@ -48,36 +54,46 @@ def window(files, since, until):
         A text is not a time, or cannot be compared with the column; `since` is not before `until`.
     """
     column = files.columns["time"]
-    ends = [
-        None if text is None else _moment(text, files.kinds[column], column, option)
+    bounds: list[Any] = [
+        None if text is None else _parse_time(text, files.kinds[column], column, option)
         for option, text in (("--since", since), ("--until", until))
     ]
-    if None not in ends and not ends[0] < ends[1]:
-        raise rg.GraphError(f"--since {since} is not before --until {until}; no row is in between")
-    return Window(column, *ends)
+    if None not in bounds and not bounds[0] < bounds[1]:
+        raise rg.GraphError(
+            f"--since {since} is not before --until {until}; no time is between them",
+            parameter="--since",
+            value=since,
+        )
+    return Window(column, *bounds)
 
 
-def _moment(text, kind, column, option):
+def _parse_time(text: str, kind: str | None, column: str, option: str) -> Any:
     """Parse the value of an option as a number or time that compares with a column."""
+    is_number = kind in ("numbers", "uint64")
     try:
-        if kind in ("numbers", "uint64"):
+        if is_number:
             number = float(text)
             if number != number:
-                raise ValueError
+                raise ValueError("nan")
             return int(text) if text.strip().lstrip("+-").isdigit() else number
-        moment = pandas.Timestamp(text)
-        if moment is pandas.NaT:
-            raise ValueError
+        time = pandas.Timestamp(text)
+        if time is pandas.NaT:
+            raise ValueError("NaT")
     except (ValueError, OverflowError) as error:
-        wanted = "a number" if kind in ("numbers", "uint64") else "a time such as 2026-01-31T12:00"
+        expected = "a number" if is_number else "a time such as 2026-01-31T12:00"
         raise rg.GraphError(
-            f"{option} {text!r}: column {column!r} holds {kind}; give {wanted}"
+            f"{option} {text!r}: column {column!r} holds {kind}; give {expected}",
+            parameter=option,
+            column=column,
+            value=text,
         ) from error
-    moment = moment.tz_localize("UTC") if moment.tz is None else moment.tz_convert("UTC")
-    return moment if kind == "times with a zone" else moment.tz_localize(None)
+    time = time.tz_localize("UTC") if time.tz is None else time.tz_convert("UTC")
+    return time if kind == "times with a zone" else time.tz_localize(None)
 
 
-def read(files, device, window=None):
+def read_edges(
+    files: LogFiles, device: str, window: Window | None = None
+) -> tuple[Any, dict[str, int]]:
     """Return a Dask frame of the edges in Parquet files, and row counts by check.
 
     Parameters
@@ -93,8 +109,8 @@ def read(files, device, window=None):
     edges : Dask frame
         The columns of endpoints and weights under their own names; not computed yet.
     counts : dict from str to int
-        `rows`, the rows dropped by reason (`without_a_name`, `blank`, `without_a_weight`,
-        `outside_the_time`, `self_loops`), and the rows `kept`.
+        `rows`, the rows dropped by reason (`missing_name`, `blank_name`, `missing_weight`,
+        `outside_window`, `self_loops`), and the rows `kept`.
 
     Raises
     ------
@@ -105,41 +121,46 @@ def read(files, device, window=None):
     import dask.dataframe
     from pyarrow import types
 
-    groups = {}  # of files whose columns have the same types
-    for path, of_columns in files.types.items():
-        groups.setdefault(tuple(of_columns.items()), []).append(path)
-    targets = _targets(files)
+    groups: dict[tuple, list[str]] = {}  # paths by the types of their columns
+    for path, column_types in files.types.items():
+        groups.setdefault(tuple(column_types.items()), []).append(path)
+    dtypes = _final_dtypes(files)
     cleaned = [
-        _clean(_opened(paths, device, files), dict(of_columns), files, targets, window)
-        for of_columns, paths in groups.items()
+        _clean(_read_columns(paths, device, files), dict(column_types), files, dtypes, window)
+        for column_types, paths in groups.items()
     ]
-    frames, stages, wrong = zip(*cleaned)
-    stages, wrong = dask.compute(stages, wrong)
-    for column in (name for each in wrong for name, count in each.items() if count):
+    frames, stages, invalid = zip(*cleaned)
+    stages, invalid = dask.compute(stages, invalid)
+    for column in (name for counts in invalid for name, count in counts.items() if count):
         if files.kinds[column] != "text":
-            path, value = first_value(files, column, types.is_floating, _is_no_name)
-            reason = "no name: names are text, or whole numbers that their type holds exactly"
+            path, value = first_value(files, column, types.is_floating, _is_invalid_name)
+            reason = "not a name: names are text, or whole numbers that their type holds exactly"
         else:
-            path, value = first_value(files, column, is_text, _is_no_time)
-            reason = "no time, as ISO 8601 writes them"
-        raise rg.GraphError(f"{path}: column {column!r} holds {value!r}, which is {reason}")
-    sizes = {name: sum(int(each[name]) for each in stages) for name in stages[0]}
-    counts = _counts(sizes)
+            path, value = first_value(files, column, is_text, _is_invalid_time)
+            reason = "not a time in ISO 8601 format"
+        raise rg.GraphError(
+            f"{path}: column {column!r} holds {value!r}, which is {reason}",
+            path=path,
+            column=column,
+            value=value,
+        )
+    counts = _count_dropped({name: sum(int(each[name]) for each in stages) for name in stages[0]})
     if not counts["rows"]:
-        raise rg.GraphError(f"{files.path}: there is no row")
+        raise rg.GraphError(f"{files.path}: there are no rows", path=files.path)
     if not counts["kept"]:
         reasons = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in counts.items() if n)
-        raise rg.GraphError(f"{files.path}: no row is left to be an edge ({reasons})")
+        raise rg.GraphError(f"{files.path}: no row is an edge ({reasons})", path=files.path)
     return frames[0] if len(frames) == 1 else dask.dataframe.concat(list(frames)), counts
 
 
-def _counts(sizes):
-    names, sizes = list(sizes), list(sizes.values())
-    left_out = {name: before - after for name, before, after in zip(names[1:], sizes, sizes[1:])}
-    return {"rows": sizes[0], **left_out, "kept": sizes[-1]}
+def _count_dropped(sizes: dict[str, int]) -> dict[str, int]:
+    """Return the rows dropped by each check, from the rows that are left after it."""
+    names, left = list(sizes), list(sizes.values())
+    dropped = {name: before - after for name, before, after in zip(names[1:], left, left[1:])}
+    return {"rows": left[0], **dropped, "kept": left[-1]}
 
 
-def _opened(paths, device, files):
+def _read_columns(paths: Sequence[str], device: str, files: LogFiles) -> Any:
     """Return a Dask frame of the columns; integers with missing values stay integers."""
     import dask
     import dask.dataframe as dd
@@ -149,91 +170,98 @@ def _opened(paths, device, files):
     if device == "gpu":
         with dask.config.set({"dataframe.backend": "cudf"}):
             return dd.read_parquet(paths, columns=columns)
-    every = [kind for of_columns in files.types.values() for kind in of_columns.values()]
-    more = {"dtype_backend": "numpy_nullable"} if any(map(types.is_integer, every)) else {}
-    return dd.read_parquet(paths, columns=columns, **more)
+    dtypes = [dtype for column_types in files.types.values() for dtype in column_types.values()]
+    has_integers = any(map(types.is_integer, dtypes))
+    backend = {"dtype_backend": "numpy_nullable"} if has_integers else {}
+    return dd.read_parquet(paths, columns=columns, **backend)
 
 
-def _targets(files):
-    """Return the final type of each name or weight column; None leaves it unchanged."""
+def _final_dtypes(files: LogFiles) -> dict[str, str | None]:
+    """Return the dtype of each name or weight column in the result; None leaves it unchanged."""
     from pyarrow import types
 
-    targets = {}
+    dtypes: dict[str, str | None] = {}
     for option, column in files.columns.items():
-        kinds = {of_columns[column] for of_columns in files.types.values()}
-        kinds = {kind for kind in kinds if not types.is_null(kind)}
+        arrow_types = {column_types[column] for column_types in files.types.values()}
+        arrow_types = {each for each in arrow_types if not types.is_null(each)}
         if option == "time":
             continue
-        targets[column] = None
-        if not kinds:
+        dtypes[column] = None
+        if not arrow_types:
             continue
         if files.kinds[column] == "text":
-            if len(kinds) > 1 or types.is_dictionary(*kinds):
-                targets[column] = "str"
-        elif len(kinds) == 1 and (option == "weight" or types.is_integer(*kinds)):
-            targets[column] = str(next(iter(kinds)).to_pandas_dtype()().dtype)
+            if len(arrow_types) > 1 or types.is_dictionary(*arrow_types):
+                dtypes[column] = "str"
+        elif len(arrow_types) == 1 and (option == "weight" or types.is_integer(*arrow_types)):
+            dtypes[column] = str(next(iter(arrow_types)).to_pandas_dtype()().dtype)
         else:
-            targets[column] = "float64" if option == "weight" else "int64"
-    return targets
+            dtypes[column] = "float64" if option == "weight" else "int64"
+    return dtypes
 
 
-def _clean(frame, types, files, targets, window):
+def _clean(
+    frame: Any,
+    types: dict[str, Any],
+    files: LogFiles,
+    dtypes: dict[str, str | None],
+    window: Window | None,
+) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Return (edges, rows after each check, invalid names and times) of files of equal types."""
     from pyarrow import types as arrow
 
     ends = [files.columns["source"], files.columns["destination"]]
     weight = files.columns.get("weight")
     floats = [column for column in types if arrow.is_floating(types[column])]
-    # What pandas calls Float64 tells NaN from what is missing.
+    # The extension type Float64 of pandas distinguishes NaN from a missing value.
     frame = frame.astype({name: str(types[name].to_pandas_dtype()().dtype) for name in floats})
-    stages, wrong = {"rows": frame}, {}
-    frame = stages["without_a_name"] = frame.dropna(subset=ends)
+    stages, invalid = {"rows": frame}, {}
+    frame = stages["missing_name"] = frame.dropna(subset=ends)
     for column in ends:
         if column in floats:
-            wrong[column] = _is_no_name(frame[column]).sum()
+            invalid[column] = _is_invalid_name(frame[column]).sum()
         if is_text(types[column]):
-            frame = frame.astype({column: "str"}) if targets[column] else frame
+            frame = frame.astype({column: "str"}) if dtypes[column] else frame
             frame = frame[frame[column].str.strip() != ""]
-    stages["blank"] = frame
+    stages["blank_name"] = frame
     if weight:
-        frame = stages["without_a_weight"] = frame.dropna(subset=[weight])
+        frame = stages["missing_weight"] = frame.dropna(subset=[weight])
     if window:
-        frame, wrong[window.column] = _inside(frame, types[window.column], window)
-        stages["outside_the_time"] = frame
+        frame, invalid[window.column] = _filter_times(frame, types[window.column], window)
+        stages["outside_window"] = frame
     frame = stages["self_loops"] = frame[frame[ends[0]] != frame[ends[1]]]
-    sizes = {name: each[ends[0]].size for name, each in stages.items()}
-    given = [*ends, weight] if weight else ends
-    last = {column: targets[column] for column in given if targets[column]}
-    return frame[given].astype(last), sizes, wrong
+    sizes = {name: stage[ends[0]].size for name, stage in stages.items()}
+    columns = [*ends, weight] if weight else ends
+    changed = {column: dtypes[column] for column in columns if dtypes[column]}
+    return frame[columns].astype(changed), sizes, invalid
 
 
-def _is_no_name(numbers):
+def _is_invalid_name(numbers: Any) -> Any:
     """Mark floats that are not whole, or too large to represent every integer exactly."""
-    exact = 2 ** (numpy.finfo(numbers.dtype).nmant + 1)
-    return ((numbers % 1 != 0) | (numbers.abs() >= exact)) & numbers.notnull()
+    limit = 2 ** (numpy.finfo(numbers.dtype).nmant + 1)
+    return ((numbers % 1 != 0) | (numbers.abs() >= limit)) & numbers.notnull()
 
 
-def _is_no_time(texts):
-    is_there, texts = texts.notnull(), texts.astype("str")
-    return is_there & (texts.str.strip() != "") & _times(texts).isnull()
+def _is_invalid_time(texts: Any) -> Any:
+    is_valid, texts = texts.notnull(), texts.astype("str")
+    return is_valid & (texts.str.strip() != "") & _to_times(texts).isnull()
 
 
-def _inside(frame, kind, window):
+def _filter_times(frame: Any, arrow_type: Any, window: Window) -> tuple[Any, Any]:
     """Return (rows inside the window, number of invalid times); rows without a time are dropped."""
     from pyarrow import types
 
-    frame, wrong = frame.dropna(subset=[window.column]), 0
-    if types.is_null(kind):
-        return frame, wrong
+    frame, num_invalid = frame.dropna(subset=[window.column]), 0
+    if types.is_null(arrow_type):
+        return frame, num_invalid
     times = frame[window.column]
-    if is_text(kind):
+    if is_text(arrow_type):
         frame = frame[times.astype("str").str.strip() != ""]
-        times = frame[window.column].astype("str").map_partitions(_column_of_times)
-        wrong = times.isnull().sum()
-    elif types.is_date(kind):
+        times = frame[window.column].astype("str").map_partitions(_to_time_column)
+        num_invalid = times.isnull().sum()
+    elif types.is_date(arrow_type):
         times = times.astype("datetime64[us]")
     if window.until is not None:
         frame, times = frame[times < window.until], times[times < window.until]
     if window.since is not None:
         frame = frame[times >= window.since]
-    return frame, wrong
+    return frame, num_invalid

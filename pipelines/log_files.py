@@ -40,7 +40,7 @@ class LogFiles(NamedTuple):
     kinds: dict[str, str | None]
 
 
-def opened(path: str | Path, **columns: str | None) -> LogFiles:
+def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
     """Open Parquet files, and check that each has these columns.
 
     Parameters
@@ -57,22 +57,24 @@ def opened(path: str | Path, **columns: str | None) -> LogFiles:
     Raises
     ------
     GraphError
-        No such file, no Parquet, a column that a file lacks (the message names the likely one) or
-        has of another kind than the others, or of a kind that does not fit.
+        A file is missing or not Parquet, or a column is missing, of different kinds in two files,
+        or of a kind that the option cannot use.
     """
     path = Path(path).expanduser()
     names = {option: column for option, column in columns.items() if column is not None}
     _check_different(names)
     with read_errors(path):
         if path.is_file() and format_of(path) != "parquet":
-            raise rg.GraphError(f"{path}: pipelines read Parquet; write it as .parquet first")
+            raise rg.GraphError(f"{path}: pipelines read Parquet only; convert the file", path=path)
         if path.is_file() and path.stat().st_size == 0:
-            raise rg.GraphError(f"{path}: the file is empty")
-        file = Parquet(path) if path.exists() else open_table(path, [])
-    types = {each: _types(each, names) for each in file.paths}
-    kinds = {column: _one_kind(types, column) for column in names.values()}
+            raise rg.GraphError(f"{path}: the file is empty", path=path)
+        if not path.exists():
+            open_table(path, [])  # raises
+        file = Parquet(path)
+    types = {each: _column_types(each, names) for each in file.paths}
+    kinds = {column: _common_kind(types, column) for column in names.values()}
     for option, column in names.items():
-        _check_fits(path, option, column, kinds[column])
+        _check_kind(path, option, column, kinds[column])
     return LogFiles(path, names, types, kinds)
 
 
@@ -82,30 +84,33 @@ def _check_different(columns: dict[str, str]) -> None:
         raise rg.GraphError("--source, --destination and --weight must be different columns")
 
 
-def _types(path: Path, columns: dict[str, str]) -> dict[str, Any]:
+def _column_types(path: str, columns: dict[str, str]) -> dict[str, Any]:
     import pyarrow.parquet
 
-    with read_errors(path):
+    with read_errors(Path(path)):
         schema = pyarrow.parquet.read_schema(path)
     for option, column in columns.items():
         if column not in schema.names:
-            raise rg.GraphError(f"{path}: {missing_column_error(column, schema.names, option)}")
+            error = missing_column_error(column, schema.names, option)
+            raise rg.GraphError(f"{path}: {error}", path=path, parameter=option, column=column)
     return {column: schema.field(column).type for column in columns.values()}
 
 
-def _one_kind(types: dict[str, dict[str, Any]], column: str) -> str | None:
+def _common_kind(types: dict[str, dict[str, Any]], column: str) -> str | None:
     """Return the kind of a column in all files, or raise if it differs between them."""
-    first = kind = None
-    for path, of_columns in types.items():
-        own = kind_of(of_columns[column])
-        if kind is None:
-            first, kind = path, own
-        elif own not in (None, kind):
+    first_path = common = None
+    for path, column_types in types.items():
+        kind = kind_of(column_types[column])
+        if common is None:
+            first_path, common = path, kind
+        elif kind not in (None, common):
             raise rg.GraphError(
-                f"{path}: column {column!r} holds {own}, and that of {first} holds {kind}; write "
-                "all files with the same type"
+                f"{path}: column {column!r} holds {kind}, but in {first_path} it holds {common}; "
+                "write all files with the same type",
+                path=path,
+                column=column,
             )
-    return kind
+    return common
 
 
 def kind_of(arrow_type: Any) -> str | None:
@@ -138,21 +143,26 @@ def is_text(arrow_type: Any) -> bool:
     return types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
 
 
-def _check_fits(path: Path, option: str, column: str, kind: str | None) -> None:
+def _check_kind(path: Path, option: str, column: str, kind: str | None) -> None:
     """Raise if an option cannot take a column of this kind."""
-    fits = {"weight": ("numbers", "uint64"), "time": (*TIMES, "uint64")}.get(option, NAMES)
-    wanted = {"weight": "numbers", "time": "times, numbers, or text"}.get(option, "text or numbers")
-    if kind is not None and kind not in fits:
-        raise rg.GraphError(f"{path}: --{option} needs {wanted}; column {column!r} holds {kind}")
+    kinds = {"weight": ("numbers", "uint64"), "time": (*TIMES, "uint64")}.get(option, NAMES)
+    text = {"weight": "numbers", "time": "times, numbers, or text"}.get(option, "text or numbers")
+    if kind is not None and kind not in kinds:
+        raise rg.GraphError(
+            f"{path}: --{option} requires {text}; column {column!r} holds {kind}",
+            path=path,
+            parameter=f"--{option}",
+            column=column,
+        )
 
 
 def first_value(
     files: LogFiles,
     column: str,
     is_type: Callable[[Any], bool],
-    is_wrong: Callable[[Any], Any],
+    is_invalid: Callable[[Any], Any],
 ) -> tuple[str, Any]:
-    """Return (file, value) of the first value that ``is_wrong(pandas.Series)`` marks.
+    """Return (file, value) of the first value that ``is_invalid(pandas.Series)`` marks.
 
     Only files are read in which ``is_type`` holds for the Arrow type of the column.
     """
@@ -163,7 +173,7 @@ def first_value(
         dataset = pyarrow.dataset.dataset(path, format="parquet")
         for batch in dataset.to_batches(columns=[column]):
             values = batch.column(0).to_pandas()
-            wrong = values[is_wrong(values)]
-            if len(wrong):
-                return path, wrong.tolist()[0]
+            invalid = values[is_invalid(values)]
+            if len(invalid):
+                return path, invalid.tolist()[0]
     raise LookupError(column)

@@ -1,14 +1,16 @@
-"""Rank the vertices of edge logs: clean them, merge what is repeated, PageRank.
+"""Compute the PageRank of vertices in edge logs: clean the logs, merge repeated rows, rank.
 
     python pipelines/rank.py EDGES --output FOLDER [--scheduler ADDRESS | --workers N]
 
-Reads Parquet and writes a folder: `ranks/` (Parquet: vertex, pagerank), `top.csv` and
+Reads Parquet and writes a folder: `pagerank/` (Parquet: vertex, pagerank), `top.csv` and
 `top.parquet`, `distribution.png` and `summary.json`.
 """
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
 
@@ -28,17 +30,18 @@ from pipelines.runtime import (
     EdgesArgument,
     OutputOption,
     OverwriteOption,
+    PipelineRun,
     SchedulerOption,
     SourceOption,
     WorkersOption,
-    collected,
-    number,
-    running,
+    compute_pandas,
+    parse_number,
+    run_pipeline,
 )
 from rapidsgraph.cli.app import command
 from rapidsgraph.io import write_frame
 
-MOST_DRAWN = 5_000_000  # ranks that are brought here for the picture
+MAX_PLOTTED = 5_000_000  # values that are transferred to this process for the plot
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -51,69 +54,74 @@ def rank(
     destination: DestinationOption = "destination",
     weight: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Weights; those of repeated rows are added."),
+        typer.Option(metavar="COLUMN", help="Column of weights; those of repeated rows are added."),
     ] = None,
     count: Annotated[
-        bool, typer.Option("--count", help="An edge weighs as many rows as it has.")
+        bool, typer.Option("--count", help="Use the number of rows of an edge as its weight.")
     ] = False,
     time: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="When a row was logged: for --since and --until."),
+        str | None, typer.Option(metavar="COLUMN", help="Column of times for --since and --until.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Take rows from this time on.")
+        str | None, typer.Option(metavar="TIME", help="Use rows from this time on.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Take rows before this time.")
+        str | None, typer.Option(metavar="TIME", help="Use rows before this time.")
     ] = None,
     damping: Annotated[
         float,
-        typer.Option(parser=number(0, 1), metavar="D", help="How likely an edge is followed."),
+        typer.Option(
+            parser=parse_number(0, 1), metavar="D", help="Probability of following an edge."
+        ),
     ] = 0.85,
     tolerance: Annotated[
         float,
-        typer.Option(parser=number(0), metavar="T", help="When ranks change less, they are done."),
+        typer.Option(
+            parser=parse_number(0), metavar="T", help="Stop when the L1 change is below T."
+        ),
     ] = 1e-6,
-    top: Annotated[int, typer.Option(min=1, metavar="N", help="So many in top.csv.")] = 100,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="Number of rows of top.csv.")] = 100,
     scheduler: SchedulerOption = None,
     workers: WorkersOption = None,
     device: DeviceOption = Device.auto,
     overwrite: OverwriteOption = False,
-):
+) -> None:
     """Rank the vertices of edge logs by PageRank."""
     if weight and count:
-        raise typer.BadParameter("weights are added already; leave this out", param_hint="--count")
+        raise typer.BadParameter("leave out this or --weight", param_hint="--count")
     if (since or until) and not time:
-        raise typer.BadParameter("--since and --until need it", param_hint="--time")
+        raise typer.BadParameter("--since and --until require it", param_hint="--time")
     if time and not (since or until):
-        raise typer.BadParameter("it is for --since and --until; give one", param_hint="--time")
+        raise typer.BadParameter("it requires --since or --until", param_hint="--time")
     rg.plot.check()
     columns = {"source": source, "destination": destination, "weight": weight, "time": time}
-    files = log_files.opened(edges, **columns)
-    window = edge_logs.window(files, since, until) if time else None
-    options = {**columns, "since": since, "until": until, "count": count}
+    files = log_files.open_log_files(edges, **columns)
+    window = edge_logs.parse_window(files, since, until) if time else None
+    options: dict[str, Any] = {**columns, "since": since, "until": until, "count": count}
     options |= {"damping": damping, "tolerance": tolerance}
-    with running(
+    with run_pipeline(
         "rank", edges, output, overwrite=overwrite, scheduler=scheduler, workers=workers,
         device=device, **options,
-    ) as job:  # fmt: skip
-        with job.step("cleaning"):
-            frame, counts = edge_logs.read(files, job.device, window)
-        job.tell("edges", **counts)
-        with job.step("graph"):
-            graph = _graph(frame, source, destination, weight, count)
+    ) as run:  # fmt: skip
+        with run.step("cleaning"):
+            frame, counts = edge_logs.read_edges(files, run.device, window)
+        run.record("edges", **counts)
+        with run.step("graph"):
+            graph = _build_graph(frame, source, destination, weight, count)
         repeated = counts["kept"] - graph.num_edges
-        job.tell("graph", vertices=graph.num_vertices, edges=graph.num_edges, repeated=repeated)
-        with job.step("pagerank") as report:
-            ranks = rg.pagerank(graph, damping=damping, tolerance=tolerance, progress=report)
-        with job.step("writing"):
-            job.write(ranks, "ranks")
-        with job.step("top and picture"):
-            _write_top(ranks, top, job)
-            _draw(ranks, graph.num_vertices, job)
+        run.record("graph", vertices=graph.num_vertices, edges=graph.num_edges, repeated=repeated)
+        with run.step("pagerank") as report:
+            result = rg.pagerank(graph, damping=damping, tolerance=tolerance, progress=report)
+        with run.step("writing"):
+            run.write_parquet(result, "pagerank")
+        with run.step("top and plot"):
+            _write_top(result, top, run)
+            _plot_distribution(result, graph.num_vertices, run)
 
 
-def _graph(frame, source, destination, weight, count):
+def _build_graph(
+    frame: Any, source: str, destination: str, weight: str | None, count: bool
+) -> rg.Graph:
     """Merge repeated rows into one edge; its weight is the sum of theirs, or their count."""
     if count:
         frame = frame.rename(columns={source: "source", destination: "destination"})
@@ -123,22 +131,22 @@ def _graph(frame, source, destination, weight, count):
     return rg.Graph(frame, source, destination, weight=weight, multi_edges=multi_edges)
 
 
-def _write_top(ranks, count, job):
-    highest = collected(ranks.nlargest(count, "pagerank"))
+def _write_top(result: Any, count: int, run: PipelineRun) -> None:
+    highest = compute_pandas(result.nlargest(count, "pagerank"))
     highest.insert(0, "rank", range(1, len(highest) + 1))
     for name in ("top.csv", "top.parquet"):
-        write_frame(highest, job.folder / name)
-    vertex, its_rank = (highest[name].iloc[0] for name in ("vertex", "pagerank"))
-    job.tell("pagerank", highest=str(vertex), its_rank=float(its_rank))
+        write_frame(highest, run.folder / name)
+    vertex, value = (highest[name].iloc[0] for name in ("vertex", "pagerank"))
+    run.record("pagerank", highest_vertex=str(vertex), highest_value=float(value))
 
 
-def _draw(ranks, vertices, job):
-    """Plot the distribution of PageRank; above MOST_DRAWN vertices, that of a sample."""
-    column = ranks[["pagerank"]]
-    if vertices > MOST_DRAWN:
-        column = column.sample(frac=MOST_DRAWN / vertices, random_state=0)
-        job.tell("pagerank", picture=f"of a sample of about {MOST_DRAWN:,} vertices")
-    rg.plot.distribution(collected(column), job.folder / "distribution.png")
+def _plot_distribution(result: Any, num_vertices: int, run: PipelineRun) -> None:
+    """Plot the distribution of PageRank; above MAX_PLOTTED vertices, that of a sample."""
+    column = result[["pagerank"]]
+    if num_vertices > MAX_PLOTTED:
+        column = column.sample(frac=MAX_PLOTTED / num_vertices, random_state=0)
+        run.record("pagerank", plot=f"of a sample of about {MAX_PLOTTED:,} vertices")
+    rg.plot.distribution(compute_pandas(column), run.folder / "distribution.png")
 
 
 if __name__ == "__main__":

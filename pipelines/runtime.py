@@ -5,15 +5,18 @@ last step. A run that fails or is interrupted leaves an existing output unchange
 run on several machines, all of them must be able to write to the folder.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,49 +25,57 @@ from rapidsgraph.cli.app import print_rows
 from rapidsgraph.device import frame_library_problem
 from rapidsgraph.layered.atomic_folder import replacing_folder
 
-SUMMARY = "summary.json"  # by which a folder of results is known
-PATIENCE = 5  # seconds for a scheduler to answer, and for its first worker
+if TYPE_CHECKING:
+    from distributed import Client
+    from rich.progress import Progress
+
+SUMMARY = "summary.json"  # identifies a folder of results
+TIMEOUT = 5  # seconds for a scheduler to answer, and for its first worker
 
 Device = StrEnum("Device", "auto cpu gpu")
 EdgesArgument = Annotated[
     Path,
-    typer.Argument(metavar="EDGES", show_default=False, help="A Parquet file, or a folder of them"),
+    typer.Argument(
+        metavar="EDGES", show_default=False, help="A Parquet file, or a folder of Parquet files."
+    ),
 ]
 OutputOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the results.")
+    Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the results.")
 ]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace results that are there, at the end.")
+    bool, typer.Option("--overwrite", help="Replace existing results after the last step.")
 ]
 SchedulerOption = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, as tcp://host:8786.")
+    str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786.")
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Without --scheduler: so many workers on this machine."),
+    typer.Option(
+        min=1, metavar="N", help="Number of workers on this machine, without --scheduler."
+    ),
 ]
 DeviceOption = Annotated[
-    Device, typer.Option(help="Where workers compute; auto: on GPUs where all have one.")
+    Device, typer.Option(help="Device of the workers; auto: GPUs if every worker has one.")
 ]
-SourceOption = Annotated[str, typer.Option(metavar="COLUMN", help="Where edges begin.")]
-DestinationOption = Annotated[str, typer.Option(metavar="COLUMN", help="Where edges end.")]
+SourceOption = Annotated[str, typer.Option(metavar="COLUMN", help="Column of sources.")]
+DestinationOption = Annotated[str, typer.Option(metavar="COLUMN", help="Column of destinations.")]
 
 
-def number(least, most=None):
-    """Return a parser of an option: a number from `least` to `most`, or without an upper limit."""
+def parse_number(minimum: float, maximum: float | None = None) -> Callable[[str], float]:
+    """Return an option's parser of numbers from `minimum` to `maximum`."""
 
-    def parse(text):
+    def parse(text: str) -> float:
         with suppress(ValueError):
-            if least <= float(text) <= (sys.float_info.max if most is None else most):
+            if minimum <= float(text) <= (sys.float_info.max if maximum is None else maximum):
                 return float(text)
-        wanted = f"from {least} on" if most is None else f"from {least} to {most}"
-        raise typer.BadParameter(f"{text} is no number {wanted}")
+        bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise typer.BadParameter(f"{text} is not a number {bounds}")
 
     return parse
 
 
-class Job:
-    """Hold the client, the folder, the facts and the step times of a run.
+class PipelineRun:
+    """Hold the client, the results folder, the summary and the step times of a run.
 
     Attributes
     ----------
@@ -72,54 +83,68 @@ class Job:
     device : {"cpu", "gpu"}
         Device of the workers.
     folder : Path
-        Where results are written; it is renamed to the output at the end.
+        Folder of the results, renamed to the output after the last step.
     facts : dict of dict
         Values of the summary by group and name.
     """
 
-    def __init__(self, name, folder, options):
-        self.folder, self.facts, self.seconds = folder, {}, {}
-        self.client = self.device = None
-        self._about = {"pipeline": name, "options": options, "version": rg.__version__}
-        self._bar = _bar()
+    client: Client
+    device: str
+
+    def __init__(self, name: str, folder: Path, options: dict[str, Any]) -> None:
+        self.folder = folder
+        self.facts: dict[str, dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+        self.progress = _step_progress()
+        self._header = {"pipeline": name, "options": options, "version": rg.__version__}
 
     @contextmanager
-    def step(self, text):
-        """Time a step; give a ``report(done, total, text)`` as rapidsgraph takes it."""
-        began, task = time.perf_counter(), self._bar.add_task(text, total=None, text="")
+    def step(self, name: str) -> Iterator[Callable[..., None]]:
+        """Time a step; yield a callable for the parameter `progress` of rapidsgraph."""
+        start, task = time.perf_counter(), self.progress.add_task(name, total=None, text="")
 
-        def report(done, total, text=""):
-            self._bar.update(task, completed=done, total=total, text=text)
+        def report(done: int, total: int | None, text: str = "") -> None:
+            self.progress.update(task, completed=done, total=total, text=text)
 
         yield report
-        self.seconds[text] = round(time.perf_counter() - began, 3)
-        self._bar.remove_task(task)
-        if not self._bar.disable:
-            self._bar.console.print(f"{text}: {self.seconds[text]:.1f} s", highlight=False)
+        self.seconds[name] = round(time.perf_counter() - start, 3)
+        self.progress.remove_task(task)
+        if not self.progress.disable:
+            self.progress.console.print(f"{name}: {self.seconds[name]:.1f} s", highlight=False)
 
-    def tell(self, group, **facts):
+    def record(self, group: str, **facts: Any) -> None:
         """Add facts to a group of the summary."""
         self.facts.setdefault(group, {}).update(facts)
 
-    def write(self, frame, name):
+    def write_parquet(self, frame: Any, name: str) -> None:
         """Write a Dask frame as a folder of Parquet files, one per partition, in order."""
         path = self.folder / name
-        path.mkdir(parents=True)  # here: workers would each find that it is missing
+        path.mkdir(parents=True)  # here, because workers would create it concurrently
         frame.to_parquet(
             str(path),
             write_index=False,
-            # A lambda is sent to workers as it is; they may not know this file.
-            name_function=lambda place: f"part-{place:05d}.parquet",
+            # A lambda is pickled by value; workers may not have this module.
+            name_function=lambda index: f"part-{index:05d}.parquet",
         )
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         """Return the summary."""
-        return {**self._about, **self.facts, "seconds": self.seconds}
+        return {**self._header, **self.facts, "seconds": self.seconds}
 
 
 @contextmanager
-def running(name, edges, output, *, overwrite, scheduler, workers, device, **options):
-    """Give a Job with workers; at the end, move its results to `output` and print the summary.
+def run_pipeline(
+    name: str,
+    edges: Path,
+    output: Path,
+    *,
+    overwrite: bool,
+    scheduler: str | None,
+    workers: int | None,
+    device: str,
+    **options: Any,
+) -> Iterator[PipelineRun]:
+    """Yield a run with workers; at the end, rename its results to `output` and print the summary.
 
     Parameters
     ----------
@@ -139,86 +164,88 @@ def running(name, edges, output, *, overwrite, scheduler, workers, device, **opt
     """
     if scheduler and workers:
         raise typer.BadParameter(
-            "a scheduler has its own workers; leave this or --scheduler out", param_hint="--workers"
+            "a scheduler has its own workers; leave out this or --scheduler", param_hint="--workers"
         )
     output = output.expanduser()
     options = {"edges": str(edges), "output": str(output), **options}
-    began = time.perf_counter()
-    with replacing_folder(output, _checked(edges.expanduser(), overwrite)) as folder:
-        job = Job(name, folder, options)
-        with job._bar, _at_work(job, scheduler, workers, device):
-            yield job
-        job.seconds["whole run"] = round(time.perf_counter() - began, 3)
-        made = {"made": sorted([SUMMARY, *os.listdir(folder)])}
-        (folder / SUMMARY).write_text(json.dumps(job.summary() | made, indent=2) + "\n")
-    _show(job, output)
+    start = time.perf_counter()
+    with replacing_folder(output, _output_check(edges.expanduser(), overwrite)) as folder:
+        run = PipelineRun(name, folder, options)
+        with run.progress, _connected(run, scheduler, workers, device):
+            yield run
+        run.seconds["total"] = round(time.perf_counter() - start, 3)
+        files = {"files": sorted([SUMMARY, *os.listdir(folder)])}
+        (folder / SUMMARY).write_text(json.dumps(run.summary() | files, indent=2) + "\n")
+    _print_summary(run, output)
 
 
-def _is_of_results(folder):
+def _has_results_only(folder: Path) -> bool:
     """Return whether a folder contains the results of a pipeline, and nothing else."""
     try:
-        made = json.loads((folder / SUMMARY).read_text())["made"]
+        files = json.loads((folder / SUMMARY).read_text())["files"]
     except (OSError, ValueError, TypeError, KeyError):
         return False
-    return set(os.listdir(folder)) <= set(made)
+    return set(os.listdir(folder)) <= set(files)
 
 
-def _checked(edges, overwrite):
+def _output_check(edges: Path, overwrite: bool) -> Callable[[Path], None]:
     """Return a function that raises if the output folder may not be replaced."""
 
-    def check(output):
+    def check(output: Path) -> None:
+        def error(problem: str) -> rg.GraphError:
+            return rg.GraphError(f"{output}: {problem}", parameter="--output", path=output)
+
         if not output.parent.is_dir():
-            raise rg.GraphError(f"{output}: the folder {output.parent} does not exist; make it")
+            raise error(f"the folder {output.parent} does not exist; create it")
         if not os.access(output.parent, os.W_OK | os.X_OK):
-            raise rg.GraphError(f"{output}: there is no permission to write into {output.parent}")
-        read = Path(os.path.realpath(edges))
-        if output == read or output in read.parents or read in output.parents:
-            raise rg.GraphError(f"{output}: EDGES are read from there; name another folder")
+            raise error(f"there is no permission to write into {output.parent}")
+        source = Path(os.path.realpath(edges))
+        if output == source or output in source.parents or source in output.parents:
+            raise error("it contains EDGES, or is in their folder; name another folder")
         if not output.exists():
             return
         if not output.is_dir():
-            raise rg.GraphError(f"{output}: it is a file; name a folder")
+            raise error("it is a file; name a folder")
         if any(output.iterdir()):
-            if not _is_of_results(output):
-                raise rg.GraphError(
-                    f"{output}: the folder holds something else than results; name another one"
-                )
+            if not _has_results_only(output):
+                raise error("the folder holds files that are not results; name another folder")
             if not overwrite:
-                raise rg.GraphError(
-                    f"{output}: there are results already; give --overwrite or another folder"
-                )
+                raise error("there are results already; give --overwrite or another folder")
 
     return check
 
 
 @contextmanager
-def _at_work(job, scheduler, workers, device):
-    """Set the client and the device of a job, and translate errors of lost workers."""
-    before, lost = logging.root.manager.disable, []
-    logging.disable(logging.CRITICAL)  # Dask logs at length what is raised here, too
+def _connected(
+    run: PipelineRun, scheduler: str | None, workers: int | None, device: str
+) -> Iterator[None]:
+    """Set the client and the device of a run, and translate errors of lost workers."""
+    disabled_level = logging.root.manager.disable
+    lost: list[rg.ClusterError] = []
+    logging.disable(logging.CRITICAL)  # Dask logs at length what is raised here
     try:
         with ExitStack() as stack:
-            with job.step("workers"):
-                manager = _of_scheduler(scheduler) if scheduler else rg.cluster(device, workers)
-                job.client = stack.enter_context(manager)
-                if scheduler:  # the watch of rg.cluster is its own
+            with run.step("workers"):
+                manager = _connect(scheduler) if scheduler else rg.cluster(device, workers)
+                run.client = stack.enter_context(manager)
+                if scheduler:  # rg.cluster monitors its own
                     from rapidsgraph.distributed.monitor import watching
 
-                    lost = stack.enter_context(watching(job.client, close=True))
-            job.device = _device_of(job.client, device)
-            job.tell("workers", number=len(job.client.nthreads()), device=job.device)
+                    lost = stack.enter_context(watching(run.client, close=True))
+            run.device = _common_device(run.client, device)
+            run.record("workers", number=len(run.client.nthreads()), device=run.device)
             yield
     except Exception as error:
         if lost:
             raise lost[0] from error
-        if _is_of_cluster(error):
-            raise rg.GraphError(f"workers or their scheduler were lost: {error}") from error
+        if _is_cluster_error(error):
+            raise rg.ClusterError(f"workers or their scheduler were lost: {error}") from error
         raise
     finally:
-        logging.disable(before)
+        logging.disable(disabled_level)
 
 
-def _is_of_cluster(error):
+def _is_cluster_error(error: Exception) -> bool:
     from distributed import KilledWorker
     from distributed.client import CancelledError
     from distributed.scheduler import NoValidWorkerError, NoWorkerError
@@ -227,45 +254,51 @@ def _is_of_cluster(error):
 
 
 @contextmanager
-def _of_scheduler(address):
+def _connect(address: str) -> Iterator[Client]:
+    """Yield a client of a running scheduler that has workers."""
     from distributed import Client
 
     try:
-        client = Client(address, timeout=PATIENCE)
+        client = Client(address, timeout=TIMEOUT)
     except (OSError, ValueError) as error:  # a timeout is an OSError, too
-        raise rg.GraphError(
-            f"--scheduler {address}: no Dask scheduler answers there within {PATIENCE} seconds; "
-            "give the address that it printed when it started"
+        raise rg.ClusterError(
+            f"--scheduler {address}: no Dask scheduler answers there within {TIMEOUT} seconds; "
+            "give the address that it printed when it started",
+            parameter="--scheduler",
+            value=address,
         ) from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=TIMEOUT)
         except TimeoutError as error:
-            raise rg.GraphError(
-                f"--scheduler {address}: it has no workers; start some with: dask worker {address}"
+            raise rg.ClusterError(
+                f"--scheduler {address}: it has no workers; start some with: dask worker {address}",
+                parameter="--scheduler",
+                value=address,
             ) from error
         yield client
 
 
-def _device_of(client, device):
+def _common_device(client: Client, device: str) -> str:
     """Return the device that all workers have and --device allows, "cpu" or "gpu"."""
     if device == Device.cpu:
         return "cpu"
     problems = client.run(frame_library_problem)
-    missing = next(((worker, why) for worker, why in problems.items() if why), None)
-    if missing and device == Device.gpu:
+    failure = next(((worker, text) for worker, text in problems.items() if text), None)
+    if failure and device == Device.gpu:
         raise rg.GpuUnavailableError(
-            f"--device gpu: the worker {missing[0]} has none: {missing[1]}"
+            f"--device gpu: worker {failure[0]} cannot use a GPU: {failure[1]}",
+            parameter="--device",
         )
-    return "cpu" if missing else "gpu"
+    return "cpu" if failure else "gpu"
 
 
-def collected(frame):
+def compute_pandas(frame: Any) -> Any:
     """Compute a small Dask frame or series as one of pandas."""
     return frame.to_backend("pandas").compute()
 
 
-def _bar():
+def _step_progress() -> Progress:
     """Return a progress line of the current step, shown on a terminal only."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -282,19 +315,19 @@ def _bar():
     )
 
 
-def _show(job, output):
+def _print_summary(run: PipelineRun, output: Path) -> None:
     """Print the summary: a table on a terminal, tab-separated values in a pipe."""
     rows = [
-        (group.replace("_", " "), name.replace("_", " "), _shown(value))
-        for group, facts in {**job.facts, "seconds": job.seconds}.items()
+        (group.replace("_", " "), name.replace("_", " "), _format(value))
+        for group, facts in {**run.facts, "seconds": run.seconds}.items()
         for name, value in facts.items()
     ]
     rows += [("results", path.name, str(output / path.name)) for path in sorted(output.iterdir())]
     groups, names, values = zip(*rows)
-    print_rows([("of", groups), ("what", names), ("value", values)], ())
+    print_rows([("group", groups), ("name", names), ("value", values)], ())
 
 
-def _shown(value):
+def _format(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

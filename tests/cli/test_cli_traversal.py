@@ -254,8 +254,8 @@ def test_names_of_several_columns(tmp_path):
     for text, message in (
         ("y", "--from 'y': 2 columns name a vertex (net, vertex); join their values by commas"),
         ("", "--from '': 2 columns name a vertex (net, vertex); join their values by commas"),
-        ("y\n,1", "--from 'y\\n,1': 2 columns name a vertex (net, vertex); join their values by a "
-         "comma"),
+        ("y\n,1", "--from 'y\\n,1': 2 columns name a vertex (net, vertex); join their values by "
+         "commas"),
         ("y,x", "--from 'y,x': vertices are named by integers"),
         ("y,3", "--from: vertex ('y', 3) is not in the graph"),
     ):  # fmt: skip

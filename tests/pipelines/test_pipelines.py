@@ -118,13 +118,13 @@ def started(client, monkeypatch):
 def test_ranks_of_the_shipped_graph(tmp_path, started):
     output = tmp_path / "ranked"
     printed = invoke(rank.app, DEBIAN, "--output", output, "--device", "cpu", "--top", 5)
-    names = ["distribution.png", "ranks", "summary.json", "top.csv", "top.parquet"]
+    names = ["distribution.png", "pagerank", "summary.json", "top.csv", "top.parquet"]
     assert sorted(os.listdir(output)) == names
     assert os.listdir(tmp_path) == ["ranked"]
     assert printed["edges", "rows"] == "303,335"
-    assert printed["results", "ranks"] == str(output / "ranks")
+    assert printed["results", "pagerank"] == str(output / "pagerank")
     expected = rg.pagerank(rg.datasets.debian()[lambda e: e["source"] != e["destination"]])
-    ranks = read(output / "ranks")
+    ranks = read(output / "pagerank")
     assert ranks["vertex"].tolist() == expected["vertex"].tolist()
     assert np.abs(ranks["pagerank"] - expected["pagerank"]).max() < 1e-12
     top = pd.read_csv(output / "top.csv")
@@ -135,11 +135,11 @@ def test_ranks_of_the_shipped_graph(tmp_path, started):
     found = summary(output)
     assert found["pipeline"] == "rank"
     assert found["workers"] == {"number": 1, "device": "cpu"}
-    counts = {"rows": 303_335, "without_a_name": 0, "blank": 0, "self_loops": 2, "kept": 303_333}
+    counts = {"rows": 303_335, "missing_name": 0, "blank_name": 0, "self_loops": 2, "kept": 303_333}
     assert found["edges"] == counts
     assert found["graph"] == {"vertices": 64_971, "edges": 303_237, "repeated": 96}
-    assert found["pagerank"]["highest"] == "libc6"
-    steps = ["workers", "cleaning", "graph", "pagerank", "writing", "top and picture", "whole run"]
+    assert found["pagerank"]["highest_vertex"] == "libc6"
+    steps = ["workers", "cleaning", "graph", "pagerank", "writing", "top and plot", "total"]
     assert list(found["seconds"]) == steps
 
 
@@ -160,9 +160,9 @@ def test_logs_are_cleaned_and_rows_counted_on_a_terminal(tmp_path):
     shown = on_terminal(master)
     assert process.wait(100) == 0, shown
     assert re.search(r"cleaning: \d+\.\d s", shown)
-    assert re.search(r"┃\s*of\s*┃\s*what\s*┃\s*value\s*┃", shown)
+    assert re.search(r"┃\s*group\s*┃\s*name\s*┃\s*value\s*┃", shown)
     assert re.search(r"│\s*edges\s*│\s*self loops\s*│\s*1\s*│", shown)
-    counts = {"rows": 7, "without_a_name": 1, "blank": 1, "self_loops": 1, "kept": 4}
+    counts = {"rows": 7, "missing_name": 1, "blank_name": 1, "self_loops": 1, "kept": 4}
     assert summary(output)["workers"] == {"number": 2, "device": "cpu"}
     assert summary(output)["edges"] == counts
     assert summary(output)["graph"] == {"vertices": 3, "edges": 3, "repeated": 1}
@@ -171,7 +171,7 @@ def test_logs_are_cleaned_and_rows_counted_on_a_terminal(tmp_path):
     )
     expected = rg.pagerank(build_storage(weighted, weight="weight"))
     pd.testing.assert_frame_equal(
-        read(output / "ranks").astype({"vertex": object}),
+        read(output / "pagerank").astype({"vertex": object}),
         expected.astype({"vertex": object}),
         rtol=1e-12,
     )
@@ -192,8 +192,8 @@ def on_terminal(master):
     return re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
 
 
-class Told(runtime.Job):
-    """A Job without workers and folder, for what is told."""
+class Recorder(runtime.PipelineRun):
+    """A run without workers, for the facts that are recorded."""
 
     def __init__(self, folder=None):
         self.folder, self.facts = folder, {}
@@ -202,7 +202,9 @@ class Told(runtime.Job):
 def test_weights_of_repeated_rows_are_added():
     rows = {"source": [1, 1, 1, 2], "destination": [2, 2, 3, 1], "weight": [0.5, 2.5, 1.0, 1.0]}
     frame = dask.dataframe.from_pandas(pd.DataFrame(rows), npartitions=2)
-    found = rg.pagerank(rank._graph(frame, "source", "destination", "weight", False)).compute()
+    found = rg.pagerank(
+        rank._build_graph(frame, "source", "destination", "weight", False)
+    ).compute()
     merged = {"source": [1, 1, 2], "destination": [2, 3, 1], "weight": [3.0, 1.0, 1.0]}
     expected = rg.pagerank(build_storage(pd.DataFrame(merged), weight="weight"))
     assert np.abs(found["pagerank"] - expected["pagerank"]).max() < 1e-12
@@ -210,19 +212,19 @@ def test_weights_of_repeated_rows_are_added():
 
 def test_the_top_of_integers(tmp_path):
     frame = pd.DataFrame({"vertex": [3, 5, 8, 9], "pagerank": [0.2, 0.3, 0.3, 0.2]})
-    told = Told(tmp_path)
-    rank._write_top(dask.dataframe.from_pandas(frame, npartitions=2), 3, told)
-    assert told.facts == {"pagerank": {"highest": "5", "its_rank": 0.3}}
+    recorder = Recorder(tmp_path)
+    rank._write_top(dask.dataframe.from_pandas(frame, npartitions=2), 3, recorder)
+    assert recorder.facts == {"pagerank": {"highest_vertex": "5", "highest_value": 0.3}}
     lines = (tmp_path / "top.csv").read_text().splitlines()
     assert lines == ["rank,vertex,pagerank", "1,5,0.3", "2,8,0.3", "3,3,0.2"]
 
 
 def test_a_picture_of_a_sample(tmp_path, monkeypatch):
-    monkeypatch.setattr(rank, "MOST_DRAWN", 10)
+    monkeypatch.setattr(rank, "MAX_PLOTTED", 10)
     frame = pd.DataFrame({"vertex": range(100), "pagerank": [0.01] * 100})
-    told = Told(tmp_path)
-    rank._draw(dask.dataframe.from_pandas(frame, npartitions=2), 100, told)
-    assert told.facts == {"pagerank": {"picture": "of a sample of about 10 vertices"}}
+    recorder = Recorder(tmp_path)
+    rank._plot_distribution(dask.dataframe.from_pandas(frame, npartitions=2), 100, recorder)
+    assert recorder.facts == {"pagerank": {"plot": "of a sample of about 10 vertices"}}
     assert (tmp_path / "distribution.png").read_bytes().startswith(PNG)
 
 
@@ -240,7 +242,7 @@ def test_ranks_on_a_gpu(tmp_path):
     assert summary(output)["workers"] == {"number": 1, "device": "gpu"}
     assert summary(output)["edges"]["self_loops"] == 2
     expected = rg.pagerank(rg.datasets.debian()[lambda e: e["source"] != e["destination"]])
-    ranks = read(output / "ranks")
+    ranks = read(output / "pagerank")
     assert ranks["vertex"].tolist() == expected["vertex"].tolist()
     assert np.abs(ranks["pagerank"] - expected["pagerank"]).max() < 1e-6  # they stop at 1e-6
     assert (output / "distribution.png").read_bytes().startswith(PNG)
@@ -277,10 +279,10 @@ def cleaned(path, **options):
     """Rows as tuples, and the counts that are not 0."""
     columns = {"source": "source", "destination": "destination"} | options
     since, until = columns.pop("since", None), columns.pop("until", None)
-    files = log_files.opened(path, **columns)
-    window = edge_logs.window(files, since, until) if since or until else None
+    files = log_files.open_log_files(path, **columns)
+    window = edge_logs.parse_window(files, since, until) if since or until else None
     with dask.config.set(scheduler="synchronous"):
-        frame, counts = edge_logs.read(files, "cpu", window)
+        frame, counts = edge_logs.read_edges(files, "cpu", window)
     rows = list(frame.compute(scheduler="synchronous").itertuples(index=False, name=None))
     return rows, {name: count for name, count in counts.items() if count}
 
@@ -288,16 +290,16 @@ def cleaned(path, **options):
 def test_integers_with_missing_ones_stay_integers(tmp_path):
     big = 2**53 + 1
     path = write(tmp_path, {"source": [big, None, 3], "destination": [3, 4, big]})
-    assert cleaned(path) == ([(big, 3), (3, big)], {"rows": 3, "without_a_name": 1, "kept": 2})
-    files = log_files.opened(path, source="source", destination="destination")
-    frame, _ = edge_logs.read(files, "cpu")
+    assert cleaned(path) == ([(big, 3), (3, big)], {"rows": 3, "missing_name": 1, "kept": 2})
+    files = log_files.open_log_files(path, source="source", destination="destination")
+    frame, _ = edge_logs.read_edges(files, "cpu")
     assert frame.compute(scheduler="synchronous").dtypes.tolist() == [np.int64, np.int64]
 
 
 def test_text_stored_as_codes_and_blank_names(tmp_path):
     codes = pa.array(["a", "  ", None, "b", ""]).dictionary_encode()
     path = write(tmp_path, {"source": codes, "destination": ["b", "b", "b", " a", "a"]})
-    counts = {"rows": 5, "without_a_name": 1, "blank": 2, "kept": 2}
+    counts = {"rows": 5, "missing_name": 1, "blank_name": 2, "kept": 2}
     assert cleaned(path) == ([("a", "b"), ("b", " a")], counts)
 
 
@@ -305,7 +307,7 @@ def test_a_weight_that_is_missing(tmp_path):
     path = write(tmp_path, {"source": [1, 2], "destination": [2, 1], "km": [None, 1.5]})
     assert cleaned(path, weight="km") == (
         [(2, 1, 1.5)],
-        {"rows": 2, "without_a_weight": 1, "kept": 1},
+        {"rows": 2, "missing_weight": 1, "kept": 1},
     )
 
 
@@ -328,7 +330,7 @@ DAYS = [datetime.datetime(2026, 1, day) for day in (1, 2, 3)]
 def test_times(tmp_path, times, since, until):
     ends = {"source": list("abcd"), "destination": list("wxyz")}
     path = write(tmp_path, {**ends, "at": times})
-    counts = {"rows": 4, "outside_the_time": 3, "kept": 1}
+    counts = {"rows": 4, "outside_window": 3, "kept": 1}
     found = cleaned(path, time="at", since=since, until=until)
     assert found == ([("b", "x")], counts)
 
@@ -351,15 +353,15 @@ def test_whole_numbers_that_are_stored_as_floats(tmp_path):
     write(tmp_path, {"source": [1.0, None, 3.0], "destination": [3, 4, 1]}, "0.parquet")
     write(tmp_path, {"source": [7, 2**53 + 1], "destination": [8.0, float("nan")]}, "1.parquet")
     write(tmp_path, {"source": pa.nulls(1), "destination": [8]}, "2.parquet")
-    counts = {"rows": 6, "without_a_name": 3, "kept": 3}
+    counts = {"rows": 6, "missing_name": 3, "kept": 3}
     assert cleaned(tmp_path) == ([(1, 3), (3, 1), (7, 8)], counts)
-    files = log_files.opened(tmp_path, source="source", destination="destination")
+    files = log_files.open_log_files(tmp_path, source="source", destination="destination")
     with dask.config.set(scheduler="synchronous"):
-        frame, _ = edge_logs.read(files, "cpu")
+        frame, _ = edge_logs.read_edges(files, "cpu")
         assert frame.compute().dtypes.tolist() == [np.int64, np.int64]
     for value in (2.5, 2.0**53, float("inf")):
         write(tmp_path, {"source": [5.0, value], "destination": [8, 9]}, "3.parquet")
-        said = rf"3.parquet: column 'source' holds {value}, which is no name"
+        said = rf"3.parquet: column 'source' holds {value}, which is not a name"
         with pytest.raises(rg.GraphError, match=re.escape(said)):
             cleaned(tmp_path)
 
@@ -370,25 +372,25 @@ def test_files_of_a_folder_that_differ(tmp_path):
     write(tmp_path, {"km": [0.5], "source": codes, "destination": ["c"]}, "1.parquet")
     assert cleaned(tmp_path, weight="km")[0] == [("a", "b", 1.0), ("b", "c", 0.5)]
     write(tmp_path, {"source": [1], "destination": ["b"], "km": [1]}, "2.parquet")
-    said = r"2.parquet: column 'source' holds numbers, and that of \S*/0.parquet holds text; write"
+    said = r"2.parquet: column 'source' holds numbers, but in \S*/0.parquet it holds text; write"
     with pytest.raises(rg.GraphError, match=said):
         cleaned(tmp_path)
     write(tmp_path, {"source": ["c"], "target": ["d"], "km": ["far"]}, "2.parquet")
     said = r"2.parquet: there is no column 'destination'; the columns are source, target, km"
     with pytest.raises(rg.GraphError, match=said):
         cleaned(tmp_path)
-    with pytest.raises(rg.GraphError, match="--weight needs numbers; column 'km' holds text"):
-        log_files.opened(tmp_path / "2.parquet", weight="km")
+    with pytest.raises(rg.GraphError, match="--weight requires numbers; column 'km' holds text"):
+        log_files.open_log_files(tmp_path / "2.parquet", weight="km")
     with pytest.raises(rg.GraphError, match="must be different columns"):
-        log_files.opened(tmp_path, source="source", destination="source")
+        log_files.open_log_files(tmp_path, source="source", destination="source")
 
 
 def test_nothing_to_rank(tmp_path):
     none = pa.array([], pa.string())
-    with pytest.raises(rg.GraphError, match=r"logs.parquet: there is no row"):
+    with pytest.raises(rg.GraphError, match=r"logs.parquet: there are no rows"):
         cleaned(write(tmp_path, {"source": none, "destination": none}))
     path = write(tmp_path, {"source": ["a", None], "destination": ["a", "b"]})
-    with pytest.raises(rg.GraphError, match=r"no row is left .*without a name 1, self loops 1"):
+    with pytest.raises(rg.GraphError, match=r"no row is an edge .*missing name 1, self loops 1"):
         cleaned(path)
 
 
@@ -452,7 +454,7 @@ def test_communities_of_the_shipped_graph(tmp_path, started):
     assert len(shown.loaded) == 2
     assert "script" not in shown.kinds and "link" not in shown.kinds
     assert f"{int(best['clusters']):,} clusters" in shown.text
-    assert f"Of 2 pairs epsilon {best['epsilon']:g} and mu {int(best['mu'])}" in shown.text
+    assert f"Of 2 pairs, epsilon {best['epsilon']:g} and mu {int(best['mu'])}" in shown.text
     members = roles[roles["cluster"] == 0].nlargest(8, "degree")["vertex"]
     assert ", ".join(members) in shown.text
     hubs = roles[roles["role"] == "hub"].nlargest(20, "degree")["vertex"]
@@ -470,51 +472,51 @@ def test_a_report_without_clusters_and_with_odd_names(tmp_path):
     )  # fmt: skip
     facts = {
         "options": {"edges": "<b>.parquet"},
-        "edges": {"rows": 3, "without_a_name": 1, "kept": 2},
+        "edges": {"rows": 3, "missing_name": 1, "kept": 2},
         "graph": {"vertices": 3, "edges": 2},
         "seconds": {"cleaning": 0.5},
     }
     none = pd.DataFrame({"vertex": [], "degree": []})
     (tmp_path / "sweep.png").write_bytes(PNG)
-    drawn = {"sweep": tmp_path / "sweep.png", "matrix": None}
-    shown = Page(communities_report.written(facts, sweep, 0, [], none, drawn))
+    plots = {"sweep": tmp_path / "sweep.png", "matrix": None}
+    shown = Page(communities_report.render_report(facts, sweep, 0, [], none, plots))
     assert shown.loaded == ["data:image/png;base64,iVBORw=="]
     assert "Communities in <b>.parquet" in shown.text
     assert "b" not in shown.kinds
     assert "No cluster was found. A lower epsilon or mu may find some." in shown.text
-    assert "One pair was asked for: epsilon 0.9 and mu 5." in shown.text
-    assert "It is drawn in the order of clusters, and there is none." in shown.text
+    assert "A single pair was requested: epsilon 0.9 and mu 5." in shown.text
+    assert "Omitted, because there is no cluster to order vertices by." in shown.text
     assert "highest modularity" not in shown.text
     sweep = pd.concat([sweep, sweep.assign(mu=2)], ignore_index=True)
-    shown = Page(communities_report.written(facts, sweep, 0, [], none, drawn))
-    said = "|None of 2 pairs gives a cluster; roles are those of the first, epsilon 0.9 and mu 5.|"
+    shown = Page(communities_report.render_report(facts, sweep, 0, [], none, plots))
+    said = "|None of 2 pairs has a cluster; the roles are of the first, epsilon 0.9 and mu 5.|"
     assert said in shown.text
     assert "highest modularity" not in shown.text and "that was tried" not in shown.text
     facts["graph"] = {"vertices": 1, "edges": 1}
     sweep = sweep.assign(clusters=1, largest=1, hubs=1, outliers=1)
-    shown = Page(communities_report.written(facts, sweep, 1, [], none, drawn))
+    shown = Page(communities_report.render_report(facts, sweep, 1, [], none, plots))
     assert "|1 vertex, 1 edge between them|" in shown.text
     assert "|1 cluster, with 0.0% of the vertices. It has 1 vertex. 1 hub joins clusters, and " in (
         shown.text
     )
     assert "1 vertex is an outlier." in shown.text and "|There is one:|" in shown.text
-    assert "The graph is too large to be drawn here." in shown.text
+    assert "Omitted, because the graph is too large." in shown.text
     assert "that was tried" not in shown.text  # with a mu of 1 there are the same clusters
-    shown = Page(communities_report.written(facts, sweep, 0, [], none, drawn))
-    assert "This mu is the highest that was tried: a higher one may do better.|" in shown.text
+    shown = Page(communities_report.render_report(facts, sweep, 0, [], none, plots))
+    assert "This mu is the highest that was tried; a higher one may be better.|" in shown.text
     table = Page(report.table(["name", "n"], [("<i>&", 1234), ("b", 0.25)], chosen=1)).text
     assert "|<i>&|" in table and "|1,234|" in table and "|0.25|" in table
 
 
 def test_a_graph_too_large_to_be_drawn(monkeypatch):
-    monkeypatch.setattr(communities, "MOST_DRAWN", 2)
+    monkeypatch.setattr(communities, "MAX_PLOTTED", 2)
     frame = pd.DataFrame({"source": [1, 2, 3], "destination": [2, 3, 1]})
     graph = build_storage(dask.dataframe.from_pandas(frame, npartitions=1), directed=False)
-    told = Told()
-    assert communities._matrix(None, None, graph, True, told) is None
-    assert told.facts["pictures"] == {"matrix": "not drawn: more than 2 edges or vertices"}
-    assert communities._matrix(None, None, graph, False, told) is None
-    assert told.facts["pictures"] == {"matrix": "not drawn: no cluster was found"}
+    recorder = Recorder()
+    assert communities._plot_matrix(None, None, graph, True, recorder) is None
+    assert recorder.facts["plots"] == {"matrix": "omitted: more than 2 edges or vertices"}
+    assert communities._plot_matrix(None, None, graph, False, recorder) is None
+    assert recorder.facts["plots"] == {"matrix": "omitted: no cluster was found"}
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -525,7 +527,7 @@ def test_facts_of_clusterings_in_this_process(partitions):
     spread = dask.dataframe.from_pandas(frame, npartitions=partitions)
     graph = build_storage(spread, directed=False, self_loops="drop")
     pairs = [(epsilon, mu) for epsilon in (0.2, 0.3, 0.9) for mu in (2, 6)]
-    found = communities.swept(graph, pairs, lambda *_: None)
+    found = communities.sweep_parameters(graph, pairs, lambda *_: None)
     expected = rg.ScanIndex(frame).sweep([0.2, 0.3, 0.9], [2, 6])
     pd.testing.assert_frame_equal(found, expected, rtol=1e-12, check_dtype=False)
     assert found["clusters"].min() == 0 < found["clusters"].max()
@@ -552,10 +554,10 @@ def test_reach_in_the_shipped_graph(tmp_path):
         assert own["from"].tolist() == own["to"].tolist() == counts.index.tolist()
         assert own["vertices"].tolist() == counts.tolist()
         facts = summary(output)[f"from {root}"]
-        assert facts["store"] == "made"
+        assert facts["store"] == "built"
         assert (facts["vertices"], facts["edges"]) == (64_971, 303_239)
         assert facts["reached"] == counts.sum() == 64_971 - facts["not_reached"]
-        assert facts["depth"] == facts["greatest_distance"] == counts.index[-1]
+        assert facts["depth"] == facts["max_distance"] == counts.index[-1]
     roots = pq.read_table(output / "reach").column("root").to_pylist()
     assert sorted(set(roots)) == ["git", "mercurial"]
     assert sorted(os.listdir(stores)) == ["root=git", "root=mercurial"]
@@ -584,7 +586,7 @@ def test_reach_by_weight(tmp_path, started):
     assert found["distance"].tolist() == expected["distance"].tolist()
     assert found["predecessor"].fillna(-1).tolist() == expected["predecessor"].fillna(-1).tolist()
     reached = expected["distance"][expected["distance"] < np.inf]
-    assert summary(output)[f"from {root}"]["greatest_distance"] == reached.max()
+    assert summary(output)[f"from {root}"]["max_distance"] == reached.max()
     table = pd.read_csv(output / "distances.csv")
     assert table["vertices"].sum() == len(reached)
     for _, row in table.iterrows():
@@ -598,7 +600,7 @@ def test_a_store_is_used_again_while_it_fits(edges, tmp_path):
     place, reading = tmp_path / "store", {"directed": True}
 
     def layered(root, **more):
-        return reach._layered(edges, root, place, reading | more, None, lambda *_: None)
+        return reach._build_store(edges, root, place, reading | more, None, lambda *_: None)
 
     assert [layered("a"), layered("a")] == [False, True]
     assert [layered("b"), layered("b")] == [False, True]
@@ -610,13 +612,13 @@ def test_a_store_is_used_again_while_it_fits(edges, tmp_path):
 
 def test_distances_that_are_all_0():
     frame = dask.dataframe.from_pandas(pd.DataFrame({"d": [0.0, np.inf, 0.0]}), npartitions=2)
-    assert reach._distances(frame["d"], "km").to_dict("list") == {
+    assert reach._count_distances(frame["d"], "km").to_dict("list") == {
         "from": [0.0], "to": [0.0], "vertices": [2],
     }  # fmt: skip
 
 
 def test_names_of_roots(tmp_path):
-    assert reach._folder("a/b c=1") == "root=a%2Fb%20c%3D1"
+    assert reach._folder_name("a/b c=1") == "root=a%2Fb%20c%3D1"
     path = write(tmp_path, {"source": [1], "destination": [2]})
     arguments = [path, "-o", tmp_path / "out"]
     said = refused(reach.app, *arguments, "--root", "Ulm")
@@ -624,7 +626,7 @@ def test_names_of_roots(tmp_path):
     ends = {"source": [1.0, None], "destination": [2, 3]}
     floats = write(tmp_path, ends, "floats.parquet")
     said = refused(reach.app, floats, "-o", tmp_path / "out", "--root", 1)
-    assert "floats.parquet: column 'source' holds double, and names are integers or text" in said
+    assert "floats.parquet: column 'source' holds double, but names are integers or text" in said
     said = refused(reach.app, *arguments, "--root", 1, "--memory-limit", "much")
     assert "--memory-limit is 'much'" in said
     assert "--root" in refused(reach.app, *arguments)
@@ -646,11 +648,11 @@ def test_roots_are_looked_for_in_all_files_before_lists_are_made(tmp_path, kind)
         ends = [end if plain == kind else end.dictionary_encode() for end in ends]
         table = pa.table(ends, names=["source", "destination"])
         pq.write_table(table, tmp_path / f"{a}.parquet")
-    files = log_files.opened(tmp_path, source="source", destination="destination")
-    reach._check_there(names, files, "source", "destination")
+    files = log_files.open_log_files(tmp_path, source="source", destination="destination")
+    reach._check_roots_exist(names, files, "source", "destination")
     for absent in ("4", "") if words else (4, -1, 300, 2**70):
         with pytest.raises(rg.GraphError, match=f"vertex {absent!r} is not in the graph"):
-            reach._check_there([*names, absent], files, "source", "destination")
+            reach._check_roots_exist([*names, absent], files, "source", "destination")
 
 
 # Errors and folders
@@ -680,7 +682,7 @@ def test_columns_that_are_missing(edges, tmp_path):
     assert "no column 'at'" in said
     assert "there is no such file" in refused(rank.app, tmp_path / "none.parquet", *output)
     (tmp_path / "e.csv").write_text("source,destination\n1,2\n")
-    assert "pipelines read Parquet" in refused(rank.app, tmp_path / "e.csv", *output)
+    assert "pipelines read Parquet only" in refused(rank.app, tmp_path / "e.csv", *output)
     (tmp_path / "folder").mkdir()
     assert "holds no .parquet" in refused(rank.app, tmp_path / "folder", *output)
     assert not (tmp_path / "out").exists()
@@ -688,26 +690,24 @@ def test_columns_that_are_missing(edges, tmp_path):
 
 def test_options_that_do_not_fit(edges, tmp_path):
     output = ["-o", tmp_path / "out"]
-    assert "weights are added already" in refused(
+    assert "leave out this or --weight" in refused(
         rank.app, edges, *output, "--weight", "w", "--count"
     )
-    assert "--since and --until need it" in refused(rank.app, edges, *output, "--since", "1")
+    assert "--since and --until require it" in refused(rank.app, edges, *output, "--since", "1")
     said = refused(rank.app, edges, *output, "--scheduler", "tcp://127.0.0.1:9", "--workers", 1)
     assert "a scheduler has its own workers" in said
-    assert "it is for --since and --until; give one" in refused(
-        rank.app, edges, *output, "--time", "source"
-    )
+    assert "it requires --since or --until" in refused(rank.app, edges, *output, "--time", "source")
     for option, value, wanted in (
-        ("--damping", "2", "2 is no number from 0 to 1"),
-        ("--damping", "nan", "nan is no number from 0 to 1"),
-        ("--tolerance", "-1e-3", "-1e-3 is no number from 0 on"),
+        ("--damping", "2", "2 is not a number from 0 to 1"),
+        ("--damping", "nan", "nan is not a number from 0 to 1"),
+        ("--tolerance", "-1e-3", "-1e-3 is not a number >= 0"),
     ):
         assert wanted in refused(rank.app, edges, *output, option, value)
     for option, values, wanted in (
-        ("--epsilons", "0.5,much", "'much' is no number above 0, at most 1; give some with commas"),
-        ("--epsilons", "0.5,1.50", "'1.50' is no number above 0, at most 1"),
-        ("--mus", "0,2", "'0' is no whole number, at least 1"),
-        ("--mus", "2.5", "'2.5' is no whole number, at least 1"),
+        ("--epsilons", "0.5,much", "'much' is not a number above 0 and at most 1; separate"),
+        ("--epsilons", "0.5,1.50", "'1.50' is not a number above 0 and at most 1"),
+        ("--mus", "0,2", "'0' is not an integer of at least 1"),
+        ("--mus", "2.5", "'2.5' is not an integer of at least 1"),
     ):
         assert wanted in refused(communities.app, edges, *output, option, values)
 
@@ -718,15 +718,17 @@ def test_a_folder_that_may_not_be_replaced(edges, tmp_path):
     (output / "precious.txt").write_text("mine")
     for more in ([], ["--overwrite"]):
         said = refused(rank.app, edges, "-o", output, *more)
-        assert "out: the folder holds something else than results; name another one" in said
-    for known in ("{}", "[]", '{"made": ["summary.json"]}'):
+        assert "out: the folder holds files that are not results; name another" in said
+    for known in ("{}", "[]", '{"files": ["summary.json"]}'):
         (output / "summary.json").write_text(known)
         said = refused(rank.app, edges, "-o", output, "--overwrite")
-        assert "out: the folder holds something else than results" in said
+        assert "out: the folder holds files that are not results" in said
     assert (output / "precious.txt").read_text() == "mine"
-    (output / "summary.json").write_text('{"made": ["precious.txt", "summary.json"]}')
+    (output / "summary.json").write_text('{"files": ["precious.txt", "summary.json"]}')
     assert "there are results already; give --overwrite" in refused(rank.app, edges, "-o", output)
-    assert "EDGES are read from there" in refused(rank.app, edges, "-o", tmp_path, "--overwrite")
+    assert "it contains EDGES, or is in their folder" in refused(
+        rank.app, edges, "-o", tmp_path, "--overwrite"
+    )
     assert "does not exist" in refused(rank.app, edges, "-o", tmp_path / "no" / "out")
     (tmp_path / "file").write_text("")
     assert "it is a file" in refused(rank.app, edges, "-o", tmp_path / "file")
@@ -736,7 +738,7 @@ def test_a_folder_that_may_not_be_replaced(edges, tmp_path):
 def test_results_are_replaced_at_the_end(edges, tmp_path, monkeypatch, started):
     output = tmp_path / "out"
     output.mkdir()
-    (output / "summary.json").write_text('{"made": ["old", "summary.json"]}')
+    (output / "summary.json").write_text('{"files": ["old", "summary.json"]}')
     (output / "old").write_text("old")
     arguments = [edges, "-o", output, "--overwrite", "--workers", 1, "--device", "cpu"]
 
@@ -750,12 +752,12 @@ def test_results_are_replaced_at_the_end(edges, tmp_path, monkeypatch, started):
     assert sorted(os.listdir(tmp_path)) == ["edges.parquet", "out"]
     invoke(rank.app, *arguments)
     assert "old" not in os.listdir(output)
-    assert read(output / "ranks")["vertex"].tolist() == ["a", "b", "c"]
+    assert read(output / "pagerank")["vertex"].tolist() == ["a", "b", "c"]
     assert sorted(os.listdir(tmp_path)) == ["edges.parquet", "out"]
 
 
 def test_a_scheduler_that_is_not_there(edges, tmp_path, monkeypatch):
-    monkeypatch.setattr(runtime, "PATIENCE", 1)
+    monkeypatch.setattr(runtime, "TIMEOUT", 1)
     began = time.monotonic()
     address = "tcp://127.0.0.1:9"
     with dask.config.set(scheduler=None):  # a client that cannot connect leaves this setting
@@ -808,7 +810,7 @@ def scheduler(tmp_path):
 def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
     address, begin = scheduler
     output = tmp_path / "out"
-    monkeypatch.setattr(runtime, "PATIENCE", 1)
+    monkeypatch.setattr(runtime, "TIMEOUT", 1)
     said = refused(rank.app, edges, "-o", output, "--scheduler", address)
     assert f"--scheduler {address}: it has no workers; start some with: dask worker" in said
     worker = begin()  # it knows rapidsgraph, and nothing of pipelines
@@ -832,12 +834,12 @@ def test_a_scheduler_and_its_workers(edges, tmp_path, scheduler, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("moment", "number"), [("workers", signal.SIGTERM), ("ranks", signal.SIGINT)]
+    ("moment", "number"), [("workers", signal.SIGTERM), ("pagerank", signal.SIGINT)]
 )
 def test_a_signal_leaves_nothing(edges, tmp_path, moment, number):
     output = tmp_path / "ranked"
     process = start("rank", edges, "-o", output, "--workers", 1)
-    wanted = ".ranked.*.tmp" if moment == "workers" else ".ranked.*.tmp/ranks"
+    wanted = ".ranked.*.tmp" if moment == "workers" else ".ranked.*.tmp/pagerank"
     for _ in range(3000):
         if list(tmp_path.glob(wanted)):
             break
