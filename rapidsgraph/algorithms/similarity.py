@@ -11,7 +11,7 @@ from typing import Any
 from .. import device, frames
 from ..device import Array
 from ..graph.build import build_graph
-from ..graph.csr import Adjacency, count_later, row_indices, simplify, to_undirected
+from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
 from ..graph.graph import local_storage_of
 from ..graph.local_graph import LocalGraph
 from ..memory import check_run_memory
@@ -82,7 +82,7 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
     check_run_memory(graph, "structural_similarity", operation)
     lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
     count, edges = graph.num_vertices, common.size // 2
-    starts = offsets_from_sizes(count_later(lists))
+    starts = offsets_from_sizes(count_upper(lists))
     sources, destinations = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
     similarities = xp.empty(edges)
     device.launch(

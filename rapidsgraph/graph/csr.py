@@ -1,34 +1,37 @@
-"""Build adjacency in CSR form from pairs of vertex ids, transpose and symmetrize it.
+"""Adjacency in compressed sparse row (CSR) form: build it from arcs, transpose and symmetrize it.
 
-A row has its neighbors in ascending order, with offsets and optional weights. Ids are int32 below
-the number of vertices, on the device of the adjacency. Pairs are sorted stably by (row, neighbor):
-on a CPU by counting sort per key, least significant first, or by NumPy's lexsort where pairs are
-few beside rows; on a GPU by CuPy's radix sort of both keys packed into 64 bits. The peak is at most
-20 bytes per pair, the permutation included, besides the counters of the rows.
+Each row has its neighbors in ascending order, and optional weights. Vertex ids are int32 on the
+device of the adjacency. Arcs are sorted stably by (row, neighbor): on a CPU by counting sort, least
+significant key first, or by `numpy.lexsort` if there are far fewer arcs than rows; on a GPU by
+CuPy's radix sort of both keys packed into 64 bits. The peak is at most 20 bytes per arc, including
+the permutation, besides the counters of the rows.
 """
 
-from dataclasses import dataclass, fields
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import device
-from ..device import Array
+from ..device import Array, ArrayModule
 
-PORTION = 2**20  # arcs whose runs are listed together, at least
+BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
+MIN_ARCS_PER_COUNTER = 1 / 16  # arcs per row below which counters cost more than comparisons
 MULTI_EDGES = {"keep": None, "first": 0, "sum": 1, "min": 2, "max": 3}
 
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Neighbors of every vertex, ascending.
+    """The neighbors of every vertex, ascending.
 
     Attributes
     ----------
     offsets : int64, shape (vertices + 1,)
-        Those of vertex v are at offsets[v] to offsets[v + 1].
+        The arcs of vertex v are offsets[v] to offsets[v + 1].
     neighbors : int32, shape (arcs,)
-    weights : floating point or integers, shape (arcs,), or empty
+    weights : floating point or integers, shape (arcs,) or (0,)
     """
 
     offsets: Array
@@ -36,213 +39,227 @@ class Adjacency:
     weights: Array
 
     @property
-    def nbytes(self):
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
+    def nbytes(self) -> int:
+        return self.offsets.nbytes + self.neighbors.nbytes + self.weights.nbytes
 
 
-def from_coo(pairs, count, multi_edges):
-    """Lists of `count` rows; parallel arcs become what `multi_edges` says.
-
-    `pairs` is [rows, neighbors, weights or None], and is emptied: what was given is given back
-    to memory as soon as it is sorted.
-    """
-    return _merge_parallel(_sorted(pairs, count), MULTI_EDGES[multi_edges])
-
-
-def transpose(lists):
-    """The lists with rows and neighbors exchanged."""
-    return _transposed(lists)
-
-
-def symmetrize(upper):
-    """From each edge once, as neighbor >= row, to both its directions; a self-loop stays one."""
-    xp, count = device.array_module(upper.neighbors), upper.offsets.size - 1
-    proper = upper.neighbors != row_indices(upper)
-    lower = _transposed(upper, None if bool(proper.all()) else proper)
-    del proper
-    # Rows are split between the two with the smaller neighbors in one, so joining keeps order.
-    weighted = upper.weights.size > 0
-    joined = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
-    joined_weights = xp.empty(joined.size if weighted else 0, upper.weights.dtype)
-    device.launch(
-        "build", "concatenate_rows", size=32 * count,
-        num_rows=count, first_offsets=lower.offsets, first_neighbors=lower.neighbors,
-        first_weights=lower.weights, second_offsets=upper.offsets, second_neighbors=upper.neighbors,
-        second_weights=upper.weights, weighted=weighted, neighbors=joined,
-        weights=joined_weights,
-    )  # fmt: skip
-    return Adjacency(lower.offsets + upper.offsets, joined, joined_weights)
-
-
-def to_undirected(lists):
-    """Each arc both ways, once; self-loops dropped, and weights."""
-    rows = row_indices(lists)
-    xp, count = device.array_module(rows), lists.offsets.size - 1
-    keep = rows != lists.neighbors
-    ends = rows[keep], lists.neighbors[keep]
-    del rows, keep
-    pairs = [xp.minimum(*ends), xp.maximum(*ends), None]
-    del ends
-    return symmetrize(from_coo(pairs, count, "first"))
-
-
-def simplify(lists, *, is_merged=False, is_loopless=False):
-    """Lists of both directions without self-loops, repeated neighbors and weights.
-
-    The same lists where there are none; what the build has merged or dropped is not looked for.
-    """
-    neighbors, offsets = lists.neighbors, lists.offsets
-    xp, arcs = device.array_module(neighbors), neighbors.size
-    if is_merged and not is_loopless:
-        is_loopless = is_simple(lists)
-    if arcs and not (is_merged and is_loopless):
-        keep = row_indices(lists) != neighbors
-        keep &= _is_first(lists)
-        if not bool(keep.all()):
-            neighbors, offsets = neighbors[keep], _kept_offsets(keep, offsets, xp)
-    return Adjacency(offsets, neighbors, xp.empty(0))
-
-
-def is_simple(lists):
-    """Whether merged lists of both directions have no self-loop: one is one arc, edges are two."""
-    return 2 * int(count_later(lists).sum()) == lists.neighbors.size
-
-
-def count_later(lists):
-    """How many neighbors of each row are not before it: int64."""
-    xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
-    later = xp.empty(count, xp.int64)
-    device.launch(
-        "build", "count_upper", size=count,
-        num_rows=count, offsets=lists.offsets, neighbors=lists.neighbors, counts=later,
-    )  # fmt: skip
-    return later
-
-
-def row_indices(lists):
-    """The row of every arc, int32."""
-    xp, count = device.array_module(lists.neighbors), lists.offsets.size - 1
-    rows = xp.empty(lists.neighbors.size, xp.int32)
-    device.launch(
-        "build", "expand_rows", size=32 * count, num_rows=count, offsets=lists.offsets, rows=rows
-    )
-    return rows
-
-
-def _transposed(lists, kept=None):
-    """With rows and neighbors exchanged; of the `kept` arcs alone, where that is given."""
-    weights = lists.weights if lists.weights.size else None
-    pairs = [lists.neighbors, row_indices(lists), weights]
-    if kept is not None:
-        pairs = [values if values is None else values[kept] for values in pairs]
-    return _sorted(pairs, lists.offsets.size - 1, minor_sorted=True)
-
-
-def _sorted(pairs, count, minor_sorted=False):
-    xp, weights = device.array_module(pairs[0]), pairs.pop()
-    offsets, neighbors, order = sort_pairs(
-        pairs, count, with_order=weights is not None, minor_sorted=minor_sorted
-    )
-    moved = xp.empty(0)
-    if weights is not None:
-        moved = xp.empty_like(weights)
-        device.launch(
-            "build", "permute", size=order.size,
-            num_items=order.size, order=order, values=weights, new_values=moved,
-        )  # fmt: skip
-    return Adjacency(offsets, neighbors, moved)
-
-
-def _merge_parallel(lists, how):
-    """One arc for each run of equal neighbors in a row."""
-    xp, neighbors, offsets = device.array_module(lists.neighbors), lists.neighbors, lists.offsets
-    if how is None or not neighbors.size:
-        return lists
-    first = _is_first(lists)
-    if bool(first.all()):
-        return lists
-    weights = lists.weights
-    del lists  # so that nothing but the result is left as soon as it can be
-    if weights.size:
-        weights = _reduced_runs(first, weights, how)
-    return Adjacency(_kept_offsets(first, offsets, xp), neighbors[first], weights)
-
-
-def _reduced_runs(first, weights, how):
-    """One weight for each run of arcs that starts where `first` says so.
-
-    The starts are listed for a portion of the arcs at a time: they take as much as weights.
-    """
-    xp = device.array_module(weights)
-    reduced = xp.empty(int(xp.count_nonzero(first)), weights.dtype)
-    begin = done = 0
-    while begin < weights.size:
-        end = begin + PORTION
-        end += int(first[end:].argmax()) if bool(first[end:].any()) else weights.size
-        end = min(end, weights.size)
-        starts = xp.flatnonzero(first[begin:end])
-        device.launch(
-            "build", "reduce_runs", size=starts.size,
-            num_runs=starts.size, num_edges=end - begin, starts=starts, weights=weights[begin:end],
-            reduction=how, reduced=reduced[done : done + starts.size],
-        )  # fmt: skip
-        begin, done = end, done + starts.size
-    return reduced
-
-
-def _is_first(lists):
-    """Whether an arc is the first of those from its row to its neighbor; there are arcs."""
-    xp, neighbors = device.array_module(lists.neighbors), lists.neighbors
-    first = xp.empty(neighbors.size + 1, bool)  # the last offset is their number
-    xp.not_equal(neighbors[1:], neighbors[:-1], out=first[1:-1])
-    first[lists.offsets] = True
-    return first[:-1]
-
-
-def _kept_offsets(keep, offsets, xp):
-    """Offsets once only the marked arcs are left."""
-    before = xp.zeros(keep.size + 1, xp.int32 if keep.size < 2**31 else xp.int64)
-    xp.cumsum(keep, out=before[1:])
-    return before[offsets].astype(xp.int64)
-
-
-FEW = 16  # keys a row, from which on counters of keys cost more than comparing rows
-
-
-def sort_pairs(pairs, bound, *, with_order=False, minor_sorted=False):
-    """Sort rows by (major, minor).
+def from_coo(coo: list[Any], num_rows: int, multi_edges: str) -> Adjacency:
+    """Return the adjacency of arcs, with parallel arcs merged.
 
     Parameters
     ----------
-    pairs : list of two int32 arrays of shape (rows,)
-        [major, minor]; emptied, so that their memory is free once they are packed or moved.
-    bound : int
-        Both keys are below it.
-    with_order : bool
-        Also return which input row each output row is.
-    minor_sorted : bool
-        `minor` ascends already, so that a stable pass by `major` is all it takes.
+    coo : list
+        [rows, neighbors, weights or None]; emptied, so that arrays are freed once they are sorted.
+    num_rows : int
+    multi_edges : str
+        A key of `MULTI_EDGES`.
+    """
+    return _merge_parallel(_sort_arcs(coo, num_rows), MULTI_EDGES[multi_edges])
+
+
+def transpose(adjacency: Adjacency) -> Adjacency:
+    """Return the adjacency of the reversed arcs."""
+    return _transpose(adjacency)
+
+
+def symmetrize(upper: Adjacency) -> Adjacency:
+    """Return both directions of edges whose neighbor >= row; a self-loop stays one arc."""
+    xp, num_rows = device.array_module(upper.neighbors), upper.offsets.size - 1
+    is_proper = upper.neighbors != row_indices(upper)
+    lower = _transpose(upper, None if bool(is_proper.all()) else is_proper)
+    del is_proper
+    # All neighbors in `lower` precede those in `upper`, so concatenated rows are sorted.
+    weighted = upper.weights.size > 0
+    neighbors = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
+    weights = xp.empty(neighbors.size if weighted else 0, upper.weights.dtype)
+    device.launch(
+        "build", "concatenate_rows", size=32 * num_rows,
+        num_rows=num_rows, first_offsets=lower.offsets, first_neighbors=lower.neighbors,
+        first_weights=lower.weights, second_offsets=upper.offsets, second_neighbors=upper.neighbors,
+        second_weights=upper.weights, weighted=weighted, neighbors=neighbors, weights=weights,
+    )  # fmt: skip
+    return Adjacency(lower.offsets + upper.offsets, neighbors, weights)
+
+
+def to_undirected(adjacency: Adjacency) -> Adjacency:
+    """Return both directions of every arc once, without self-loops and weights."""
+    rows = row_indices(adjacency)
+    xp, num_rows = device.array_module(rows), adjacency.offsets.size - 1
+    is_proper = rows != adjacency.neighbors
+    endpoints = rows[is_proper], adjacency.neighbors[is_proper]
+    del rows, is_proper
+    coo = [xp.minimum(*endpoints), xp.maximum(*endpoints), None]
+    del endpoints
+    return symmetrize(from_coo(coo, num_rows, "first"))
+
+
+def simplify(
+    adjacency: Adjacency, *, is_merged: bool = False, is_loopless: bool = False
+) -> Adjacency:
+    """Return a symmetric adjacency without self-loops, parallel arcs and weights.
+
+    Arrays are shared if there are none. The flags tell what the build has removed already.
+    """
+    neighbors, offsets = adjacency.neighbors, adjacency.offsets
+    xp = device.array_module(neighbors)
+    if is_merged and not is_loopless:
+        is_loopless = is_simple(adjacency)
+    if neighbors.size and not (is_merged and is_loopless):
+        keep = row_indices(adjacency) != neighbors
+        keep &= _is_first_of_run(adjacency)
+        if not bool(keep.all()):
+            neighbors, offsets = neighbors[keep], _filter_offsets(keep, offsets)
+    return Adjacency(offsets, neighbors, xp.empty(0))
+
+
+def is_simple(adjacency: Adjacency) -> bool:
+    """Return whether a symmetric adjacency without parallel arcs has no self-loop.
+
+    A self-loop is one arc, any other edge is two.
+    """
+    return 2 * int(count_upper(adjacency).sum()) == adjacency.neighbors.size
+
+
+def count_upper(adjacency: Adjacency) -> Array:
+    """Return the number of neighbors >= row of each row, as int64."""
+    xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
+    counts = xp.empty(num_rows, xp.int64)
+    device.launch(
+        "build", "count_upper", size=num_rows,
+        num_rows=num_rows, offsets=adjacency.offsets, neighbors=adjacency.neighbors, counts=counts,
+    )  # fmt: skip
+    return counts
+
+
+def row_indices(adjacency: Adjacency) -> Array:
+    """Return the row of every arc, as int32."""
+    xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
+    rows = xp.empty(adjacency.neighbors.size, xp.int32)
+    device.launch(
+        "build", "expand_rows", size=32 * num_rows,
+        num_rows=num_rows, offsets=adjacency.offsets, rows=rows,
+    )  # fmt: skip
+    return rows
+
+
+def _transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
+    """Transpose, with `keep` only the arcs that it marks."""
+    weights = adjacency.weights if adjacency.weights.size else None
+    coo = [adjacency.neighbors, row_indices(adjacency), weights]
+    if keep is not None:
+        coo = [values if values is None else values[keep] for values in coo]
+    return _sort_arcs(coo, adjacency.offsets.size - 1, minor_sorted=True)
+
+
+def _sort_arcs(coo: list[Any], num_rows: int, *, minor_sorted: bool = False) -> Adjacency:
+    xp, weights = device.array_module(coo[0]), coo.pop()
+    order: Array | None
+    offsets, neighbors, order = sort_pairs(
+        coo, num_rows, with_order=weights is not None, minor_sorted=minor_sorted
+    )
+    new_weights = xp.empty(0)
+    if order is not None:
+        new_weights = xp.empty_like(weights)
+        device.launch(
+            "build", "permute", size=order.size,
+            num_items=order.size, order=order, values=weights, new_values=new_weights,
+        )  # fmt: skip
+    return Adjacency(offsets, neighbors, new_weights)
+
+
+def _merge_parallel(adjacency: Adjacency, reduction: int | None) -> Adjacency:
+    """Merge each run of equal neighbors in a row into one arc."""
+    neighbors, offsets, weights = adjacency.neighbors, adjacency.offsets, adjacency.weights
+    if reduction is None or not neighbors.size:
+        return adjacency
+    is_first = _is_first_of_run(adjacency)
+    if bool(is_first.all()):
+        return adjacency
+    del adjacency  # frees the weights as soon as they are reduced
+    if weights.size:
+        weights = _reduce_runs(is_first, weights, reduction)
+    return Adjacency(_filter_offsets(is_first, offsets), neighbors[is_first], weights)
+
+
+def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
+    """Return one weight for each run of arcs.
+
+    The starts of runs take as much memory as the weights, so they are listed block by block.
+    """
+    xp = device.array_module(weights)
+    reduced = xp.empty(int(xp.count_nonzero(is_first)), weights.dtype)
+    start = num_reduced = 0
+    while start < weights.size:
+        stop = start + BLOCK_ARCS
+        stop += int(is_first[stop:].argmax()) if bool(is_first[stop:].any()) else weights.size
+        stop = min(stop, weights.size)
+        starts = xp.flatnonzero(is_first[start:stop])
+        device.launch(
+            "build", "reduce_runs", size=starts.size,
+            num_runs=starts.size, num_edges=stop - start, starts=starts,
+            weights=weights[start:stop], reduction=reduction,
+            reduced=reduced[num_reduced : num_reduced + starts.size],
+        )  # fmt: skip
+        start, num_reduced = stop, num_reduced + starts.size
+    return reduced
+
+
+def _is_first_of_run(adjacency: Adjacency) -> Array:
+    """Return whether each arc is the first from its row to its neighbor; there are arcs."""
+    xp, neighbors = device.array_module(adjacency.neighbors), adjacency.neighbors
+    is_first = xp.empty(neighbors.size + 1, bool)  # the last offset is the number of arcs
+    xp.not_equal(neighbors[1:], neighbors[:-1], out=is_first[1:-1])
+    is_first[adjacency.offsets] = True
+    return is_first[:-1]
+
+
+def _filter_offsets(keep: Array, offsets: Array) -> Array:
+    """Return the offsets of the arcs that `keep` marks."""
+    xp = device.array_module(keep)
+    num_before = xp.zeros(keep.size + 1, xp.int32 if keep.size < 2**31 else xp.int64)
+    xp.cumsum(keep, out=num_before[1:])
+    return num_before[offsets].astype(xp.int64)
+
+
+def sort_pairs(
+    pairs: list[Array], num_keys: int, *, with_order: bool = False, minor_sorted: bool = False
+) -> tuple[Array, Array, Array | None]:
+    """Sort pairs of keys by (major, minor).
+
+    Parameters
+    ----------
+    pairs : list of two int32 arrays, shape (pairs,)
+        [major, minor], from 0 to `num_keys` - 1; emptied, so that arrays are freed early.
+    num_keys : int
+    with_order : bool, default False
+        Whether to return the permutation.
+    minor_sorted : bool, default False
+        Whether `minor` ascends already, so that one stable pass by `major` suffices.
 
     Returns
     -------
-    offsets : int64, shape (bound + 1,)
-    minor : int32, shape (rows,)
-    order : integers, shape (rows,), or None
+    offsets : int64, shape (num_keys + 1,)
+    minor : int32, shape (pairs,)
+    order : integers, shape (pairs,), or None
     """
     if not device.is_on_gpu(pairs[0]):
-        return _sort_on_cpu(pairs, bound, with_order, minor_sorted)
-    return (_order_on_gpu if with_order else _sort_on_gpu)(pairs, bound, minor_sorted)
+        return _sort_on_cpu(pairs, num_keys, with_order, minor_sorted)
+    return (_sort_with_order_on_gpu if with_order else _sort_on_gpu)(pairs, num_keys, minor_sorted)
 
 
-def _sort_on_gpu(pairs, bound, _):
+def _sort_on_gpu(
+    pairs: list[Array], num_keys: int, minor_sorted: bool
+) -> tuple[Array, Array, None]:
     cupy = device.array_module(pairs[0])
-    keys = cupy.left_shift(pairs.pop(0), 32, dtype=cupy.int64)
-    keys |= pairs.pop()
-    keys.sort()
-    return _offsets_of_sorted(keys, bound, cupy), keys.view(cupy.int32)[::2].copy(), None
+    packed = cupy.left_shift(pairs.pop(0), 32, dtype=cupy.int64)
+    packed |= pairs.pop()
+    packed.sort()
+    return _find_offsets(packed, num_keys, cupy), packed.view(cupy.int32)[::2].copy(), None
 
 
-def _order_on_gpu(pairs, bound, minor_sorted):
+def _sort_with_order_on_gpu(
+    pairs: list[Array], num_keys: int, minor_sorted: bool
+) -> tuple[Array, Array, Array]:
     major, minor = pairs
     pairs.clear()
     cupy = device.array_module(major)
@@ -250,81 +267,82 @@ def _order_on_gpu(pairs, bound, minor_sorted):
         raise ValueError(f"{major.size} weighted rows on one GPU; 2^32 is the most")
     order = None
     if not minor_sorted:
-        order, _ = _positions_by(minor, bound, cupy)
+        order, _ = _argsort(minor, num_keys, cupy)
         major = major[order]
-    by_major, offsets = _positions_by(major, bound, cupy)
+    by_major, offsets = _argsort(major, num_keys, cupy)
     del major
     order = by_major if order is None else order[by_major]
     return offsets, minor[order], order
 
 
-def _positions_by(key, bound, cupy):
-    """The stable order by `key`, as uint32, and offsets by key."""
-    keys = cupy.left_shift(key, 32, dtype=cupy.int64)
-    keys |= cupy.arange(key.size, dtype=cupy.uint32)
-    keys.sort()
-    return keys.view(cupy.uint32)[::2].copy(), _offsets_of_sorted(keys, bound, cupy)
+def _argsort(keys: Array, num_keys: int, cupy: ArrayModule) -> tuple[Array, Array]:
+    """Return the stable order of the keys, as uint32, and offsets by key."""
+    packed = cupy.left_shift(keys, 32, dtype=cupy.int64)
+    packed |= cupy.arange(keys.size, dtype=cupy.uint32)
+    packed.sort()
+    return packed.view(cupy.uint32)[::2].copy(), _find_offsets(packed, num_keys, cupy)
 
 
-def _offsets_of_sorted(keys, bound, cupy):
-    """Where each major begins among sorted packed keys; a search a vertex beats an atomic an edge.
+def _find_offsets(packed: Array, num_keys: int, cupy: ArrayModule) -> Array:
+    """Return the offsets by major key of sorted packed pairs.
 
-    (CuPy's bincount takes gigabytes for millions of bins: a histogram a block.)
+    A binary search per key is faster than an atomic addition per pair. `cupy.bincount` takes
+    gigabytes for millions of keys: one histogram per block.
     """
-    majors = cupy.arange(bound + 1, dtype=cupy.int64)
-    majors <<= 32
-    return cupy.searchsorted(keys, majors)
+    keys = cupy.arange(num_keys + 1, dtype=cupy.int64)
+    keys <<= 32
+    return cupy.searchsorted(packed, keys)
 
 
-def _sort_on_cpu(pairs, bound, with_order, minor_sorted):
+def _sort_on_cpu(
+    pairs: list[Array], num_keys: int, with_order: bool, minor_sorted: bool
+) -> tuple[Array, Array, Array | None]:
     from ..kernels import counting
 
     major, minor = pairs
     pairs.clear()
-    rows = major.size
-    if rows < bound // FEW:
+    size = major.size
+    if size < MIN_ARCS_PER_COUNTER * num_keys:
         order = np.lexsort((minor, major))
-        offsets: Any = np.zeros(bound + 1, np.int64)
-        np.cumsum(np.bincount(major, minlength=bound), out=offsets[1:])
+        offsets: Any = np.zeros(num_keys + 1, np.int64)
+        np.cumsum(np.bincount(major, minlength=num_keys), out=offsets[1:])
         return offsets, minor[order], order if with_order else None
-    index = np.int32 if rows < 2**31 else np.int64
-    # A counter for each part and key: parts are worth their counters only while keys repeat.
-    parts = max(1, min(counting.num_threads(), rows // max(bound, 1)))
-    order = np.arange(rows, dtype=index) if with_order else np.empty(0, index)
-    # Files are often in order already, and finding out takes a fraction of sorting.
-    offsets = np.empty(bound + 1, np.int64)
-    disorder = np.zeros(counting.num_threads(), bool)
+    index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
+    # Each part has a counter per key, so there are no more parts than keys repeat on average.
+    num_parts = max(1, min(counting.num_threads(), size // max(num_keys, 1)))
+    order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)
+    # Files are often sorted already, and the test takes a fraction of the time of a sort.
+    offsets = np.empty(num_keys + 1, np.int64)
+    disorder: Any = np.zeros(counting.num_threads(), bool)
     with device.parallel_region():
         counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
         return offsets, minor.copy(), order if with_order else None
     if not minor_sorted:
-        offsets, cursors = _counters(minor, bound, parts, index)
-        moved = np.empty_like(major)
-        moved_order = np.empty_like(order)
+        offsets, cursors = _count_keys(minor, num_keys, num_parts, index_type)
+        new_major, new_order = np.empty_like(major), np.empty_like(order)
         with device.parallel_region():
-            counting.move(minor, major, order, cursors, moved, moved_order)
-        major, order = moved, moved_order
-        del moved, moved_order, cursors
-    else:
-        offsets = None
-    new_offsets, cursors = _counters(major, bound, parts, index)
-    new_minor = np.empty(rows, np.int32)
-    new_order = np.empty_like(order)
+            counting.move(minor, major, order, cursors, new_major, new_order)
+        major, order = new_major, new_order
+        del new_major, new_order, cursors
+    new_offsets, cursors = _count_keys(major, num_keys, num_parts, index_type)
+    new_minor, new_order = np.empty(size, np.int32), np.empty_like(order)
     with device.parallel_region():
-        if offsets is None:
+        if minor_sorted:
             counting.move(major, minor, order, cursors, new_minor, new_order)
-        else:
+        else:  # the minor key of a pair follows from its position
             counting.move_rows(major, offsets, order, cursors, new_minor, new_order)
     return new_offsets, new_minor, new_order if with_order else None
 
 
-def _counters(keys, bound, parts, index):
-    """Offsets by key, and for each part where its first item of each key goes."""
+def _count_keys(
+    keys: Array, num_keys: int, num_parts: int, index_type: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets by key, and the first position of each key in each part."""
     from ..kernels import counting
 
-    cursors = np.zeros((parts, bound), index)
-    offsets = np.empty(bound + 1, np.int64)
+    cursors: Any = np.zeros((num_parts, num_keys), index_type)
+    offsets = np.empty(num_keys + 1, np.int64)
     with device.parallel_region():
         counting.count(keys, cursors)
         counting.accumulate_counts(cursors, offsets)
