@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rapidsgraph.algorithms.clustering import CORE, ROLES
+from rapidsgraph.algorithms.scan import CORE, ROLES
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
 

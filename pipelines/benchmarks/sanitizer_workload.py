@@ -18,7 +18,7 @@ from pipelines.benchmarks.answers import result_arrays
 from pipelines.benchmarks.layered_streaming import CALLS, memory_limit, open_store
 from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
-from rapidsgraph.algorithms.clustering import ROLES
+from rapidsgraph.algorithms.scan import ROLES
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.graph.build import build_graph
 
@@ -171,12 +171,12 @@ def run_clustering() -> None:
     for on_cpu, on_gpu in zip(*ssca2):
         np.testing.assert_array_equal(on_cpu, cupy.asnumpy(on_gpu))
     cases = clustering_inputs() | {"cliques": dict(zip(("source", "destination"), ssca2[0]))}
-    most = similarity.MOST_SLOTS
+    most = similarity.MAX_BLOCK_TABLE_SIZE
     for columns in cases.values():
         for slots in (most, 64):  # in small tables long lists have several parts
-            similarity.MOST_SLOTS = slots
+            similarity.MAX_BLOCK_TABLE_SIZE = slots
             compare(columns, rg.structural_similarity)
-        similarity.MOST_SLOTS = most
+        similarity.MAX_BLOCK_TABLE_SIZE = most
         compare(columns, partial(rg.structural_similarity, method="gpuscan"))
         for epsilon, mu in ((0.2, 2), (0.5, 3), (0.7, 2), (0.9, 1)):
             options = {"epsilon": epsilon, "mu": mu, "memberships": True}

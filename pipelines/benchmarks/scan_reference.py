@@ -33,7 +33,7 @@ from serial_scan import serial_scan
 
 verify_scan = importlib.import_module("rapidsgraph.verify.scan")  # the function has the same name
 
-COUNTERS = {"auto": similarity._by_triangles, "gpuscan": similarity._by_comparison}
+COUNTERS = {"auto": similarity._count_by_triangles, "gpuscan": similarity._count_by_comparison}
 EPSILON, MU = 0.5, 4  # GPUSCAN's mu of 3, which does not count the vertex itself
 SAMPLE_SIZE = 20_000  # edges whose common neighbors are counted by an independent method
 # Lookups of common neighbors that verify.scan may take: several seconds.

@@ -1,12 +1,12 @@
-"""Connected components by linking and compressing trees of vertices.
+"""Connected components by union-find.
 
 Afforest links a few neighbors of every vertex, estimates the largest component from a sample and
 skips the remaining neighbors of its vertices. Trees are linked by compare-and-swap.
+`link_alternately` is the algorithm of GPUSCAN, which `scan` offers.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .. import device
 from ..device import Array
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
+from ..kernels.constants import WARP
 from ..memory import check_run_memory
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
@@ -40,7 +41,8 @@ def connected_components(graph: Any) -> Any:
     Raises
     ------
     GraphError
-        A parameter or the frame cannot be used.
+        A name column is called `component`, or the frame has no columns `source` and
+        `destination`.
     InsufficientMemoryError
         The run would not fit into memory; raised before it starts.
 
@@ -71,68 +73,123 @@ def connected_components(graph: Any) -> Any:
     graph.labeling.check_name_collisions("component")
     operation = f"components of {graph.num_vertices:,} vertices"
     check_run_memory(graph, "connected_components", operation)
-    return graph.labeling.vertex_frame(
-        {"component": number_components(find_roots(graph), graph.xp)}
-    )
+    return graph.labeling.vertex_frame({"component": number_components(find_roots(graph))})
 
 
 def find_roots(graph: Any) -> Array:
     """Return the smallest vertex of every vertex's component: int32, shape (vertices,)."""
-    xp, vertices = graph.xp, graph.num_vertices
-    parents = xp.arange(vertices, dtype=xp.int32)
-    built = [lists for lists in graph.built if lists.neighbors.size]
-    if not built:
+    xp, num_vertices = graph.xp, graph.num_vertices
+    parents = xp.arange(num_vertices, dtype=xp.int32)
+    adjacencies = [adjacency for adjacency in graph.built if adjacency.neighbors.size]
+    if not adjacencies:
         return parents
-    lists = built[0]
-    for place in range(NUM_FIRST_NEIGHBORS):
+    first = adjacencies[0]
+    for position in range(NUM_FIRST_NEIGHBORS):
         device.launch(
-            "union_find", "link_neighbor", size=vertices,
-            num_vertices=vertices, position=place, offsets=lists.offsets, neighbors=lists.neighbors,
-            parents=parents,
+            "union_find", "link_neighbor", size=num_vertices,
+            num_vertices=num_vertices, position=position, offsets=first.offsets,
+            neighbors=first.neighbors, parents=parents,
         )  # fmt: skip
-    device.launch("union_find", "compress", size=vertices, num_vertices=vertices, parents=parents)
-    if not graph.directed or len(built) > 1:
+    compress(parents)
+    if not graph.directed or len(adjacencies) > 1:
         # An arc from the largest component to another is also in the list of its other endpoint.
-        largest = _most_common_root(parents, xp)
-        for position, lists in enumerate(built):
+        largest_root = _most_common_root(parents)
+        for adjacency in adjacencies:
             device.launch(
-                "union_find", "link_remaining", size=32 * vertices,
-                num_vertices=vertices, position=0 if position else NUM_FIRST_NEIGHBORS,
-                largest_root=largest,
-                offsets=lists.offsets, neighbors=lists.neighbors, parents=parents,
+                "union_find", "link_remaining", size=WARP * num_vertices,
+                num_vertices=num_vertices,
+                position=NUM_FIRST_NEIGHBORS if adjacency is first else 0,
+                largest_root=largest_root, offsets=adjacency.offsets,
+                neighbors=adjacency.neighbors, parents=parents,
             )  # fmt: skip
     else:
-        rows = row_indices(lists) if xp is not np else xp.empty(0, xp.int32)
+        rows = row_indices(first) if xp is not np else xp.empty(0, xp.int32)
         device.launch(
-            "union_find", "link_arcs", size=lists.neighbors.size,
-            num_vertices=vertices, num_arcs=lists.neighbors.size, position=NUM_FIRST_NEIGHBORS,
-            rows=rows,
-            offsets=lists.offsets, neighbors=lists.neighbors, parents=parents,
+            "union_find", "link_arcs", size=first.neighbors.size,
+            num_vertices=num_vertices, num_arcs=first.neighbors.size,
+            position=NUM_FIRST_NEIGHBORS, rows=rows, offsets=first.offsets,
+            neighbors=first.neighbors, parents=parents,
         )  # fmt: skip
-    device.launch("union_find", "compress", size=vertices, num_vertices=vertices, parents=parents)
+    compress(parents)
     return parents
 
 
-def number_components(parents: Array, xp: ModuleType) -> Array:
-    """Return the component of every vertex, numbered by descending size, ties by root."""
-    vertices = parents.size
-    sizes = xp.zeros(vertices, xp.int32)
+def compress(parents: Array) -> None:
+    """Link every vertex directly to its root."""
     device.launch(
-        "union_find", "count_members", size=vertices,
-        num_vertices=vertices, parents=parents, sizes=sizes,
+        "union_find", "compress", size=parents.size, num_vertices=parents.size, parents=parents
+    )
+
+
+def link_alternately(arcs: list[Array], num_vertices: int) -> Array:
+    """Return a root of every vertex's component, as GPUSCAN does: int32, shape (vertices,).
+
+    Every vertex links to the smallest of itself and its neighbors, in the next round to the
+    largest, and so on; then both endpoints of an arc are replaced by what they link to. No arc is
+    left when each tree has one root; then all paths to roots are halved until they are compressed.
+
+    Parameters
+    ----------
+    arcs : list of two int32 arrays
+        Sources and destinations of arcs in both directions. The list is emptied, to free memory.
+    num_vertices : int
+
+    References
+    ----------
+    .. [1] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
+       algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
+       https://doi.org/10.1109/TPDS.2014.2374607
+    """
+    xp, is_min_round = device.array_module(arcs[0]), True
+    parents = xp.arange(num_vertices, dtype=xp.int32)
+    while arcs[0].size:
+        pairs = arcs.pop(0).astype(xp.int64)
+        pairs <<= 32
+        pairs |= arcs.pop()
+        pairs.sort()
+        destinations = pairs.astype(xp.int32)
+        pairs >>= 32
+        sources = pairs.astype(xp.int32)
+        del pairs
+        # The arcs of a source are consecutive, from its smallest to its largest neighbor.
+        changes = xp.flatnonzero(sources[1:] != sources[:-1])
+        if is_min_round:
+            index, choose = xp.concatenate((xp.zeros(1, changes.dtype), changes + 1)), xp.minimum
+        else:
+            last = xp.full(1, sources.size - 1, changes.dtype)
+            index, choose = xp.concatenate((changes, last)), xp.maximum
+        parents[sources[index]] = choose(sources[index], destinations[index])
+        sources, destinations = parents[sources], parents[destinations]
+        is_open = sources != destinations
+        arcs += [sources[is_open], destinations[is_open]]
+        is_min_round = not is_min_round
+    while True:
+        grandparents = parents[parents]
+        if bool((grandparents == parents).all()):
+            return parents
+        parents = grandparents
+
+
+def number_components(roots: Array) -> Array:
+    """Return the component of every vertex, numbered by descending size, ties by root."""
+    xp, num_vertices = device.array_module(roots), roots.size
+    sizes = xp.zeros(num_vertices, xp.int32)
+    device.launch(
+        "union_find", "count_members", size=num_vertices,
+        num_vertices=num_vertices, parents=roots, sizes=sizes,
     )  # fmt: skip
     # Most components may be single vertices, which need no sort.
-    several, single = xp.flatnonzero(sizes > 1), xp.flatnonzero(sizes == 1)
-    several = several[xp.argsort((-sizes[several].astype(xp.int64) << 32) + several)]
+    large, single = xp.flatnonzero(sizes > 1), xp.flatnonzero(sizes == 1)
+    large = large[xp.argsort((-sizes[large].astype(xp.int64) << 32) + large)]
     numbers = sizes  # reuses the memory
-    numbers[several] = xp.arange(several.size, dtype=xp.int32)
-    numbers[single] = xp.arange(several.size, several.size + single.size, dtype=xp.int32)
-    return numbers[parents]
+    numbers[large] = xp.arange(large.size, dtype=xp.int32)
+    numbers[single] = xp.arange(large.size, large.size + single.size, dtype=xp.int32)
+    return numbers[roots]
 
 
-def _most_common_root(parents: Array, xp: ModuleType) -> int:
-    """Return the root that most vertices of a sample have."""
+def _most_common_root(parents: Array) -> int:
+    """Return the most frequent root in a sample of vertices."""
     step = max(parents.size // SAMPLE_SIZE, 1)
-    sample = parents[::step][:SAMPLE_SIZE]
-    values, counts = np.unique(sample if xp is np else sample.get(), return_counts=True)
-    return int(values[counts.argmax()])
+    sample = device.to_host(parents[::step][:SAMPLE_SIZE])
+    roots, counts = np.unique(sample, return_counts=True)
+    return int(roots[counts.argmax()])

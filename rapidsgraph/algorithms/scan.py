@@ -1,35 +1,41 @@
 """SCAN: structural clustering into clusters, hubs and outliers.
 
-This module checks arguments and labels results; `clustering` has the algorithm.
+Clusters are the connected components of similar cores, found by union-find as in `components`;
+borders attach to their most similar core. `ScanIndex` and `distributed.scan` share these functions.
 """
 
 from __future__ import annotations
 
 import numbers
 import operator
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from .. import device
+from ..device import Array
 from ..errors import GraphError, format_value
+from ..graph.csr import row_indices
 from ..graph.labeling import Labeling
+from ..kernels.constants import NO_CLUSTER
 from ..memory import check_run_memory
 from ..validation import check_choice, check_flag
-from .clustering import (
-    ROLES,
-    Clustering,
+from .components import compress, link_alternately
+from .similarity import (
+    METHODS,
     SimilarityGraph,
-    closed_neighborhood_sizes,
-    cluster,
-    cluster_by_turns,
-    find_cores,
-    list_memberships,
+    common_neighbors,
+    neighborhoods,
+    offsets_from_sizes,
+    undirected_graph,
 )
-from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
-MAX_DIGITS = 1000  # of a Decimal, whose exponent may exceed memory
+MAX_DIGITS = 1000  # of a Decimal; more may not fit in memory as a Fraction
+ROLES = ("core", "border", "hub", "outlier")
+CORE, BORDER, HUB, OUTLIER = range(4)
 
 
 def scan(
@@ -75,7 +81,8 @@ def scan(
     Raises
     ------
     GraphError
-        A parameter or the frame cannot be used.
+        `epsilon`, `mu`, `memberships` or `method` is invalid, a name column is called like a
+        result column, or the frame has no columns `source` and `destination`.
     InsufficientMemoryError
         The run would not fit into memory; raised before it starts.
 
@@ -113,16 +120,12 @@ def scan(
     check_flag("memberships", memberships)
     graph = undirected_graph(graph)
     graph.labeling.check_name_collisions("cluster", "role")
-    extended = memberships or method == "gpuscan"
+    needs_more = bool(memberships or method == "gpuscan")
     operation = f"clusters of {graph.num_vertices:,} vertices"
-    check_run_memory(graph, "scan", operation, memberships=bool(extended))
-    lists, common = neighborhoods(graph), common_neighbors(graph, method)
-    similar = SimilarityGraph(lists, common, closed_neighborhood_sizes(lists), epsilon)
-    if method == "gpuscan":
-        found = cluster_by_turns(similar, mu)
-    else:
-        found = cluster(similar, find_cores(similar, mu))
-    return clustering_frame(graph.labeling, found, memberships)
+    check_run_memory(graph, "scan", operation, memberships=needs_more)
+    similar = SimilarityGraph(neighborhoods(graph), common_neighbors(graph, method), epsilon)
+    clustering = cluster(similar, find_cores(similar, mu), method)
+    return clustering_frame(graph.labeling, clustering, memberships)
 
 
 def check_epsilon(epsilon: Any) -> Fraction:
@@ -133,7 +136,9 @@ def check_epsilon(epsilon: Any) -> Fraction:
         exact = None
     if exact is None or not 0 < exact <= 1:
         raise GraphError(
-            f"epsilon is {format_value(epsilon)}; it must be a number above 0, at most 1"
+            f"epsilon is {format_value(epsilon)}; it must be a number above 0, at most 1",
+            parameter="epsilon",
+            value=epsilon,
         )
     return exact
 
@@ -163,15 +168,181 @@ def check_mu(mu: Any) -> int:
     except TypeError:
         whole = 0
     if whole < 1:
-        raise GraphError(f"mu is {format_value(mu)}; it must be a whole number, at least 1")
+        raise GraphError(
+            f"mu is {format_value(mu)}; it must be a whole number, at least 1",
+            parameter="mu",
+            value=mu,
+        )
     return whole
 
 
-def clustering_frame(labeling: Labeling, found: Clustering, memberships: bool = False) -> Any:
+def find_cores(similar: SimilarityGraph, mu: int) -> Array:
+    """Return whether each vertex is similar to at least mu vertices: bool, shape (vertices,)."""
+    is_core = similar.xp.empty(similar.num_vertices, bool)
+    mu = min(mu, similar.num_vertices + 1)  # no closed neighborhood is larger
+    device.launch(
+        "scan", "mark_cores", size=similar.num_vertices + similar.num_arcs,
+        num_vertices=similar.num_vertices, mu=mu, **similar.threshold, **similar.arrays,
+        is_core=is_core,
+    )  # fmt: skip
+    return is_core
+
+
+@dataclass
+class Clustering:
+    """A clustering by vertex id.
+
+    Attributes
+    ----------
+    clusters : int32 array, shape (vertices,)
+        Cluster of every vertex, or NO_CLUSTER.
+    roles : int8 array, shape (vertices,)
+        Indices in ROLES.
+    num_clusters : int
+    members : int32 array
+        Vertices with a cluster, ascending.
+    similar : SimilarityGraph
+    """
+
+    clusters: Array
+    roles: Array
+    num_clusters: int
+    members: Array
+    similar: SimilarityGraph
+
+
+def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> Clustering:
+    """Return the clustering that follows from the cores."""
+    xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
+    link_cores = _link_by_comparison if method == "gpuscan" else _link_by_union_find
+    roots, is_border = link_cores(similar, is_core)
+    cores, borders = _flagged_ids(is_core), _flagged_ids(is_border)
+    labels = xp.full(num_vertices, NO_CLUSTER, xp.int32)
+    labels[cores] = roots[cores]
+    nearest_cores, _ = attach_borders(similar, borders, is_core)
+    labels[borders] = roots[nearest_cores[borders]]
+    members = xp.flatnonzero(labels >= 0).astype(xp.int32)
+    clusters, num_clusters = number_clusters(labels, members)
+    neighbor_labels, is_hub = nearest_cores, xp.zeros(num_vertices, bool)  # reuses the memory
+    neighbor_labels.fill(NO_CLUSTER)
+    similar.launch_on_rows(
+        "find_hubs", members, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        labels=clusters, neighbor_labels=neighbor_labels, is_hub=is_hub,
+    )  # fmt: skip
+    roles = xp.full(num_vertices, OUTLIER, xp.int8)
+    roles[is_hub] = HUB
+    roles[cores], roles[borders] = CORE, BORDER
+    return Clustering(clusters, roles, num_clusters, members, similar)
+
+
+def _link_by_union_find(similar: SimilarityGraph, is_core: Array) -> tuple[Array, Array]:
+    """Return the root of the component of similar cores of every vertex, and flags of borders."""
+    xp, num_vertices = similar.xp, similar.num_vertices
+    parents, is_border = xp.arange(num_vertices, dtype=xp.int32), xp.zeros(num_vertices, bool)
+    similar.launch(
+        "join_cores", _flagged_ids(is_core), is_core=is_core, parents=parents, is_border=is_border
+    )
+    compress(parents)
+    return parents, is_border
+
+
+def _link_by_comparison(similar: SimilarityGraph, is_core: Array) -> tuple[Array, Array]:
+    """Return the same as GPUSCAN does: by links to the smallest and the largest similar core.
+
+    The text of GPUSCAN would also merge clusters that share a border; this does not.
+    """
+    xp, num_vertices, num_arcs = similar.xp, similar.num_vertices, similar.num_arcs
+    sources, destinations = row_indices(similar.adjacency), similar.adjacency.neighbors
+    is_similar = xp.empty(num_arcs, bool)
+    device.launch(
+        "scan", "mark_similar", size=num_arcs,
+        num_arcs=num_arcs, **similar.threshold, sources=sources, **similar.arrays,
+        is_similar=is_similar,
+    )  # fmt: skip
+    is_similar &= is_core[sources]
+    is_border = xp.zeros(num_vertices, bool)
+    is_border[destinations[is_similar]] = True
+    is_border &= ~is_core
+    is_similar &= is_core[destinations]
+    arcs = [sources[is_similar], destinations[is_similar]]
+    del sources, is_similar
+    return link_alternately(arcs, num_vertices), is_border
+
+
+def attach_borders(similar: SimilarityGraph, borders: Array, is_core: Array) -> tuple[Array, Array]:
+    """Return the most similar core of each border, and its number of similar cores.
+
+    Both are int32 arrays by vertex id. Of equally similar cores the one with the smallest id is
+    returned. Other vertices have an undefined core and no similar cores.
+    """
+    nearest_cores = similar.xp.empty(similar.num_vertices, np.int32)
+    num_similar_cores = similar.xp.zeros(similar.num_vertices, np.int32)
+    similar.launch(
+        "attach_borders", borders, is_core=is_core, nearest=nearest_cores,
+        num_similar_cores=num_similar_cores,
+    )  # fmt: skip
+    return nearest_cores, num_similar_cores
+
+
+def number_clusters(labels: Array, members: Array) -> tuple[Array, int]:
+    """Return clusters numbered by descending size, ties by smallest member, and their number.
+
+    Parameters
+    ----------
+    labels : int32 array, shape (vertices,)
+        Label of the cluster of every member, a vertex id.
+    members : int32 array
+        Vertices with a cluster, ascending.
+    """
+    xp, num_vertices = device.array_module(labels), labels.size
+    sizes, first_members = (xp.full(num_vertices, fill, xp.int32) for fill in (0, num_vertices))
+    device.launch(
+        "scan", "measure_clusters", size=members.size,
+        num_members=members.size, members=members, labels=labels, cluster_sizes=sizes,
+        first_members=first_members,
+    )  # fmt: skip
+    used = xp.flatnonzero(sizes)
+    used = used[xp.argsort((-sizes[used].astype(xp.int64) << 32) + first_members[used])]
+    numbers = first_members  # reuses the memory
+    numbers[used] = xp.arange(used.size, dtype=xp.int32)
+    clusters = xp.full(num_vertices, NO_CLUSTER, xp.int32)
+    clusters[members] = numbers[labels[members]]
+    return clusters, int(used.size)
+
+
+def list_memberships(clustering: Clustering) -> tuple[Array, Array]:
+    """Return vertices and clusters: each vertex once, and borders once per additional cluster."""
+    similar, xp = clustering.similar, clustering.similar.xp
+    borders = _flagged_ids(clustering.roles == BORDER)
+    is_core = clustering.roles == CORE
+    starts = offsets_from_sizes(attach_borders(similar, borders, is_core)[1])
+    clusters = xp.empty(int(starts[-1]), xp.int32)
+    similar.launch(
+        "list_border_clusters", borders, is_core=is_core, labels=clustering.clusters,
+        starts=starts, clusters=clusters,
+    )  # fmt: skip
+    vertices = borders[xp.searchsorted(starts[borders], xp.arange(clusters.size), side="right") - 1]
+    is_additional = clusters != clustering.clusters[vertices]
+    pairs = xp.unique(vertices[is_additional].astype(xp.int64) << 32 | clusters[is_additional])
+    num_vertices = similar.num_vertices
+    ids = xp.concatenate((xp.arange(num_vertices, dtype=xp.int32), (pairs >> 32).astype(xp.int32)))
+    clusters = xp.concatenate((clustering.clusters, pairs.astype(xp.int32)))
+    # Both parts ascend; a vertex's own cluster comes before its additional ones.
+    is_last = xp.arange(ids.size) >= num_vertices
+    order = xp.argsort(ids.astype(xp.int64) * 2 + is_last, kind="stable")
+    return ids[order], clusters[order]
+
+
+def clustering_frame(labeling: Labeling, clustering: Clustering, memberships: bool = False) -> Any:
     """Return the result frame of `scan`."""
-    clusters, roles, ids = found.clusters, found.roles, None
+    clusters, roles, ids = clustering.clusters, clustering.roles, None
     if memberships:
-        ids, clusters = list_memberships(found)
+        ids, clusters = list_memberships(clustering)
         roles = roles[ids]
     columns = {"cluster": (clusters, clusters >= 0), "role": labeling.text_column(roles, ROLES)}
     return labeling.vertex_frame(columns, ids)
+
+
+def _flagged_ids(flags: Array) -> Array:
+    xp = device.array_module(flags)
+    return xp.flatnonzero(flags).astype(xp.int32)

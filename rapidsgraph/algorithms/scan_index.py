@@ -1,46 +1,54 @@
-"""An index of structural similarities, from which clusterings for any epsilon and mu are read.
+"""An index of structural similarities that answers SCAN for any epsilon and mu (GS*-Index).
 
-The index holds the neighbors of each vertex by descending similarity, and for every mu the vertices
-that can be cores by the largest epsilon at which they are. A query reads only the beginnings of
-these lists. The index takes 24 bytes per edge.
+The index has the neighbors of each vertex by descending similarity, and for every mu the possible
+cores by the largest epsilon at which they are cores. A query reads only the beginnings of these
+lists. The index takes 24 bytes per edge.
 
-Lists are sorted by level, which is the similarity in units of 2^-20. Within a level neighbors are
-compared exactly, so levels only determine where the scan of a list may stop.
+Lists are sorted by level, the similarity in units of 2^-20. Neighbors of one level are compared
+exactly, so levels only determine where a pass over a list may stop.
 """
 
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .. import device, frames
-from ..device import Array, choose, import_cupy
+from ..device import Array, choose, import_cupy, to_host
 from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency, row_indices, sort_pairs
-from ..graph.labeling import Labeling
+from ..graph.local_graph import LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
 from ..memory import check_run_memory
 from ..validation import check_choice, check_flag
 from . import scan_index_file
-from .clustering import (
+from .scan import (
     CORE,
     HUB,
     OUTLIER,
     Clustering,
+    check_epsilon,
+    check_mu,
+    cluster,
+    clustering_frame,
+)
+from .scan_index_file import IndexStorage
+from .similarity import (
+    METHODS,
     SimilarityGraph,
     closed_neighborhood_sizes,
-    cluster,
+    common_neighbors,
+    neighborhoods,
+    undirected_graph,
 )
-from .scan import check_epsilon, check_mu, clustering_frame
-from .similarity import METHODS, common_neighbors, neighborhoods, undirected_graph
 
-CHUNK_ARCS = 2**20  # whose positions in their lists are computed at a time
+CHUNK_ARCS = 2**20  # arcs whose positions in their lists are computed at a time
 
-STORED = ("offsets", "neighbors", "common", "cores", "core_offsets")
 EPSILONS, MUS = tuple(i / 10 for i in range(1, 10)), (2, 3, 4, 5)
-SWEEP = {
+SWEEP_COLUMNS = {
     "epsilon": np.float64,
     "mu": np.int64,
     "clusters": np.int64,
@@ -59,20 +67,27 @@ class ScanIndex:
     Parameters
     ----------
     graph : Graph or edge frame
-        Graph as `scan` takes it. The index keeps no reference to it.
+        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. The index
+        keeps no reference to the graph.
     method : {"auto", "gpuscan"}, default "auto"
         How common neighbors are counted; see `structural_similarity`.
 
     Raises
     ------
     GraphError
-        A parameter or the frame cannot be used.
+        `method` is unknown, a name column is called `cluster` or `role`, or the frame has no
+        columns `source` and `destination`.
     InsufficientMemoryError
         The index would not fit into memory; raised before it is built.
 
     See Also
     --------
     scan : Cluster a graph for one epsilon and mu.
+
+    Notes
+    -----
+    The index takes 24 bytes per edge and 12 per vertex. Building it takes the time of one
+    `structural_similarity` and two sorts of the arcs.
 
     References
     ----------
@@ -94,65 +109,28 @@ class ScanIndex:
     """
 
     def __init__(self, graph: Any, *, method: str = "auto") -> None:
-        check_choice("method", method, METHODS)
-        graph = undirected_graph(graph)
-        graph.labeling.check_name_collisions("cluster", "role")
-        check_run_memory(graph, "scan_index", f"an index of {graph.num_edges:,} edges")
-        self.labeling = graph.labeling
-        lists, common = neighborhoods(graph), common_neighbors(graph, method)
-        self._sizes = closed_neighborhood_sizes(lists)
-        self._order_neighbors(lists, common)
-
-    def _order_neighbors(self, lists: Adjacency, common: Array) -> None:
-        xp, arcs = self.labeling.xp, common.size
-        pairs = [row_indices(lists), xp.empty(arcs, xp.int32)]
-        descent = pairs[1]
-        device.launch(
-            "scan", "compute_levels", size=arcs,
-            num_arcs=arcs, sources=pairs[0], neighbors=lists.neighbors, common=common,
-            sizes=self._sizes, descent=descent,
-        )  # fmt: skip
-        bound = max(self.num_vertices, SIMILARITY_LEVELS)
-        order = sort_pairs(pairs, bound, with_order=True)[2]
-        neighbors, common, descent = (
-            _permute(values, order) for values in (lists.neighbors, common, descent)
-        )
-        del order
-        self._adjacency, self._common = Adjacency(lists.offsets, neighbors, xp.empty(0)), common
-        # The k-th neighbor of a vertex makes it a core for mu = k + 2.
-        rows = row_indices(lists)
-        places = xp.empty(arcs, xp.int32)
-        for start in range(0, arcs, CHUNK_ARCS):
-            stop = min(start + CHUNK_ARCS, arcs)
-            places[start:stop] = xp.arange(start, stop) - lists.offsets[rows[start:stop]]
-        pairs = [places, descent]
-        del places, descent
-        offsets, _, order = sort_pairs(pairs, bound, with_order=True)
-        self._cores = _permute(rows, order)
-        largest = int(self._sizes.max()) if self.num_vertices else 1
-        offsets = offsets[:largest]
-        self._core_offsets = offsets.get() if device.is_on_gpu(offsets) else offsets.copy()
+        is_loaded = isinstance(graph, IndexStorage)  # from `open`
+        self._storage = graph if is_loaded else _build_storage(graph, method)
 
     @property
     def num_vertices(self) -> int:
         """Number of vertices."""
-        return self.labeling.num_vertices
+        return self._storage.labeling.num_vertices
 
     @property
     def device(self) -> str:
         """Device of the index, "cpu" or "gpu"."""
-        return self.labeling.device
+        return self._storage.labeling.device
 
     @property
     def num_edges(self) -> int:
         """Number of edges without self-loops and parallel edges."""
-        return self._common.size // 2
+        return self._storage.common.size // 2
 
     @property
     def nbytes(self) -> int:
         """Size of the index in bytes, without vertex names."""
-        arrays = self._common, self._sizes, self._cores, self._core_offsets
-        return self._adjacency.nbytes + sum(array.nbytes for array in arrays)
+        return self._storage.nbytes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to an Arrow file, which `ScanIndex.open` reads.
@@ -168,14 +146,7 @@ class ScanIndex:
         GraphError
             The suffix is another, the folder does not exist, or permission is denied.
         """
-        lists = self._adjacency
-        arrays = lists.offsets, lists.neighbors, self._common, self._cores, self._core_offsets
-        scan_index_file.save(
-            path,
-            dict(zip(STORED, arrays, strict=True)),
-            self.labeling.names,
-            self.labeling.is_endpoint_specific,
-        )
+        scan_index_file.save(path, self._storage)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, device: str = "auto") -> ScanIndex:
@@ -196,22 +167,13 @@ class ScanIndex:
         Raises
         ------
         GraphError
-            The file does not exist, is no index or is damaged, or holds an invalid value; the
-            message names the file, the field and the value.
+            The file does not exist, is not an index or is damaged, or has an invalid value; the
+            error has the path, the field and the value.
         GpuUnavailableError
             `device` is "gpu" and no GPU works.
         """
-        index = object.__new__(cls)
-        on_cpu = choose(device) == "cpu"
-        xp = np if on_cpu else import_cupy()
-        arrays, names, is_endpoint_specific = scan_index_file.load(path, xp)
-        library = "pandas" if on_cpu else "cudf"
-        index.labeling = Labeling(names, xp, library, is_endpoint_specific, names.labels)
-        offsets, neighbors, index._common, index._cores, cores = (arrays[name] for name in STORED)
-        index._adjacency = Adjacency(offsets, neighbors, xp.empty(0))
-        index._sizes = closed_neighborhood_sizes(index._adjacency)
-        index._core_offsets = cores if on_cpu else cores.get()
-        return index
+        xp = np if choose(device) == "cpu" else import_cupy()
+        return cls(scan_index_file.load(path, xp))
 
     def query(self, epsilon: Any = 0.5, mu: int = 3, memberships: bool = False) -> Any:
         """Return the clustering for an epsilon and mu, as `scan` does.
@@ -233,16 +195,26 @@ class ScanIndex:
         Raises
         ------
         GraphError
-            A parameter is invalid.
+            `epsilon`, `mu` or `memberships` is invalid.
 
         Notes
         -----
-        The time depends on the number of clustered vertices and their similar neighbors, besides
-        the time to write one row per vertex.
+        The time is proportional to the number of clustered vertices and of their similar neighbors,
+        besides the time to write one row per vertex.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": [0, 0, 1], "destination": [1, 2, 2]})
+        >>> rg.ScanIndex(edges).query(epsilon=0.9, mu=2)
+           vertex  cluster  role
+        0       0        0  core
+        1       1        0  core
+        2       2        0  core
         """
         check_flag("memberships", memberships)
         clustering = self._clustering(check_epsilon(epsilon), check_mu(mu))
-        return clustering_frame(self.labeling, clustering, memberships)
+        return clustering_frame(self._storage.labeling, clustering, memberships)
 
     def sweep(self, epsilons: Any = EPSILONS, mus: Any = MUS) -> Any:
         """Summarize the clustering of each pair of an epsilon and a mu.
@@ -260,19 +232,33 @@ class ScanIndex:
             One row per pair, mus within epsilons in the given order: `epsilon` (float64), `mu`,
             `clusters` (int64), `largest` (vertices of the largest cluster, int64), `clustered`
             (fraction of the vertices that are in a cluster, float64), `cores`, `hubs`, `outliers`
-            (int64) and `modularity` (float64), Newman's, of the partition in which each vertex
-            without a cluster is a part of its own; 0 if there is no edge.
+            (int64) and `modularity` (float64), that of Newman and Girvan [1]_, where each
+            vertex without a cluster is a community of its own; 0 if there is no edge.
 
         Raises
         ------
         GraphError
             A value is invalid, or there is none.
+
+        References
+        ----------
+        .. [1] M. E. J. Newman and M. Girvan, "Finding and evaluating community structure in
+           networks", Phys. Rev. E 69, 026113, 2004. https://doi.org/10.1103/PhysRevE.69.026113
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": [0, 0, 1], "destination": [1, 2, 2]})
+        >>> rg.ScanIndex(edges).sweep(0.9, [2, 4])[["mu", "clusters", "outliers"]]
+           mu  clusters  outliers
+        0   2         1         0
+        1   4         0         3
         """
         epsilons = [check_epsilon(epsilon) for epsilon in _as_list(epsilons, "epsilons")]
         mus = [check_mu(mu) for mu in _as_list(mus, "mus")]
         if max(mus) >= 2**63:
             raise GraphError(
-                f"mu is {format_value(max(mus))}; a table has room for less than 2^63",
+                f"mu is {format_value(max(mus))}; the column mu holds values below 2^63",
                 parameter="mus",
                 value=max(mus),
             )
@@ -281,25 +267,27 @@ class ScanIndex:
             for epsilon in epsilons
             for mu in mus
         ]
+        labeling = self._storage.labeling
         columns = {
-            name: self.labeling.xp.asarray([row[place] for row in rows], kind)
-            for place, (name, kind) in enumerate(SWEEP.items())
+            name: labeling.xp.asarray(values, dtype)
+            for (name, dtype), values in zip(SWEEP_COLUMNS.items(), zip(*rows))
         }
-        return frames.make_frame(self.labeling.library, columns)
+        return frames.make_frame(labeling.library, columns)
 
-    def _clustering(self, epsilon: Any, mu: int) -> Clustering:
-        xp, vertices = self.labeling.xp, self.num_vertices
+    def _clustering(self, epsilon: Fraction, mu: int) -> Clustering:
+        storage, xp = self._storage, self._storage.labeling.xp
         similar = SimilarityGraph(
-            self._adjacency, self._common, self._sizes, epsilon, is_ordered=True
+            storage.adjacency, storage.common, epsilon, storage.sizes, is_ordered=True
         )
-        is_core = xp.full(vertices, mu == 1, bool)
-        if 1 < mu <= self._core_offsets.size:
-            start, is_last = int(self._core_offsets[mu - 2]), mu == self._core_offsets.size
-            stop = self._cores.size if is_last else int(self._core_offsets[mu - 1])
+        is_core = xp.full(self.num_vertices, mu == 1, bool)
+        offsets = storage.core_offsets
+        if 1 < mu <= offsets.size:
+            start = int(offsets[mu - 2])
+            stop = int(offsets[mu - 1]) if mu < offsets.size else storage.cores.size
             device.launch(
                 "scan", "mark_indexed_cores", size=stop - start,
-                num_candidates=stop - start, mu=mu, floor=similar.floor, **similar.threshold,
-                candidates=self._cores[start:stop], **similar.lists, is_core=is_core,
+                num_candidates=stop - start, mu=mu, floor=similar.min_level, **similar.threshold,
+                candidates=storage.cores[start:stop], **similar.arrays, is_core=is_core,
             )  # fmt: skip
         return cluster(similar, is_core)
 
@@ -308,19 +296,21 @@ class ScanIndex:
         roles = [int((clustering.roles == role).sum()) for role in (CORE, HUB, OUTLIER)]
         clustered = clustering.members.size / max(self.num_vertices, 1)
         largest = int((clustering.clusters == 0).sum())  # clusters are numbered by size
-        return clustering.count, largest, clustered, *roles, self._modularity(clustering)
+        modularity = self._modularity(clustering)
+        return clustering.num_clusters, largest, clustered, *roles, modularity
 
     def _modularity(self, clustering: Clustering) -> float:
-        xp, arcs = self.labeling.xp, self._common.size
-        if not arcs:
+        xp, num_arcs = self._storage.labeling.xp, self._storage.common.size
+        if not num_arcs:
             return 0.0
-        inside, adjacency = xp.zeros(1, xp.int64), clustering.similar.adjacency
-        clustering.similar.run(
+        num_internal_arcs, adjacency = xp.zeros(1, xp.int64), clustering.similar.adjacency
+        clustering.similar.launch_on_rows(
             "count_internal_arcs", clustering.members, offsets=adjacency.offsets,
-            neighbors=adjacency.neighbors, labels=clustering.clusters, num_internal_arcs=inside,
+            neighbors=adjacency.neighbors, labels=clustering.clusters,
+            num_internal_arcs=num_internal_arcs,
         )  # fmt: skip
-        degrees = (self._sizes - 1).astype(xp.float64)
-        cluster_degrees = xp.zeros(clustering.count)
+        degrees = (self._storage.sizes - 1).astype(xp.float64)
+        cluster_degrees = xp.zeros(clustering.num_clusters)
         member_degrees = degrees[clustering.members]
         device.launch(
             "build", "sum_by_key", size=member_degrees.size,
@@ -329,13 +319,56 @@ class ScanIndex:
         )  # fmt: skip
         single_degrees = degrees[clustering.clusters < 0]
         expected = sum(
-            float(((each / arcs) ** 2).sum()) for each in (cluster_degrees, single_degrees)
+            float(((community / num_arcs) ** 2).sum())
+            for community in (cluster_degrees, single_degrees)
         )
-        return int(inside[0]) / arcs - expected
+        return int(num_internal_arcs[0]) / num_arcs - expected
 
     def __repr__(self) -> str:
         size = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
         return f"<ScanIndex: {size}, {self.nbytes:,} bytes, {self.device}>"
+
+
+def _build_storage(edges: Any, method: str) -> IndexStorage:
+    check_choice("method", method, METHODS)
+    graph = undirected_graph(edges)
+    graph.labeling.check_name_collisions("cluster", "role")
+    check_run_memory(graph, "scan_index", f"an index of {graph.num_edges:,} edges")
+    adjacency, common = neighborhoods(graph), common_neighbors(graph, method)
+    return _sort_by_similarity(graph, adjacency, common, closed_neighborhood_sizes(adjacency))
+
+
+def _sort_by_similarity(
+    graph: LocalGraph, adjacency: Adjacency, common: Array, sizes: Array
+) -> IndexStorage:
+    xp, num_arcs = graph.xp, common.size
+    pairs = [row_indices(adjacency), xp.empty(num_arcs, xp.int32)]
+    descent = pairs[1]
+    device.launch(
+        "scan", "compute_levels", size=num_arcs,
+        num_arcs=num_arcs, sources=pairs[0], neighbors=adjacency.neighbors, common=common,
+        sizes=sizes, descent=descent,
+    )  # fmt: skip
+    bound = max(graph.num_vertices, SIMILARITY_LEVELS)
+    order = sort_pairs(pairs, bound, with_order=True)[2]
+    neighbors, common, descent = (
+        _permute(values, order) for values in (adjacency.neighbors, common, descent)
+    )
+    del order
+    adjacency = Adjacency(adjacency.offsets, neighbors, xp.empty(0))
+    # The k-th neighbor of a vertex, counted from 0, makes it a core for mu = k + 2.
+    rows = row_indices(adjacency)
+    positions = xp.empty(num_arcs, xp.int32)
+    for start in range(0, num_arcs, CHUNK_ARCS):
+        stop = min(start + CHUNK_ARCS, num_arcs)
+        positions[start:stop] = xp.arange(start, stop) - adjacency.offsets[rows[start:stop]]
+    pairs = [positions, descent]
+    del positions, descent
+    offsets, _, order = sort_pairs(pairs, bound, with_order=True)
+    cores = _permute(rows, order)
+    max_size = int(sizes.max()) if graph.num_vertices else 1
+    core_offsets = np.array(to_host(offsets[:max_size]))  # releases the offsets
+    return IndexStorage(graph.labeling, adjacency, common, sizes, cores, core_offsets)
 
 
 def _permute(values: Array, order: Array) -> Array:
@@ -348,7 +381,7 @@ def _permute(values: Array, order: Array) -> Array:
 
 
 def _as_list(values: Any, parameter: str) -> list[Any]:
-    values = values.get() if device.is_on_gpu(values) else values
+    values = to_host(values)
     is_one = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")
     if is_one or getattr(values, "ndim", 1) == 0:
         return [values]

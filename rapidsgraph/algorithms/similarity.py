@@ -1,12 +1,16 @@
 """Structural similarity: the similarity of the neighborhoods of adjacent vertices.
 
 Common neighbors are counted by triangles, with edges oriented from low to high degree. Method
-`gpuscan` compares whole neighbor lists.
+`gpuscan` compares whole adjacency lists. Similarities are compared with an epsilon exactly, as
+integers: common^2 / (|N[u]| |N[v]|) with epsilon^2.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from .. import device, frames
 from ..device import Array
@@ -14,15 +18,18 @@ from ..graph.build import build_graph
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
 from ..graph.graph import local_storage_of
 from ..graph.local_graph import LocalGraph
+from ..kernels.constants import SIMILARITY_LEVELS, WARP
 from ..memory import check_run_memory
 from ..validation import check_choice
 
 METHODS = ("auto", "gpuscan")
-MERGED = 16  # neighbors of all vertices: up to so many, lists are merged as they are
-FEW, SOME = 8, 128  # neighbors of a vertex that a thread, a warp counts for alone
-# Places in the tables of a warp and, at most, of a block.
-SLOTS, MOST_SLOTS = 512, 8192
-WARPS = 8  # of a block that count_some runs in
+MAX_MERGE_DEGREE = 16  # up to this maximum degree, all adjacency lists are merged as they are
+MAX_THREAD_DEGREE = 8  # of a vertex whose triangles one thread counts
+MAX_WARP_DEGREE = 128  # of a vertex whose triangles one warp counts; a block counts the others
+WARP_TABLE_SIZE = 512  # slots of the hash table of a warp
+MAX_BLOCK_TABLE_SIZE = 8192  # slots of the hash table of a block
+WARPS_PER_BLOCK = 8  # in count_by_warp
+BYTES_PER_SLOT = 8  # a key and a count
 
 
 def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
@@ -34,23 +41,34 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
     method : {"auto", "gpuscan"}, default "auto"
-        "gpuscan" compares whole neighbor lists, 4 neighbors of one endpoint with 8 of the other at
-        a time on a GPU, as GPUSCAN does. Both give the same result.
+        "auto" counts triangles. "gpuscan" compares whole adjacency lists, 4 neighbors of one
+        endpoint with 8 of the other at a time on a GPU, as GPUSCAN does [3]_. Both give the same
+        result.
 
     Returns
     -------
     frame
         Columns `source`, `destination` and `similarity` (float64, above 0, at most 1): one row per
-        edge, the smaller vertex first, sorted, in the library of the edge frame. The similarity is
-        the size of the intersection of both closed neighborhoods (neighbors, and the vertex itself)
-        over the geometric mean of their sizes.
+        edge, the smaller vertex first, sorted, in the library of the edge frame.
 
     Raises
     ------
     GraphError
-        A parameter or the frame cannot be used.
+        `method` is unknown, a name column is called like a result column, or the frame has no
+        columns `source` and `destination`.
     InsufficientMemoryError
         The run would not fit into memory; raised before it starts.
+
+    See Also
+    --------
+    scan : Cluster vertices by structural similarity.
+
+    Notes
+    -----
+    The similarity of adjacent vertices u and v is the size of the intersection of their closed
+    neighborhoods over the geometric mean of their sizes, ``|N[u] & N[v]| / sqrt(|N[u]| |N[v]|)``
+    [1]_. The closed neighborhood N[u] has the neighbors of u and u itself. Counting triangles
+    takes O(m sqrt(m)) steps for m edges [2]_.
 
     References
     ----------
@@ -58,6 +76,9 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
        for networks", KDD 2007. https://doi.org/10.1145/1281192.1281280
     .. [2] N. Chiba and T. Nishizeki, "Arboricity and subgraph listing algorithms", SIAM J. Comput.
        14(1), 1985. https://doi.org/10.1137/0214017
+    .. [3] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
+       algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
+       https://doi.org/10.1109/TPDS.2014.2374607
 
     Examples
     --------
@@ -78,17 +99,17 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
         for name in graph.labeling.endpoint_columns(endpoint).values()
     ]
     graph.labeling.check_name_collisions("similarity", *endpoint_columns)
-    operation = f"similarity of {graph.num_edges:,} edges"
-    check_run_memory(graph, "structural_similarity", operation)
-    lists, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
-    count, edges = graph.num_vertices, common.size // 2
-    starts = offsets_from_sizes(count_upper(lists))
-    sources, destinations = xp.empty(edges, xp.int32), xp.empty(edges, xp.int32)
-    similarities = xp.empty(edges)
+    check_run_memory(graph, "structural_similarity", f"similarity of {graph.num_edges:,} edges")
+    adjacency, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
+    num_vertices, num_edges = graph.num_vertices, common.size // 2
+    starts = offsets_from_sizes(count_upper(adjacency))
+    sources, destinations = xp.empty(num_edges, xp.int32), xp.empty(num_edges, xp.int32)
+    similarities = xp.empty(num_edges)
     device.launch(
-        "similarity", "list_edges", size=count + common.size,
-        num_vertices=count, offsets=lists.offsets, neighbors=lists.neighbors, common=common,
-        starts=starts, sources=sources, destinations=destinations, similarities=similarities,
+        "similarity", "list_edges", size=num_vertices + common.size,
+        num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        common=common, starts=starts, sources=sources, destinations=destinations,
+        similarities=similarities,
     )  # fmt: skip
     return graph.labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
@@ -108,15 +129,14 @@ def neighborhoods(graph: LocalGraph) -> Adjacency:
     def compute() -> Adjacency:
         if graph.directed:
             return to_undirected(graph.built[0])
-        facts = {"is_merged": graph.is_merged, "is_loopless": graph.is_loopless}
-        return simplify(graph.csr, **facts)
+        return simplify(graph.csr, is_merged=graph.is_merged, is_loopless=graph.is_loopless)
 
     return graph.cached("neighborhoods", compute)
 
 
 def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
     """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
-    count = _by_triangles if method == "auto" else _by_comparison
+    count = _count_by_triangles if method == "auto" else _count_by_comparison
     return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
 
 
@@ -128,71 +148,174 @@ def offsets_from_sizes(sizes: Array) -> Array:
     return offsets
 
 
-def _by_triangles(lists: Adjacency) -> Array:
-    xp = device.array_module(lists.neighbors)
-    offsets, neighbors = lists.offsets, lists.neighbors
-    vertices, arcs = offsets.size - 1, neighbors.size
-    size = vertices + arcs
-    degrees = xp.diff(offsets).astype(xp.int32)
-    common = xp.empty(arcs, xp.int32)
-    if not arcs or int(degrees.max()) <= MERGED:
+def _count_by_triangles(adjacency: Adjacency) -> Array:
+    xp = device.array_module(adjacency.neighbors)
+    lists = {"offsets": adjacency.offsets, "neighbors": adjacency.neighbors}
+    num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size
+    size = num_vertices + num_arcs
+    degrees = xp.diff(adjacency.offsets).astype(xp.int32)
+    common = xp.empty(num_arcs, xp.int32)
+    if not num_arcs or int(degrees.max()) <= MAX_MERGE_DEGREE:
         device.launch(
             "similarity", "merge_lists", size=size,
-            num_vertices=vertices, offsets=offsets, neighbors=neighbors, common=common,
+            num_vertices=num_vertices, **lists, common=common,
         )  # fmt: skip
         return common
-    upper_offsets = xp.empty(vertices, xp.int64)
+    upper_degrees = xp.empty(num_vertices, xp.int64)
     device.launch(
         "similarity", "count_upper", size=size,
-        num_vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
-        sizes=upper_offsets,
+        num_vertices=num_vertices, **lists, degrees=degrees, sizes=upper_degrees,
     )  # fmt: skip
-    longest = int(upper_offsets.max())
-    upper_offsets = offsets_from_sizes(upper_offsets)
-    upper, triangles = xp.empty(arcs // 2, xp.int32), xp.zeros(arcs // 2, xp.int32)
+    max_upper_degree = int(upper_degrees.max())
+    upper_offsets = offsets_from_sizes(upper_degrees)
+    del upper_degrees
+    upper_neighbors = xp.empty(num_arcs // 2, xp.int32)
+    triangles = xp.zeros(num_arcs // 2, xp.int32)
     device.launch(
         "similarity", "gather_upper", size=size,
-        num_vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
-        upper_offsets=upper_offsets, upper_neighbors=upper,
+        num_vertices=num_vertices, **lists, degrees=degrees, upper_offsets=upper_offsets,
+        upper_neighbors=upper_neighbors,
     )  # fmt: skip
-    if longest > 1:  # else there is no triangle
+    lists |= {"upper_offsets": upper_offsets, "upper_neighbors": upper_neighbors}
+    if max_upper_degree > 1:  # otherwise there is no triangle
         device.launch(
             "similarity", "count_by_thread", size=size,
-            num_vertices=vertices, max_degree=FEW, offsets=offsets, neighbors=neighbors,
-            upper_offsets=upper_offsets, upper_neighbors=upper, triangles=triangles,
+            num_vertices=num_vertices, max_degree=MAX_THREAD_DEGREE, **lists, triangles=triangles,
         )  # fmt: skip
-        some = xp.flatnonzero((degrees > FEW) & (degrees <= SOME)).astype(xp.int32)
-        many = xp.flatnonzero(degrees > SOME).astype(xp.int32)
-        needed = min(max(64, 1 << (2 * longest - 1).bit_length()), MOST_SLOTS)
-        for entry, chosen, slots, threads, tables in (
-            ("count_by_warp", some, SLOTS, 32 * WARPS, WARPS),
-            ("count_by_block", many, needed, 512, 1),
-        ):
-            if chosen.size:
+        is_short = degrees <= MAX_WARP_DEGREE
+        block_table_size = max(64, 1 << (2 * max_upper_degree - 1).bit_length())
+        for entry, is_owner, table_size, num_warps, num_tables in (
+            ("count_by_warp", (degrees > MAX_THREAD_DEGREE) & is_short, WARP_TABLE_SIZE,
+             WARPS_PER_BLOCK, WARPS_PER_BLOCK),
+            ("count_by_block", ~is_short, min(block_table_size, MAX_BLOCK_TABLE_SIZE), 16, 1),
+        ):  # fmt: skip
+            owners = xp.flatnonzero(is_owner).astype(xp.int32)
+            if owners.size:
                 device.launch(
-                    "similarity", entry, size=size, threads=threads,
-                    shared_bytes=8 * slots * tables,
-                    num_owners=chosen.size, owners=chosen, next_owner=xp.zeros(1, xp.int64),
-                    table_size=slots,
-                    offsets=offsets, neighbors=neighbors, upper_offsets=upper_offsets,
-                    upper_neighbors=upper, triangles=triangles,
+                    "similarity", entry, size=size, threads=WARP * num_warps,
+                    shared_bytes=BYTES_PER_SLOT * table_size * num_tables,
+                    num_owners=owners.size, owners=owners, next_owner=xp.zeros(1, xp.int64),
+                    table_size=table_size, **lists, triangles=triangles,
                 )  # fmt: skip
     device.launch(
         "similarity", "assign_counts", size=size,
-        num_vertices=vertices, offsets=offsets, neighbors=neighbors, degrees=degrees,
-        upper_offsets=upper_offsets, upper_neighbors=upper, triangles=triangles, common=common,
+        num_vertices=num_vertices, degrees=degrees, **lists, triangles=triangles, common=common,
     )  # fmt: skip
     return common
 
 
-def _by_comparison(lists: Adjacency) -> Array:
-    xp = device.array_module(lists.neighbors)
-    arcs, rows = lists.neighbors.size, row_indices(lists)
-    common = xp.empty(arcs, xp.int32)
+def _count_by_comparison(adjacency: Adjacency) -> Array:
+    xp = device.array_module(adjacency.neighbors)
+    num_arcs, sources = adjacency.neighbors.size, row_indices(adjacency)
+    common = xp.empty(num_arcs, xp.int32)
     for entry in ("compare_lists", "mirror_counts"):
         device.launch(
-            "similarity", entry, size=32 * arcs,
-            num_arcs=arcs, sources=rows, offsets=lists.offsets, neighbors=lists.neighbors,
-            common=common,
+            "similarity", entry, size=WARP * num_arcs,
+            num_arcs=num_arcs, sources=sources, offsets=adjacency.offsets,
+            neighbors=adjacency.neighbors, common=common,
         )  # fmt: skip
     return common
+
+
+class SimilarityGraph:
+    """An undirected simple graph whose arcs connect similar or dissimilar neighbors.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        Both directions of every edge.
+    common : int32 array, shape (arcs,)
+        Common-neighbor count |N[u] & N[v]| of every arc (u, v).
+    epsilon : Fraction
+        Least similarity of similar neighbors.
+    sizes : int32 array, shape (vertices,), optional
+        Sizes of all closed neighborhoods; by default those of `adjacency`, which a partition of a
+        graph has to pass.
+    is_ordered : bool, default False
+        Whether adjacency lists are in descending order of similarity level.
+
+    Attributes
+    ----------
+    arrays : dict of str to array
+        Kernel arguments `offsets`, `neighbors`, `common` and `sizes`.
+    threshold : dict of str to int
+        Kernel arguments: numerator and denominator of the least squared similarity.
+    min_level : int
+        Least level of a similar neighbor if lists are ordered, else 0.
+    """
+
+    def __init__(
+        self,
+        adjacency: Adjacency,
+        common: Array,
+        epsilon: Fraction,
+        sizes: Array | None = None,
+        *,
+        is_ordered: bool = False,
+    ) -> None:
+        if sizes is None:
+            sizes = closed_neighborhood_sizes(adjacency)
+        self.adjacency = adjacency
+        self.arrays: dict[str, Array] = {
+            "offsets": adjacency.offsets, "neighbors": adjacency.neighbors, "common": common,
+            "sizes": sizes,
+        }  # fmt: skip
+        self.xp = device.array_module(sizes)
+        self.num_vertices, self.num_arcs = sizes.size, common.size
+        # A float is closer to epsilon than 1e-9, so no similar neighbor is below this level.
+        self.min_level = int(float(epsilon) * SIMILARITY_LEVELS * (1 - 1e-9)) if is_ordered else 0
+        max_size = int(sizes.max()) if sizes.size else 1
+        numerator, denominator = min_fraction_at_least(epsilon**2, max_size**2)
+        self.threshold: dict[str, Any] = {"numerator": numerator, "denominator": denominator}
+
+    def launch(self, entry: str, rows: Array, **arguments: Any) -> None:
+        """Launch a kernel on the similar neighbors of rows."""
+        self.launch_on_rows(
+            entry, rows, floor=self.min_level, **self.threshold, **self.arrays, **arguments
+        )
+
+    def launch_on_rows(self, entry: str, rows: Array, **arguments: Any) -> None:
+        """Launch a kernel on all neighbors of rows."""
+        num_arcs = self.num_arcs * rows.size // max(self.num_vertices, 1)  # on average
+        geometry = None  # on a GPU a block per row, because few rows may have most arcs
+        if self.xp is not np:
+            geometry = max(1, min(rows.size, device.max_cooperative_blocks())), 256
+        device.launch(
+            "scan", entry, size=rows.size + num_arcs, geometry=geometry,
+            num_rows=rows.size, rows=rows, **arguments,
+        )  # fmt: skip
+
+
+def min_fraction_at_least(value: Fraction, max_denominator: int) -> tuple[int, int]:
+    """Return the least fraction >= value with a denominator <= max_denominator.
+
+    A squared similarity is a fraction whose denominator is the product of two sizes. So it is at
+    least `value` if and only if it is at least this fraction, whose terms fit in 64 bits.
+
+    References
+    ----------
+    .. [1] G. H. Hardy and E. M. Wright, "An introduction to the theory of numbers", chapters 3
+       (Farey sequences) and 10 (continued fractions).
+    """
+    if value.denominator <= max_denominator:
+        return value.numerator, value.denominator
+    # The convergents of value's continued fraction lead to its neighbors in the Farey sequence.
+    previous, convergent = (0, 1), (1, 0)
+    remainder = value
+    while True:
+        term = remainder.numerator // remainder.denominator
+        following = previous[0] + term * convergent[0], previous[1] + term * convergent[1]
+        if following[1] > max_denominator:
+            break
+        previous, convergent, remainder = convergent, following, 1 / (remainder - term)
+    steps = (max_denominator - previous[1]) // convergent[1]
+    semiconvergent = previous[0] + steps * convergent[0], previous[1] + steps * convergent[1]
+    return next(
+        fraction for fraction in (convergent, semiconvergent) if Fraction(*fraction) >= value
+    )
+
+
+def closed_neighborhood_sizes(adjacency: Adjacency) -> Array:
+    """Return the size of every closed neighborhood: int32."""
+    xp = device.array_module(adjacency.offsets)
+    return (xp.diff(adjacency.offsets) + 1).astype(xp.int32)

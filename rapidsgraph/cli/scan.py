@@ -17,7 +17,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
-from ..algorithms.clustering import ROLES
+from ..algorithms.scan import ROLES
 from ..algorithms.scan_index import EPSILONS, MUS
 from ..frames import Frame
 from ..progress import reporter

@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any
 
 from .. import device
-from ..algorithms.components import find_roots, number_components
+from ..algorithms.components import compress, find_roots, number_components
 from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.labeling import Labeling
@@ -26,7 +26,7 @@ def connected_components(graph: Any) -> Frame:
     executor = graph.executor
     forests = executor.map(find_roots, graph.first_partitions(), name="link")
     forest = executor.tree_reduce(join_forests, forests, "join")
-    numbers = executor.submit(_number_components, forest, name="number")
+    numbers = executor.submit(number_components, forest, name="number")
     frames = executor.map(
         _create_component_frame, repeat(graph.labeling), repeat(numbers), graph.starts, graph.stops,
         name="label",
@@ -48,15 +48,8 @@ def join_forests(*forests: Array) -> Array:
             num_vertices=num_vertices, position=0, offsets=offsets, neighbors=forest,
             parents=parents,
         )  # fmt: skip
-        device.launch(
-            "union_find", "compress", size=num_vertices,
-            num_vertices=num_vertices, parents=parents,
-        )  # fmt: skip
+        compress(parents)
     return parents
-
-
-def _number_components(parents: Array) -> Array:
-    return number_components(parents, device.array_module(parents))
 
 
 def _create_component_frame(labeling: Labeling, numbers: Array, start: int, stop: int) -> Frame:

@@ -14,20 +14,22 @@ from itertools import repeat
 from typing import Any
 
 from .. import device
-from ..algorithms.clustering import (
+from ..algorithms.components import compress
+from ..algorithms.scan import (
     BORDER,
     CORE,
     HUB,
     OUTLIER,
     ROLES,
     Clustering,
-    SimilarityGraph,
+    attach_borders,
+    check_epsilon,
+    check_mu,
     find_cores,
     list_memberships,
     number_clusters,
 )
-from ..algorithms.scan import check_epsilon, check_mu
-from ..algorithms.similarity import METHODS
+from ..algorithms.similarity import METHODS, SimilarityGraph
 from ..device.arrays import Array
 from ..errors import GraphError
 from ..frames import Frame
@@ -193,7 +195,7 @@ def _select_local(partition: Partition, flags: Array) -> Array:
 
 def _find_cores(partition: Partition, common: Array, sizes: Array, epsilon: Any, mu: int) -> Array:
     """Return whether each vertex of the partition is a core."""
-    similar = SimilarityGraph(partition.adjacency, common, sizes, epsilon)
+    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
     return find_cores(similar, mu)[partition.local_range].copy()
 
 
@@ -201,7 +203,7 @@ def _join_cores(
     partition: Partition, common: Array, sizes: Array, epsilon: Any, is_core: Array
 ) -> tuple[Array, Array]:
     """Return the forest of similar cores along the partition's arcs, and which vertices border."""
-    xp, similar = partition.xp, SimilarityGraph(partition.adjacency, common, sizes, epsilon)
+    xp, similar = partition.xp, SimilarityGraph(partition.adjacency, common, epsilon, sizes)
     parents = xp.arange(partition.num_vertices, dtype=xp.int32)
     is_border = xp.zeros(partition.num_vertices, bool)
     similar.launch(
@@ -219,9 +221,7 @@ def _join_forests(*forests: tuple[Array, Array]) -> tuple[Array, Array]:
 def _compress(forest: tuple[Array, Array]) -> tuple[Array, Array]:
     """Return the forest with every vertex one step from its root."""
     parents, is_border = forest[0].copy(), forest[1]
-    device.launch(
-        "union_find", "compress", size=parents.size, num_vertices=parents.size, parents=parents
-    )
+    compress(parents)
     return parents, is_border
 
 
@@ -235,17 +235,12 @@ def _label(
 ) -> Array:
     """Return the root of the cluster of each vertex of the partition, or -1: int32."""
     xp, (parents, is_border) = partition.xp, forest
-    similar = SimilarityGraph(partition.adjacency, common, sizes, epsilon)
+    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
     cores, borders = _select_local(partition, is_core), _select_local(partition, is_border)
-    nearest = xp.empty(partition.num_vertices, xp.int32)
-    num_similar_cores = xp.empty(partition.num_vertices, xp.int32)
-    similar.launch(
-        "attach_borders", borders, is_core=is_core, nearest=nearest,
-        num_similar_cores=num_similar_cores,
-    )  # fmt: skip
+    nearest_cores, _ = attach_borders(similar, borders, is_core)
     labels = xp.full(partition.num_local, -1, xp.int32)
     labels[cores - partition.start] = parents[cores]
-    labels[borders - partition.start] = parents[nearest[borders]]
+    labels[borders - partition.start] = parents[nearest_cores[borders]]
     return labels
 
 
@@ -254,7 +249,7 @@ def _number_clusters(labels: list[Array]) -> Array:
     all_labels = concatenate(labels)
     xp = device.array_module(all_labels)
     members = xp.flatnonzero(all_labels >= 0).astype(xp.int32)
-    return number_clusters(all_labels, members, xp)[0]
+    return number_clusters(all_labels, members)[0]
 
 
 def _assign_roles(partition: Partition, is_core: Array, clusters: Array) -> Array:
@@ -295,7 +290,7 @@ def _list_memberships(
     roles: Array,
 ) -> tuple[Array, Array, Array]:
     """Return the rows of `_list_vertices` and one for each further cluster of a border."""
-    similar = SimilarityGraph(partition.adjacency, common, sizes, epsilon)
+    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
     xp = partition.xp
     all_roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
     all_roles[is_core] = CORE

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
-from ..algorithms.clustering import closed_neighborhood_sizes
+from ..algorithms.similarity import closed_neighborhood_sizes
 from ..device.arrays import Array
 from ..graph.csr import Adjacency, row_indices
 from ..memory import ALGORITHM_BYTES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import frames
-from ..algorithms.clustering import HUB
+from ..algorithms.scan import HUB
 from ..device import Array
 from ..frames import Frame
 from ..verify.clusters import check_roles_fit, read_clusters

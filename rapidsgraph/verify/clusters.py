@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import frames
-from ..algorithms.clustering import BORDER, HUB, ROLES
+from ..algorithms.scan import BORDER, HUB, ROLES
 from ..device import Array, is_array
 from ..errors import GraphError
 from .result_reader import vertex_name

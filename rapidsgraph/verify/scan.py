@@ -8,8 +8,7 @@ epsilon is compared in whole numbers.
 from dataclasses import dataclass
 
 from .. import frames
-from ..algorithms.clustering import BORDER, CORE, HUB, OUTLIER, ROLES
-from ..algorithms.scan import check_epsilon, check_mu
+from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import Array, array_module
 from ..dispatch import in_memory

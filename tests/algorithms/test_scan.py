@@ -195,9 +195,9 @@ LARGE = {
 
 @pytest.mark.parametrize("shape", LARGE)
 def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
-    monkeypatch.setattr(similarity, "FEW", 2)
-    monkeypatch.setattr(similarity, "SOME", 10)
-    monkeypatch.setattr(similarity, "MOST_SLOTS", 64)
+    monkeypatch.setattr(similarity, "MAX_THREAD_DEGREE", 2)
+    monkeypatch.setattr(similarity, "MAX_WARP_DEGREE", 10)
+    monkeypatch.setattr(similarity, "MAX_BLOCK_TABLE_SIZE", 64)
     columns = LARGE[shape]()
     graph = build_storage(make_arrays(columns))
     edges = edges_of(zip(*(values.tolist() for values in columns.values())))

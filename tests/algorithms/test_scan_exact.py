@@ -16,8 +16,8 @@ from numba import prange
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.algorithms.clustering import SimilarityGraph, min_fraction_at_least
 from rapidsgraph.algorithms.scan import check_epsilon
+from rapidsgraph.algorithms.similarity import SimilarityGraph, min_fraction_at_least
 from rapidsgraph.graph.csr import Adjacency
 from rapidsgraph.kernels.constants import SIMILARITY_LEVELS
 from rapidsgraph.kernels.intrinsics import add_at, high_product
@@ -163,7 +163,7 @@ def test_ties_of_huge_similarities_and_not_quite(make_arrays):
             }
         )
         lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
-        similar = SimilarityGraph(lists, arrays["common"], arrays["sizes"], Fraction(1, 10**9))
+        similar = SimilarityGraph(lists, arrays["common"], Fraction(1, 10**9), arrays["sizes"])
         borders = arrays.pop("borders")
         similar.launch(
             "attach_borders", borders,
@@ -200,7 +200,7 @@ def test_lists_do_not_end_within_a_level(make_arrays, level):
               for c, s in zip(common, sizes[1:])]  # fmt: skip
     assert levels[0] == levels[1]
     lists = Adjacency(arrays["offsets"], arrays["neighbors"], arrays["offsets"][:0])
-    similar = SimilarityGraph(lists, arrays["common"], arrays["sizes"], epsilon, is_ordered=True)
+    similar = SimilarityGraph(lists, arrays["common"], epsilon, arrays["sizes"], is_ordered=True)
     borders = arrays.pop("borders")
     similar.launch("attach_borders", borders, **{name: arrays[name] for name in list(arrays)[4:]})
     assert on_host(arrays["nearest"]).tolist() == [2, -1, -1]

@@ -87,7 +87,7 @@ def test_on_similarities_and_beside_them(make_arrays):
     ids=["rmat", "ssca2", "grid"],
 )
 def test_large_graphs(make_arrays, monkeypatch, frame):
-    monkeypatch.setattr(similarity, "MOST_SLOTS", 64)
+    monkeypatch.setattr(similarity, "MAX_BLOCK_TABLE_SIZE", 64)
     columns = {name: frame[name].to_numpy() for name in ("source", "destination")}
     graph = rg.Graph(make_arrays(columns), directed=False)
     index = rg.ScanIndex(graph)

@@ -109,7 +109,7 @@ def test_other_files_are_no_index(tmp_path):
     feather.write_feather(edges(), tmp_path / "edges.arrow")
     (tmp_path / "text.arrow").write_text("source,destination\n")
     for name in ("edges.arrow", "text.arrow"):
-        with pytest.raises(rg.GraphError, match=f"{name}: it is no index"):
+        with pytest.raises(rg.GraphError, match=f"{name}: it is not an index"):
             rg.ScanIndex.open(tmp_path / name, device="cpu")
     with pytest.raises(rg.GraphError, match=r"absent\.arrow: there is no such file"):
         rg.ScanIndex.open(tmp_path / "absent.arrow", device="cpu")

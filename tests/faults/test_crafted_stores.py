@@ -460,7 +460,7 @@ def test_a_crafted_field_of_an_index(indexes, count, record_outcomes):
         (("column", "columns", "offsets", 3), 2**62, r"offsets\[4\] is \d+, not \d+ or more"),
         (("column", "columns", "offsets", 0), 1, r"offsets\[0\] is 1, not 0"),
         (("column", "columns", "neighbors", 3), VERTICES, r"neighbors\[3\] is 90, not 0 to 89"),
-        (("column", "columns", "common", 3), -1, r"common\[3\] is -1, not a count that can be"),
+        (("column", "columns", "common", 3), -1, r"common\[3\] is -1, not a possible number"),
         (("column", "columns", "cores", 3), -1, r"cores\[3\] is -1, not 0 to 89"),
         (("column", "columns", "core_offsets", 1), 2**62, r"core_offsets\[1\] is \d+, not 90"),
         (("facts", "vertices"), VERTICES + 1, "the length of offsets is 91, not 92"),
