@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import rapidsgraph as rg
 from rapidsgraph.frames import missing_column_error
 from rapidsgraph.io.columnar_files import Parquet
-from rapidsgraph.io.formats import format_of, read_errors
-from rapidsgraph.io.tables import open_table
+from rapidsgraph.io.tables import format_of, read_errors
 
 NAMES = ("text", "numbers", "uint64")  # kinds of vertex names; uint64 does not fit in int64
 TIMES = ("text", "numbers", "dates", "times", "times with a zone")
@@ -66,10 +65,8 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
     with read_errors(path):
         if path.is_file() and format_of(path) != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet only; convert the file", path=path)
-        if path.is_file() and path.stat().st_size == 0:
+        if path.stat().st_size == 0 and path.is_file():
             raise rg.GraphError(f"{path}: the file is empty", path=path)
-        if not path.exists():
-            open_table(path, [])  # raises
         file = Parquet(path)
     types = {each: _column_types(each, names) for each in file.paths}
     kinds = {column: _common_kind(types, column) for column in names.values()}

@@ -40,7 +40,7 @@ from ..io.arrow_arrays import (
     list_table,
     read_lists,
 )
-from ..io.formats import read_errors
+from ..io.tables import read_errors
 from ..io.writers import check_writable
 from ..validation import check_path
 from .similarity import closed_neighborhood_sizes

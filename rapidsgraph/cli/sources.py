@@ -18,13 +18,12 @@ import typer
 from ..errors import GraphError, VertexTypeError
 from ..graph.graph import storage_of
 from ..io.columnar_files import id_type_of
-from ..io.formats import read_errors
+from ..io.edge_files import Table, open_table
 from ..io.tables import (
     POSITIONAL,
-    EdgeColumns,
-    Table,
+    ColumnSelection,
     check_table,
-    open_table,
+    read_errors,
     select_columns,
 )
 from ..io.text_files import INTEGER, Text
@@ -75,7 +74,7 @@ class Root:
         with read_errors(path):
             file = open_table(path, POSITIONAL)
             names = (self.options.get(name) for name in ("source", "destination", "weight"))
-            columns = select_columns(file, path, *names)
+            columns = select_columns(file.names, path, *names)
             if self.sources is None:
                 self.sources = [(f"the first row of {path}", _first_source(file, columns, path))]
             are_integers = self._are_integers(file, columns, path)
@@ -105,7 +104,7 @@ class Root:
             )
         return names[0]
 
-    def _are_integers(self, table: Table, columns: EdgeColumns, path: Path) -> list[bool]:
+    def _are_integers(self, table: Table, columns: ColumnSelection, path: Path) -> list[bool]:
         """Return for each name column whether its names are integers, as far as the file tells."""
         if not isinstance(table, Text):
             return [id_type_of(table.schema, *group) == "integer" for group in columns.groups]
@@ -121,7 +120,7 @@ class Root:
         ]
 
 
-def _first_source(table: Table, columns: EdgeColumns, path: Path) -> list[Any]:
+def _first_source(table: Table, columns: ColumnSelection, path: Path) -> list[Any]:
     """Return the names of the source of the first edge."""
     fields: list[Any] | None
     if isinstance(table, Text):

@@ -1,7 +1,4 @@
-"""Files: edge lists, values of vertices and results, and arrays in Arrow files.
-
-`edge_files` reads and `writers` writes, by the classes of `formats` and `text_files`.
-"""
+"""Read and write files: edge lists, values of vertices, results, and arrays in Arrow files."""
 
 from .edge_files import (
     column_names,

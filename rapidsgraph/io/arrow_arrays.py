@@ -1,8 +1,8 @@
-"""Arrays in Arrow files: each is a list in the one row of a table.
+"""Store arrays in Arrow files, each as a list in the only row of a table.
 
-Arrays of any length lie beside one another, and most types are read without a copy. A reader
-compares the file with its checksum before it is parsed. Since a checksum does not tell who wrote a
-file, `read_lists` accepts only what Arrow finds valid, and `check_columns` only what is expected.
+The arrays may have different lengths, and most types are read without a copy. A reader verifies the
+checksum of a file before it is parsed. Since anybody can write a file with a valid checksum,
+`read_lists` lets Arrow validate it, and `check_columns` compares types and lengths.
 
 References
 ----------
@@ -58,8 +58,8 @@ def read_lists(data: Any) -> tuple[dict[str, Any], dict[bytes, bytes]]:
     Raises
     ------
     ValueError
-        The table is not one row of lists without missing values, or is invalid for Arrow: a buffer
-        is too short, an offset is out of bounds, or text is not UTF-8.
+        The table is not one row of lists without missing values, or Arrow finds it invalid: a
+        buffer is too short, an offset is out of bounds, or text is not UTF-8.
     """
     import pyarrow
 
@@ -69,15 +69,15 @@ def read_lists(data: Any) -> tuple[dict[str, Any], dict[bytes, bytes]]:
     except pyarrow.ArrowMemoryError as error:  # an invalid size; the data are in memory already
         raise ValueError(str(error)) from error
     if table.num_rows != 1 or len(set(table.column_names)) < table.num_columns:
-        raise ValueError(f"it has {table.num_rows} rows in place of one, or a column twice")
+        raise ValueError(f"it has {table.num_rows} rows instead of one, or duplicate columns")
     columns = {}
     for name, column in zip(table.column_names, table.columns):
         if not pyarrow.types.is_large_list(column.type) or column.num_chunks != 1:
-            raise ValueError(f"column {name!r} is {column.type} in place of a list")
+            raise ValueError(f"column {name!r} is {column.type} instead of a list")
         (lists,) = column.chunks
         values = lists.values
         if lists.null_count or values.null_count or len(lists.flatten()) != len(values):
-            raise ValueError(f"column {name!r} has missing values, or items that are in no list")
+            raise ValueError(f"column {name!r} has missing values, or values outside its list")
         columns[name] = values
     return columns, table.schema.metadata or {}
 

@@ -1,4 +1,4 @@
-"""Readers of Parquet and Arrow files, by PyArrow."""
+"""Read Parquet and Arrow files with PyArrow."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import device
 from ..errors import GraphError, InsufficientMemoryError
-from .formats import EdgeMetadata, TextSize, damaged_error, read_errors
-from .ipc_metadata import BatchSize, batch_sizes
+from .ipc_metadata import RecordBatchSize, batch_sizes
+from .tables import EdgeMetadata, damaged_error, is_plain_number, read_errors
 
 BATCH_ROWS = 2**16  # of a Parquet file that is scanned
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"  # of Arrow's streaming format
@@ -91,7 +91,7 @@ class Parquet:
                 for group in map(metadata.row_group, range(metadata.num_row_groups)):
                     column = group.column(index)
                     if column.physical_type != declared.physical_type:
-                        # PyArrow aborts when it is asked for the statistics of such a column.
+                        # PyArrow aborts the process on the statistics of such a column.
                         raise damaged_error(path, f"column {declared.path!r} has two types")
                     if column.num_values:
                         is_recorded = column.is_stats_set and column.statistics.has_min_max
@@ -100,7 +100,7 @@ class Parquet:
         is_known = lows and None not in lows
         return EdgeMetadata(num_rows, id_type, (min(lows), max(highs)) if is_known else None)
 
-    def measure_text(self, names: Sequence[str]) -> TextSize:
+    def measure_text(self, names: Sequence[str]) -> tuple[int, int]:
         """Return the size of the text in some columns; reads them batch by batch."""
         return _measure_text(self.dataset.to_batches(columns=names, batch_size=BATCH_ROWS))
 
@@ -131,7 +131,7 @@ class Arrow:
             is_file = file.read(6) == b"ARROW1"
             if not is_file and file.size() > 8:
                 file.seek(file.size() - 8)
-                if file.read(8) != END_OF_STREAM:  # a stream cut between messages reads as shorter
+                if file.read(8) != END_OF_STREAM:  # a truncated one
                     raise damaged_error(self.path, "its end is missing")
             file.seek(0)
             fields = [self.names.index(name) for name in columns] or None
@@ -140,8 +140,8 @@ class Arrow:
             with open_batches(file, options=options) as batches:
                 yield batches
 
-    def batch_sizes(self, columns: Sequence[str]) -> list[BatchSize]:
-        """Return the sizes of all batches; nothing is decompressed."""
+    def batch_sizes(self, columns: Sequence[str]) -> list[RecordBatchSize]:
+        """Return the sizes of all batches without decompressing them."""
         import pyarrow
 
         with pyarrow.memory_map(os.fsencode(self.path)) as file, read_errors(self.path):
@@ -165,7 +165,7 @@ class Arrow:
             raise InsufficientMemoryError(f"{self.path}: reading it", needed, free, "in memory")
         with self._open(columns) as batches:
             table = batches.read_all().select(columns)
-        table.validate(full=True)  # or a damaged offset is followed wherever it leads
+        table.validate(full=True)  # or a damaged offset would be followed
         return table
 
     def read_first_row(self, columns: Sequence[str]) -> Any:
@@ -177,14 +177,14 @@ class Arrow:
         return pyarrow.Table.from_batches(itertools.islice(batches, 1), schema)
 
     def record_batches(self, columns: Sequence[str], limit: int) -> Iterator[Any]:
-        """Yield the record batches, checked and with these columns alone.
+        """Yield the record batches with these columns only, validated.
 
         Raises
         ------
         GraphError
             The contents are damaged.
         InsufficientMemoryError
-            A compressed batch, with all dictionaries, takes more than `limit` bytes.
+            A decompressed batch and all dictionaries take more than `limit` bytes.
         """
         sizes = self.batch_sizes(columns)
         dictionaries = sum(size.nbytes for size in sizes if size.is_dictionary)
@@ -208,7 +208,7 @@ class Arrow:
         num_rows = sum(size.rows for size in self.batch_sizes([]) if not size.is_dictionary)
         return EdgeMetadata(num_rows, id_type_of(self.schema, source, destination), None)
 
-    def measure_text(self, names: Sequence[str]) -> TextSize:
+    def measure_text(self, names: Sequence[str]) -> tuple[int, int]:
         """Return the size of the text in some columns; reads them batch by batch."""
         with self._open(names) as reader:
             return _measure_text(_iterate(reader))
@@ -221,7 +221,7 @@ def _iterate(reader: Any) -> Iterator[Any]:
     return iter(reader)
 
 
-def _measure_text(batches: Iterable[Any]) -> TextSize:
+def _measure_text(batches: Iterable[Any]) -> tuple[int, int]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -231,15 +231,8 @@ def _measure_text(batches: Iterable[Any]) -> TextSize:
             lengths = pc.binary_length(column.cast(pa.large_string()))
             nbytes += pc.sum(lengths).as_py() or 0
             max_nbytes = max(max_nbytes, pc.max(lengths).as_py() or 0)
-    return TextSize(nbytes, max_nbytes)
+    return nbytes, max_nbytes
 
 
 def _columns(groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*itertools.chain(*groups), *numbers]))
-
-
-def is_plain_number(dtype: Any) -> bool:
-    """Return whether an Arrow type is of integers or floating-point numbers."""
-    from pyarrow import types
-
-    return types.is_integer(dtype) or types.is_floating(dtype)

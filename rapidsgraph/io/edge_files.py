@@ -1,15 +1,15 @@
-"""Readers of edge lists and of values of vertices; the format follows from the file's ending.
+"""Read edge lists, vertices and their values; the ending of a file determines its format.
 
 ======================================== ====================================================
-``.csv`` ``.tsv``                        a header, or none if the first row begins with two integers
-``.txt`` ``.edges`` ``.el``              SNAP's text: fields between blanks, ``#`` or ``%`` comments
-``.mtx``                                 Matrix Market coordinates; ids count from 1, as there
+``.csv`` ``.tsv``                        a header, or none if the first row starts with two integers
+``.txt`` ``.edges`` ``.el``              SNAP text: fields between blanks, ``#`` and ``%`` comments
+``.mtx``                                 Matrix Market coordinates; ids start at 1
 ``.parquet`` ``.pq``                     one file, or a folder of them
-``.feather`` ``.arrow`` ``.ipc``         Arrow's file format; its stream format is read, too
+``.feather`` ``.arrow`` ``.ipc``         Arrow's file format, or its stream format
 ======================================== ====================================================
 
-Text may be compressed: ``.gz`` behind the ending. Frame libraries and PyArrow are imported when
-they are needed.
+Text may be compressed: ``.gz`` follows the ending. Frame libraries and PyArrow are imported on
+first use.
 """
 
 from __future__ import annotations
@@ -24,11 +24,19 @@ from .. import device as devices
 from ..errors import GraphError, InsufficientMemoryError, MissingColumnError
 from ..frames import Frame
 from ..validation import check_path
-from .columnar_files import Parquet
-from .formats import EdgeMetadata, TextSize, format_of, read_errors
+from .columnar_files import Arrow, Parquet
 from .matrix_market import Matrix
-from .tables import POSITIONAL, Table, check_table, open_table, select_columns
+from .tables import (
+    POSITIONAL,
+    EdgeMetadata,
+    check_table,
+    format_of,
+    read_errors,
+    select_columns,
+)
 from .text_files import Text
+
+Table = Parquet | Arrow | Text
 
 
 def read_edges(
@@ -46,8 +54,8 @@ def read_edges(
     path : str or path
         A file, or a folder of Parquet files.
     source, destination : str or list of str, optional
-        Columns of the names of the vertices where an edge begins and ends, by default ``"source"``
-        and ``"destination"``. Lists if several columns make up a name. A file without a header has
+        Columns of the vertex names of sources and destinations, by default ``"source"`` and
+        ``"destination"``. Lists if several columns form a name. A file without a header has
         the columns ``source``, ``destination``, ``weight``, ``column4`` and so on.
     weight : str, optional
         Column of weights. By default no weights are read.
@@ -57,23 +65,23 @@ def read_edges(
     Returns
     -------
     pandas.DataFrame or cudf.DataFrame
-        One row an edge, columns ``source``, ``destination`` and, if asked for, ``weight``. Columns
-        given as lists keep their names, and then so does the weight.
+        One row per edge, columns ``source``, ``destination`` and, if requested, ``weight``. If
+        `source` or `destination` is a list, all columns keep their names.
 
     Raises
     ------
     GraphError
         The file is missing, empty, damaged or of an unknown ending; a column is missing, has
-        missing values, or is a weight and no number. The message says where: lines count from 1
-        with everything in the file, rows from 0.
+        missing values, or is a weight and not a number. The message gives the line of a text file,
+        counted from 1, or the row, counted from 0.
     GpuUnavailableError
         ``device="gpu"``, and no GPU works.
 
     Notes
     -----
-    Only the columns that are needed are read. In text, names are int64 if all of them are integers,
-    in quotes or not, and strings otherwise; weights are float64. Ids of a Matrix Market file are
-    those of the file, from 1 on; `read_vertices` returns those without edges, too:
+    Only the required columns are read. In text, names are int64 if all of them are integers, quoted
+    or not, and strings otherwise; weights are float64. Ids of a Matrix Market file are unchanged
+    and start at 1; `read_vertices` also returns those without edges:
     ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
 
     Examples
@@ -89,7 +97,7 @@ def read_edges(
     file_path, device = check_path(path), devices.choose(device)
     with read_errors(file_path):
         file = open_table(file_path, POSITIONAL)
-        columns = select_columns(file, file_path, source, destination, weight)
+        columns = select_columns(file.names, file_path, source, destination, weight)
         ids = columns.ids
         return _read_frame(
             file, file_path, columns.groups, ids, columns.weights, device, columns.names
@@ -99,13 +107,13 @@ def read_edges(
 def read_vertex_values(
     path: str | os.PathLike[str], *, names: Sequence[str] = ("vertex",), device: str = "auto"
 ) -> Frame:
-    """Read a number for each of some vertices, such as first ranks or a personalization.
+    """Read a number for each of some vertices, such as start values or a personalization.
 
     Parameters
     ----------
     path : str or path
-        As in `read_edges`, but no Matrix Market file. The columns are `names` and one of numbers,
-        whatever it is called. A file without a header has them in this order.
+        As in `read_edges`, except Matrix Market files. The columns are `names` and one of numbers,
+        which may have any name. A file without a header has them in this order.
     names : sequence of str
         Columns that name a vertex.
     device : {"auto", "cpu", "gpu"}
@@ -114,18 +122,18 @@ def read_vertex_values(
     Returns
     -------
     pandas.DataFrame or cudf.DataFrame
-        Columns `names` and the other one under its name (``value`` without a header).
+        Columns `names` and the column of numbers (``value`` without a header).
 
     Raises
     ------
     GraphError
-        As in `read_edges`, and if there are not exactly these columns.
+        As in `read_edges`, or if the columns differ from these.
     """
     file_path, names, device = check_path(path), list(names), devices.choose(device)
     with read_errors(file_path):
         if file_path.is_file() and format_of(file_path) == "mtx":
             raise GraphError(
-                f"{file_path}: a Matrix Market file holds edges, no values of vertices",
+                f"{file_path}: a Matrix Market file holds edges, not values of vertices",
                 path=file_path,
             )
         file = open_table(file_path, [*names, "value"])
@@ -151,20 +159,20 @@ def read_vertices(
     Parameters
     ----------
     path : str or path
-        A table as in `read_edges` with the columns `names`, others are not read; or a Matrix
-        Market file, whose size line declares the vertices.
+        A table as in `read_edges` with the columns `names`, and others that are ignored; or a
+        Matrix Market file, whose size line declares the vertices.
     names : sequence of str
         Columns that name a vertex. SNAP text has them in this order, unless a comment before the
         first row names its columns.
     device : {"auto", "cpu", "gpu"}
         Device of the frame.
     text_columns : collection of str
-        Columns of `names` that are read as text, even if a text file has only integers there.
+        Columns of `names` that are read as text from a text file even if all values are integers.
 
     Returns
     -------
     pandas.DataFrame or cudf.DataFrame
-        Columns `names`, one row a vertex in the order of the file, for ``vertices=`` of `Graph`.
+        Columns `names`, one row per vertex in the order of the file, for ``vertices=`` of `Graph`.
 
     Raises
     ------
@@ -205,6 +213,30 @@ def read_vertices(
         if isinstance(file, Text):
             file.text_columns = frozenset(text_columns)
         return _read_frame(file, file_path, [[name] for name in names], names, [], device)
+
+
+def open_table(path: Path, positional: Sequence[str]) -> Table:
+    """Open a file, or a folder of Parquet files, with the reader of its format.
+
+    Parameters
+    ----------
+    path : Path
+    positional : sequence of str
+        Names of the first columns of a text file without a header.
+
+    Returns
+    -------
+    Parquet, Arrow, Text or Matrix
+    """
+    size = path.stat().st_size  # a missing file is reported before an unknown ending
+    name = "parquet" if path.is_dir() else format_of(path)
+    if size == 0:
+        raise GraphError(f"{path}: the file is empty", path=path)
+    if name == "parquet":
+        return Parquet(path)
+    if name == "arrow":
+        return Arrow(path)
+    return Matrix(path) if name == "mtx" else Text(path, name, positional)
 
 
 def _vertex_frame(name: str, vertices: range, device: str) -> Frame:
@@ -253,14 +285,14 @@ def read_edge_metadata(
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
 ) -> EdgeMetadata:
-    """Return the number of edges of a file and the type and range of ids, without reading them.
+    """Return the number of edges of a file and the type and range of ids without reading it.
 
     Parameters and errors are those of `read_edges`.
     """
     file_path = check_path(path)
     with read_errors(file_path):
         file = open_table(file_path, POSITIONAL)
-        columns = select_columns(file, file_path, source, destination)
+        columns = select_columns(file.names, file_path, source, destination)
         return file.edge_metadata(columns.sources[0], columns.destinations[0])
 
 
@@ -269,7 +301,7 @@ def measure_text(
     *,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
-) -> TextSize:
+) -> tuple[int, int]:
     """Return the bytes of the text in the name columns of a file, and of the longest name.
 
     Both are upper bounds: the columns of Parquet and Arrow files are read batch by batch; of other
@@ -278,7 +310,7 @@ def measure_text(
     file_path = check_path(path)
     with read_errors(file_path):
         file = open_table(file_path, POSITIONAL)
-        return file.measure_text(select_columns(file, file_path, source, destination).ids)
+        return file.measure_text(select_columns(file.names, file_path, source, destination).ids)
 
 
 def _read_frame(
@@ -301,13 +333,13 @@ def _read_frame(
             frame = cudf.read_parquet(file.paths, columns=columns)[columns]
         except (RuntimeError, OverflowError) as error:
             raise GraphError(
-                f"{path}: cuDF cannot read it, it may be damaged ({error})", path=path
+                f"{path}: cuDF cannot read it; it may be damaged ({error})", path=path
             ) from error
         frame.columns = names or columns
         return frame
     table = check_table(file.read(groups, numbers).select(columns), path, numbers)
     table = table.rename_columns(names or columns)
-    pa.default_memory_pool().release_unused()  # the buffers of decoding
+    pa.default_memory_pool().release_unused()  # buffers of the decoder
     if device == "gpu":
         import cudf
 

@@ -1,34 +1,40 @@
 """Sizes of record batches in Arrow IPC files and streams, before anything is decompressed.
 
-PyArrow decompresses a batch as a whole and does not expose its uncompressed size, so the messages
-are parsed here: a few fields of a FlatBuffers table each.
+PyArrow decompresses a batch as a whole and does not expose its uncompressed size, so this module
+parses the messages: a few fields of a FlatBuffers table each.
 
-Reference: https://arrow.apache.org/docs/format/Columnar.html, Message.fbs and File.fbs.
+References
+----------
+https://arrow.apache.org/docs/format/Columnar.html, Message.fbs and File.fbs;
+https://flatbuffers.dev/internals
 """
 
+from __future__ import annotations
+
 import struct
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..errors import GraphError
 
 MAGIC = b"ARROW1"
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3  # MessageHeader
 LZ4_FRAME, ZSTD = 0, 1  # CompressionType
-# The most bytes that one compressed byte may become: https://github.com/lz4/lz4 (255 in a run),
-# RFC 8878 (a block of 128 KiB in 4 bytes).
+# Maximum bytes per compressed byte: https://github.com/lz4/lz4 (255 in a run), RFC 8878 (a block of
+# 128 KiB in 4 bytes).
 MAX_RATIO = {LZ4_FRAME: 255, ZSTD: 2**15}
-MIN_BLOCK = 2**17  # bytes that even a tiny frame may become
+MIN_BLOCK = 2**17  # bytes to which even a tiny frame may be decompressed
 
 
-class BatchSize(NamedTuple):
-    """One record batch or dictionary batch.
+class RecordBatchSize(NamedTuple):
+    """Size of a record batch or dictionary batch.
 
     Attributes
     ----------
     is_dictionary : bool
     rows : int
     nbytes : int
-        To be allocated for its compressed buffers.
+        Bytes that decompression allocates; 0 if the batch is not compressed.
     """
 
     is_dictionary: bool
@@ -36,55 +42,61 @@ class BatchSize(NamedTuple):
     nbytes: int
 
 
-def batch_sizes(data, schema, columns):
-    """Yield the `BatchSize` of each batch, in the order of the file.
+def batch_sizes(data: memoryview, schema: Any, columns: Sequence[str]) -> Iterator[RecordBatchSize]:
+    """Yield the size of each batch, in the order of the file.
 
     Parameters
     ----------
-    data : bytes-like
+    data : memoryview
         The whole file or stream, memory-mapped.
     schema : pyarrow.Schema
     columns : sequence of str
-        Those that are to be read.
+        Columns that are to be read.
 
     Raises
     ------
     GraphError
-        A length that no buffer can have.
+        A length is invalid.
     struct.error
-        An offset outside the file.
+        An offset is outside the file.
     """
-    wanted = _wanted_buffers(schema, columns)
-    for start in _message_offsets(data):
-        metadata, body = _message(data, start)
-        if metadata is None:
+    is_selected = [
+        field.name in columns for field in schema for _ in range(_num_buffers(field.type))
+    ]
+    for start in _message_starts(data):
+        message, body = _parse_message(data, start)
+        if message is None:
             raise GraphError("a message is missing")
-        header_type = metadata.scalar(1, "B")
+        header_type = message.scalar(1, "B")
         if header_type not in (DICTIONARY_BATCH, RECORD_BATCH):
             continue
         is_dictionary = header_type == DICTIONARY_BATCH
-        batch = metadata.required(2)
+        batch = message.required_table(2)
         if is_dictionary:
-            batch = batch.required(1)
+            batch = batch.required_table(1)
         rows = batch.scalar(0, "q")
         if rows < 0:
             raise GraphError(f"a batch of {rows} rows")
-        yield BatchSize(is_dictionary, rows, _nbytes(data, body, batch, is_dictionary or wanted))
+        nbytes = _decompressed_bytes(data, body, batch, None if is_dictionary else is_selected)
+        yield RecordBatchSize(is_dictionary, rows, nbytes)
 
 
-def _nbytes(data, body, batch, wanted):
+def _decompressed_bytes(
+    data: memoryview, body: int, batch: _Table, is_selected: Sequence[bool] | None
+) -> int:
+    """Return the uncompressed bytes of the selected buffers of a batch, or of all buffers."""
     compression = batch.table(3)
     if compression is None:
         return 0
     total, ratio = 0, MAX_RATIO.get(compression.scalar(0, "b"), max(MAX_RATIO.values()))
     buffers = batch.structs(2, "qq")
-    if wanted is True or len(wanted) != len(buffers):  # views have as many as they like
-        wanted = [True] * len(buffers)
-    for (offset, length), is_wanted in zip(buffers, wanted, strict=True):
-        if not is_wanted or length <= 8:
+    if is_selected is None or len(is_selected) != len(buffers):  # views have any number of buffers
+        is_selected = [True] * len(buffers)
+    for (offset, length), is_counted in zip(buffers, is_selected, strict=True):
+        if not is_counted or length <= 8:
             continue
         if offset < 0 or body + offset + length > len(data):
-            raise GraphError("a buffer lies outside the file")
+            raise GraphError("a buffer is outside the file")
         [size] = struct.unpack_from("<q", data, body + offset)
         if size < -1 or size > (length - 8) * ratio + MIN_BLOCK:
             raise GraphError(f"{length - 8:,} bytes cannot be decompressed to {size:,}")
@@ -92,26 +104,20 @@ def _nbytes(data, body, batch, wanted):
     return total
 
 
-def _wanted_buffers(schema, columns):
-    """Whether each buffer of a record batch belongs to one of the columns."""
-    wanted = []
-    for field in schema:
-        wanted += [field.name in columns] * _num_buffers(field.type)
-    return wanted
-
-
-def _num_buffers(kind):
+def _num_buffers(dtype: Any) -> int:
+    """Return the number of buffers of an Arrow type in a record batch."""
     from pyarrow import types
 
-    if types.is_null(kind):
+    if types.is_null(dtype):
         return 0
-    if types.is_dictionary(kind):
+    if types.is_dictionary(dtype):
         return 2
-    own = kind.num_buffers - (1 if types.is_union(kind) else 0)
-    return own + sum(_num_buffers(kind.field(i).type) for i in range(kind.num_fields))
+    own = dtype.num_buffers - (1 if types.is_union(dtype) else 0)
+    return own + sum(_num_buffers(dtype.field(index).type) for index in range(dtype.num_fields))
 
 
-def _message_offsets(data):
+def _message_starts(data: memoryview) -> Iterator[int]:
+    """Yield the offsets of messages: those in the footer of a file, or all of a stream."""
     if bytes(data[:6]) == MAGIC:
         [size] = struct.unpack_from("<i", data, len(data) - 10)
         footer = _Table.root(data, len(data) - 10 - size)
@@ -121,22 +127,22 @@ def _message_offsets(data):
         return
     start = 0
     while start + 8 <= len(data):
-        metadata, body = _message(data, start)
-        if metadata is None:
+        message, body = _parse_message(data, start)
+        if message is None:
             return
         yield start
-        start = body + metadata.scalar(3, "q")
+        start = body + message.scalar(3, "q")
         if start < body:
-            raise GraphError("a message ends before it begins")
+            raise GraphError("a message has a negative length")
 
 
-def _message(data, start):
-    """(the table Message, where its body begins) of a message; (None, 0) behind the last."""
+def _parse_message(data: memoryview, start: int) -> tuple[_Table | None, int]:
+    """Return the table Message and the start of its body, or (None, 0) at the end of a stream."""
     if start < 0:
-        raise GraphError("a message begins before the file")
+        raise GraphError("a message starts before the file")
     [size] = struct.unpack_from("<i", data, start)
     start += 4
-    if size == -1:  # since Arrow 0.15 the length comes behind a continuation marker
+    if size == -1:  # a continuation marker, which precedes the length since Arrow 0.15
         [size] = struct.unpack_from("<i", data, start)
         start += 4
     if size == 0:
@@ -147,57 +153,57 @@ def _message(data, start):
 
 
 class _Table:
-    """A table of a FlatBuffer: fields by their numbers in the schema."""
+    """A table of a FlatBuffer, whose fields are numbered as in the schema."""
 
-    def __init__(self, data, start):
+    def __init__(self, data: memoryview, start: int) -> None:
         if start < 0:
-            raise GraphError("a table begins before the file")
+            raise GraphError("a table starts before the file")
         self.data, self.start = data, start
-        self.layout = start - self._unpack("<i", start)
-        if self.layout < 0:
-            raise GraphError("a table begins before the file")
-        self.size = self._unpack("<H", self.layout)
+        self.vtable = start - self._unpack("<i", start)
+        if self.vtable < 0:
+            raise GraphError("a table starts before the file")
+        self.vtable_size = self._unpack("<H", self.vtable)
 
     @classmethod
-    def root(cls, data, start):
+    def root(cls, data: memoryview, start: int) -> _Table:
         if start < 0:
-            raise GraphError("a table begins before the file")
+            raise GraphError("a table starts before the file")
         return cls(data, start + struct.unpack_from("<I", data, start)[0])
 
-    def _unpack(self, kind, place):
-        return struct.unpack_from(kind, self.data, place)[0]
+    def _unpack(self, kind: str, offset: int) -> Any:
+        return struct.unpack_from(kind, self.data, offset)[0]
 
-    def _place(self, field):
-        """Where the field is; None if it has its default."""
+    def _offset(self, field: int) -> int | None:
+        """Return the offset of a field, or None if it has its default."""
         entry = 4 + 2 * field
-        if entry + 2 > self.size:
+        if entry + 2 > self.vtable_size:
             return None
-        offset = self._unpack("<H", self.layout + entry)
+        offset = self._unpack("<H", self.vtable + entry)
         return self.start + offset if offset else None
 
-    def scalar(self, field, kind):
-        place = self._place(field)
-        return 0 if place is None else self._unpack(f"<{kind}", place)
+    def scalar(self, field: int, kind: str) -> int:
+        offset = self._offset(field)
+        return 0 if offset is None else self._unpack(f"<{kind}", offset)
 
-    def table(self, field):
-        place = self._place(field)
-        return None if place is None else _Table(self.data, place + self._unpack("<I", place))
+    def table(self, field: int) -> _Table | None:
+        offset = self._offset(field)
+        return None if offset is None else _Table(self.data, offset + self._unpack("<I", offset))
 
-    def required(self, field):
+    def required_table(self, field: int) -> _Table:
         table = self.table(field)
         if table is None:
             raise GraphError(f"field {field} is missing in a message")
         return table
 
-    def structs(self, field, kind):
-        """A vector of structs, as a list of tuples."""
-        place = self._place(field)
-        if place is None:
+    def structs(self, field: int, kind: str) -> list[tuple]:
+        """Return a vector of structs as a list of tuples."""
+        offset = self._offset(field)
+        if offset is None:
             return []
-        place += self._unpack("<I", place)
-        count, size = self._unpack("<I", place), struct.calcsize(f"<{kind}")
-        if place + 4 + count * size > len(self.data):
-            raise GraphError("a list lies outside the file")
-        values = struct.unpack_from("<" + kind * count, self.data, place + 4)
+        offset += self._unpack("<I", offset)
+        count, size = self._unpack("<I", offset), struct.calcsize(f"<{kind}")
+        if offset + 4 + count * size > len(self.data):
+            raise GraphError("a vector is outside the file")
+        values = struct.unpack_from("<" + kind * count, self.data, offset + 4)
         width = len(kind)
-        return [values[at : at + width] for at in range(0, len(values), width)]
+        return [values[start : start + width] for start in range(0, len(values), width)]

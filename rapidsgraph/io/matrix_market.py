@@ -1,4 +1,4 @@
-"""Reader of Matrix Market files.
+"""Read Matrix Market files.
 
 References
 ----------
@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import GraphError
 from ..validation import check_vertex_count
-from .formats import EdgeMetadata
+from .tables import EdgeMetadata
 from .text_files import INTEGER, Text
 
 SIZE = re.compile(r"[0-9]{1,18}")
@@ -31,7 +31,7 @@ class Matrix(Text):
     num_entries : int
         Number of entries that the size line declares.
     is_symmetric : bool
-        Whether entries stand for their mirror images, too.
+        Whether an entry (i, j) also represents (j, i).
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,25 +39,27 @@ class Matrix(Text):
         with self._open() as file:
             banner = next(self._lines(file), b"").decode(errors="replace").lower().split()
         if banner[:2] != ["%%matrixmarket", "matrix"] or len(banner) != 5:
-            raise self._error(1, "it must begin with '%%MatrixMarket matrix'")
+            raise self._error(1, "it must start with '%%MatrixMarket matrix'")
         _, _, layout, field, symmetry = banner
-        for what, word, choices in (
+        for keyword, value, choices in (
             ("layout", layout, ("coordinate",)),
             ("field", field, ("pattern", "integer", "real")),
             ("symmetry", symmetry, ("general", "symmetric")),
         ):
-            if word not in choices:
-                raise self._error(1, f"{what} is {word!r}, not {' or '.join(choices)}")
+            if value not in choices:
+                raise self._error(1, f"{keyword} is {value!r}, not {' or '.join(choices)}")
         line, size = next(self.rows(), (2, []))
         if len(size) != 3 or not all(map(SIZE.fullmatch, size)):
             raise self._error(
                 line,
-                "it must hold rows, columns and entries, integers from 0 to 18 digits, not "
+                "it must have the numbers of rows, columns and entries, of up to 18 digits, not "
                 f"{' '.join(size)[:80]!r}",
             )
         self.size, num_columns, self.num_entries = map(int, size)
         if self.size != num_columns:
-            raise self._error(line, f"a graph's matrix is square, not {self.size} by {num_columns}")
+            raise self._error(
+                line, f"the matrix of a graph must be square, not {self.size} by {num_columns}"
+            )
         self.number_type = "int64" if field == "integer" else "float64"
         self.is_symmetric = symmetry == "symmetric"
         self._size_line, self.header_rows, self._header_lines = line, 1, 1
@@ -66,17 +68,17 @@ class Matrix(Text):
 
     @property
     def vertices(self) -> range:
-        """All vertices, with or without edges; GraphError if a graph cannot have as many."""
+        """Return all vertices, with or without edges; GraphError if they exceed the maximum."""
         check_vertex_count(self.size, f"{self.path}, line {self._size_line}: ")
         return range(1, self.size + 1)
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
-        """Return upper bounds by the size line."""
+        """Return upper bounds from the size line."""
         id_range = (1, self.size) if self.size else None
         return EdgeMetadata(self.num_entries * (1 + self.is_symmetric), "integer", id_range)
 
     def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
-        """Read the edges, the mirror images of a symmetric matrix after its entries."""
+        """Read the edges; those mirrored in a symmetric matrix follow its entries."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -98,7 +100,7 @@ class Matrix(Text):
         """Raise GraphError unless there are as many entries as the size line declares."""
         if num_entries != self.num_entries:
             raise GraphError(
-                f"{self.path}: there are {num_entries} entries and the size line promises "
+                f"{self.path}: there are {num_entries} entries, but the size line declares "
                 f"{self.num_entries}; the file is truncated or damaged",
                 path=self.path,
             )
@@ -109,5 +111,5 @@ class Matrix(Text):
         for name in ids:
             value = row.get(name, "")
             if not INTEGER.fullmatch(value) or not 1 <= int(value) <= self.size:
-                return f"{value!r} in column {name!r} is no integer from 1 to {self.size}"
+                return f"{value!r} in column {name!r} is not an integer from 1 to {self.size}"
         return super()._find_problem(row, ids, numbers)

@@ -1,49 +1,146 @@
-"""Tables in files of any format, and the columns of them that hold edges."""
+"""What the readers of files share: formats, errors, and the columns that hold edges."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import csv
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import frames
+from ..atomic import is_no_space
 from ..errors import GraphError, MissingColumnError
 from ..validation import as_list
-from .columnar_files import Arrow, Parquet, is_plain_number
-from .formats import format_of
-from .matrix_market import Matrix
-from .text_files import Text, is_number
 
 POSITIONAL = ["source", "destination", "weight"]  # columns of a file without a header
-Table = Parquet | Arrow | Text
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "text",
+    ".edges": "text",
+    ".el": "text",
+    ".mtx": "mtx",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+}
+DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
 
 
-def open_table(path: Path, positional: Sequence[str]) -> Table:
-    """Open a file, or a folder of Parquet files, by its ending.
+class EdgeMetadata(NamedTuple):
+    """Facts about an edge file that are known before its rows are read.
 
-    Parameters
+    Attributes
     ----------
-    path : Path
-    positional : sequence of str
-        Names of the first columns of a text file without a header.
-
-    Returns
-    -------
-    Parquet, Arrow, Text or Matrix
+    num_rows : int
+        Number of edges. Exact for Parquet and Arrow. An upper bound for Matrix Market, where an
+        entry of a symmetric matrix counts twice; for other text the number of lines without the
+        header, comments included.
+    id_type : {"integer", "string"}
+        For text the type of the ids in the first row.
+    id_range : tuple of int, or None
+        Smallest and largest id, from the statistics of Parquet or the size line of a Matrix Market
+        file; None if ids are not integers, or the range is not recorded.
     """
-    size = path.stat().st_size  # a missing file is reported before an unknown ending
-    name = "parquet" if path.is_dir() else format_of(path)
-    if size == 0:
-        raise GraphError(f"{path}: the file is empty", path=path)
-    if name == "parquet":
-        return Parquet(path)
-    if name == "arrow":
-        return Arrow(path)
-    return Matrix(path) if name == "mtx" else Text(path, name, positional)
+
+    num_rows: int
+    id_type: str
+    id_range: tuple[int, int] | None
 
 
-class EdgeColumns(NamedTuple):
-    """Columns of an edge file.
+def format_of(path: Path) -> str:
+    """Return csv, tsv, text, mtx, parquet or arrow, by the ending of `path`.
+
+    Raises
+    ------
+    GraphError
+        The ending is unknown, or ``.gz`` follows that of a format with compression of its own.
+    """
+    is_gzipped = path.suffix.lower() == ".gz"
+    ending = (Path(path.stem) if is_gzipped else path).suffix.lower()
+    name = FORMATS.get(ending)
+    if name is None:
+        text = [each for each in FORMATS if FORMATS[each] in DELIMITERS]
+        raise GraphError(
+            f"{path}: the ending {ending!r} is not known; try {' '.join(FORMATS)}, and .gz "
+            f"after {' '.join(text)}",
+            path=path,
+            value=ending,
+        )
+    if is_gzipped and name not in DELIMITERS:
+        raise GraphError(
+            f"{path}: {ending} has its own compression and cannot be in .gz",
+            path=path,
+            value=ending,
+        )
+    return name
+
+
+@contextlib.contextmanager
+def read_errors(path: Path) -> Iterator[None]:
+    """Convert the errors of readers about missing and damaged files into a GraphError."""
+    try:
+        yield
+    except GraphError:
+        raise
+    except MemoryError as error:
+        if type(error) is MemoryError:
+            raise
+        raise damaged_error(path, error) from error  # ArrowMemoryError: an invalid length
+    except FileNotFoundError as error:
+        raise GraphError(f"{path}: there is no such file", path=path) from error
+    except PermissionError as error:
+        raise GraphError(f"{path}: there is no permission to read it", path=path) from error
+    except OSError as error:
+        if is_no_space(error):  # of another file, which is written in the block
+            raise
+        raise damaged_error(path, error) from error
+    except (EOFError, zlib.error) as error:
+        raise GraphError(
+            f"{path}: the gzip data are truncated or damaged ({error})", path=path
+        ) from error
+    except UnicodeDecodeError as error:
+        if _is_binary(path):
+            raise damaged_error(path, error) from error
+        raise GraphError(
+            f"{path}: the text is not UTF-8 ({error}); convert it first", path=path
+        ) from error
+    except struct.error as error:
+        raise damaged_error(path, "an offset is outside the file") from error
+    except UnicodeEncodeError as error:
+        raise GraphError(
+            f"{str(path)!a}: this format requires a path of valid Unicode; rename the file "
+            "or folder",
+            path=path,
+        ) from error
+    except (ValueError, csv.Error, NotImplementedError, TypeError, KeyError) as error:
+        raise damaged_error(path, error) from error
+    except Exception as error:
+        import pyarrow
+
+        if not isinstance(error, pyarrow.ArrowException):
+            raise
+        raise damaged_error(path, error) from error
+
+
+def _is_binary(path: Path) -> bool:
+    return Path(path).is_dir() or FORMATS.get(Path(path).suffix.lower()) in ("parquet", "arrow")
+
+
+def damaged_error(path: str | Path, reason: object) -> GraphError:
+    """Return the error for a file whose contents do not match its ending."""
+    reason = (str(reason) or type(reason).__name__).splitlines()[0]
+    return GraphError(f"{path}: truncated, damaged or of another format ({reason})", path=path)
+
+
+class ColumnSelection(NamedTuple):
+    """The columns of a file that hold edges.
 
     Attributes
     ----------
@@ -67,7 +164,7 @@ class EdgeColumns(NamedTuple):
 
     @property
     def groups(self) -> list[list[str]]:
-        """For each part of a name the columns that hold it."""
+        """The (source, destination) columns of each part of a name."""
         return [list(group) for group in zip(self.sources, self.destinations, strict=True)]
 
     @property
@@ -78,23 +175,24 @@ class EdgeColumns(NamedTuple):
 
 
 def select_columns(
-    table: Table,
+    column_names: Sequence[str],
     path: Path,
     source: str | Sequence[str] | None,
     destination: str | Sequence[str] | None,
     weight: str | None = None,
-) -> EdgeColumns:
-    """Return the columns of an open table that a caller has named, or the default ones.
+) -> ColumnSelection:
+    """Return the columns of edges: those that the caller names, or the default ones.
 
     Raises
     ------
     GraphError
-        A column is missing or ambiguous, or used twice, or the ends have unequal numbers of them.
+        A column is missing, ambiguous or used twice, or source and destination have different
+        numbers of columns.
     """
     ends = []
-    for parameter, given in (("source", source), ("destination", destination)):
-        names = [parameter] if given is None else as_list(given)
-        ends.append([_check_column(table, path, name, parameter) for name in names])
+    for parameter, value in (("source", source), ("destination", destination)):
+        names = [parameter] if value is None else as_list(value)
+        ends.append([_check_column(column_names, path, name, parameter) for name in names])
     sources, destinations = ends
     if len(sources) != len(destinations) or not sources:
         raise GraphError(
@@ -103,29 +201,31 @@ def select_columns(
             path=path,
             parameter="destination",
         )
-    weights = [] if weight is None else [_check_column(table, path, weight, "weight")]
+    weights = [] if weight is None else [_check_column(column_names, path, weight, "weight")]
     if sources == destinations or {*weights} & {*sources, *destinations}:
         raise GraphError(
-            f"{path}: source, destination and weight must be different columns", path=path
+            f"{path}: source, destination and weight must be different columns",
+            path=path,
+            parameter="destination" if sources == destinations else "weight",
         )
-    is_renamed = not any(isinstance(given, list | tuple) for given in (source, destination))
-    return EdgeColumns(sources, destinations, weights, is_renamed)
+    is_renamed = not any(isinstance(value, list | tuple) for value in (source, destination))
+    return ColumnSelection(sources, destinations, weights, is_renamed)
 
 
-def _check_column(table: Table, path: Path, name: Any, parameter: str) -> str:
-    """Return `name`; raise GraphError unless exactly one column of the file is called so."""
-    count = table.names.count(name)
+def _check_column(column_names: Sequence[str], path: Path, name: Any, parameter: str) -> str:
+    """Return `name`; raise GraphError unless exactly one column of the file has this name."""
+    count = column_names.count(name)
     if count == 1:
         return name
     if count:
         raise GraphError(
-            f"{path}: several columns are called {name!r}; rename all but one",
+            f"{path}: several columns have the name {name!r}; rename all but one",
             path=path,
             parameter=parameter,
             column=name,
         )
-    error = frames.missing_column_error(name, table.names, parameter)
-    hint = "" if error.hint else f"; name the one to take with {parameter}="
+    error = frames.missing_column_error(name, column_names, parameter)
+    hint = "" if error.hint else f"; name the column to use with {parameter}="
     raise MissingColumnError(
         f"{path}: {error}{hint}",
         path=path,
@@ -143,7 +243,7 @@ def check_table(table: Any, path: Path, numbers: Sequence[str]) -> Any:
     Raises
     ------
     GraphError
-        A value is missing, or a column of `numbers` holds something else; names the row.
+        A value is missing, or a column of `numbers` has another type.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -170,9 +270,24 @@ def _not_numbers(column: Any, path: Path, name: str) -> GraphError:
         row = next((row for row, value in enumerate(values) if not is_number(str(value))), 0)
         example = f", such as {str(values[row])!r} in row {{row}}"
     return GraphError(
-        f"{path}: {{column}} holds {column.type} where numbers are needed{example}",
+        f"{path}: {{column}} must hold numbers, not {column.type}{example}",
         path=path,
         column=name,
         row=row,
         value=None if row is None else values[row],
     )
+
+
+def is_plain_number(dtype: Any) -> bool:
+    """Return whether an Arrow type is of integers or floating-point numbers."""
+    from pyarrow import types
+
+    return types.is_integer(dtype) or types.is_floating(dtype)
+
+
+def is_number(text: str) -> bool:
+    """Return whether text is a decimal number, without the underscores that Python allows."""
+    try:
+        return "_" not in text and float(text) is not None
+    except ValueError:
+        return False

@@ -1,7 +1,7 @@
-"""Reader of edges in text: CSV, TSV and SNAP edge lists.
+"""Read edges from text: CSV, TSV and SNAP edge lists.
 
-Arrow's CSV reader parses the text. Where it fails, the file is read again row by row, and the
-error names the first line that is wrong.
+Arrow's CSV reader parses the text. If it fails, the file is read again row by row to find the first
+invalid line for the error message.
 
 References
 ----------
@@ -21,7 +21,7 @@ from typing import IO, Any, NoReturn
 
 from .. import kernels
 from ..errors import GraphError
-from .formats import DELIMITERS, EdgeMetadata, TextSize
+from .tables import DELIMITERS, EdgeMetadata, is_number
 from .text_stream import (
     BLOCK_BYTES,
     BYTE_ORDER_MARK,
@@ -66,7 +66,7 @@ class Text:
     has_rows: bool
     header_rows: int
     _header_lines: int
-    _has_quoted_line_breaks = False  # set when the first one is met
+    _has_quoted_line_breaks = False  # until the first one is found
 
     def __init__(self, path: Path, kind: str, positional: Sequence[str]) -> None:
         self.path, self.kind = path, kind
@@ -77,7 +77,7 @@ class Text:
         self.has_rows, self.header_rows, self._header_lines = first is not None, 0, 0
         is_header = comment[:1] == ["vertex"] or {"source", "destination"} <= set(comment)
         if is_header and (first is None or len(first) == len(comment)):
-            self.names = comment  # the comment that `write_frame` begins with
+            self.names = comment  # written by `write_frame`
         elif kind == "text" or (
             first is not None and len(first) > 1 and all(map(INTEGER.fullmatch, first[:2]))
         ):
@@ -111,18 +111,18 @@ class Text:
         return GraphError(f"{self.path}, line {line}: {problem}", path=self.path, row=line)
 
     def _lines(self, file: IO[bytes]) -> Iterator[bytes]:
-        """Yield lines; one is refused before more than `MAX_RECORD_BYTES` of it are read."""
+        """Yield lines; an overlong one raises GraphError before it is read completely."""
         number, incomplete = 1, b""
         for block in itertools.chain(read_blocks(file), [b""]):
             lines = (incomplete + block).splitlines(keepends=True)  # CR, LF and CRLF, as in Arrow
-            # The next block may continue the last line, and a CR be half of a CRLF.
+            # The next block may continue the last line, or complete a CRLF.
             incomplete = lines.pop() if block and lines else b""
             for line in [*lines, incomplete]:
                 if len(line) > MAX_RECORD_BYTES:
                     raise self._error(
                         number,
-                        f"it is longer than {MAX_RECORD_BYTES:,} bytes, the most for an edge; put "
-                        "each edge on a line of its own",
+                        f"it is longer than the maximum of {MAX_RECORD_BYTES:,} bytes; put each "
+                        "edge on its own line",
                     )
                 if line is not incomplete:
                     yield line
@@ -131,7 +131,7 @@ class Text:
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield (line number, fields) of each row, the header included.
 
-        This is slow: it is meant for headers and error messages.
+        This is slow, and meant for headers and error messages.
         """
         with self._open() as file:
             if self.has_quotes:
@@ -158,7 +158,7 @@ class Text:
                 self.check_quotes()
                 raise
             if fields is None:
-                if '"' in last and not is_checked:  # csv.reader closes what the file leaves open
+                if '"' in last and not is_checked:  # csv.reader accepts a missing closing quote
                     self.check_quotes()
                 return
             if not is_checked and any("\n" in field or "\r" in field for field in fields):
@@ -187,16 +187,16 @@ class Text:
         if state[quotes.LENGTH] > MAX_RECORD_BYTES:
             raise self._error(
                 self._line_at(state[quotes.LONGEST]),
-                f"the quoted field that begins here has {state[quotes.LENGTH]:,} bytes, and "
-                f"{MAX_RECORD_BYTES:,} is the most for an edge; its closing quote may be missing",
+                f"the quoted field that starts here has {state[quotes.LENGTH]:,} bytes, more than "
+                f"the maximum of {MAX_RECORD_BYTES:,}; its closing quote may be missing",
             )
         self._has_quoted_line_breaks = bool(state[quotes.ANY_SPANS])
 
     def _raise_stray_quote(self, offset: int, problem: str) -> NoReturn:
-        """Raise GraphError for the quoted field that begins `offset` bytes into the text."""
+        """Raise GraphError for the quoted field that starts at byte `offset`."""
         raise self._error(
             self._line_at(offset),
-            f"the quoted field that begins here {problem}; remove the stray quote, or double it "
+            f"the quoted field that starts here {problem}; remove the stray quote, or double it "
             "and put the whole field in quotes",
         )
 
@@ -224,14 +224,14 @@ class Text:
         id_type = "integer" if all(map(INTEGER.fullmatch, ids)) else "string"
         return EdgeMetadata(max(num_lines - self._header_lines, 0), id_type, None)
 
-    def measure_text(self, names: Sequence[str]) -> TextSize:
+    def measure_text(self, names: Sequence[str]) -> tuple[int, int]:
         """Return the bytes of the file and of its longest line, which bound those of names."""
         with self._open() as file:
             total = longest = 0
             for block in read_blocks(file):  # a line may lie in two blocks
                 total += len(block)
                 longest = max(longest, 2 * max(map(len, block.split(b"\n"))))
-        return TextSize(total, total if longest >= BLOCK_BYTES else min(longest, total))
+        return total, total if longest >= BLOCK_BYTES else min(longest, total)
 
     def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
         """Read columns into an Arrow table.
@@ -287,10 +287,10 @@ class Text:
 
     @contextlib.contextmanager
     def arrow_options(self, types: Mapping[str, Any]) -> Iterator[tuple]:
-        """Yield what pyarrow.csv.read_csv and open_csv take: the text, and how it is parsed.
+        """Yield the arguments of pyarrow.csv.read_csv and open_csv: the text and the options.
 
         Reading raises `LineBreakInQuotes` at the first quoted line break; after `check_quotes` the
-        options allow for them. Without them blocks are cut at any line break, which is faster.
+        options allow them. Otherwise blocks end at any line break, which is faster.
 
         Parameters
         ----------
@@ -331,13 +331,13 @@ class Text:
                 arrow_csv.ConvertOptions(
                     column_types=types,
                     include_columns=list(types),
-                    null_values=[""],  # a vertex may be called NA or null
+                    null_values=[""],  # NA and null are valid names
                     strings_can_be_null=True,
                 ),
             )
 
     def raise_first_error(self, ids: Sequence[str], numbers: Sequence[str]) -> None:
-        """Raise GraphError for the first row that is wrong; return if none is."""
+        """Raise GraphError for the first invalid row; return if there is none."""
         for line, fields in itertools.islice(self.rows(), self.header_rows, None):
             problem = self._find_problem(dict(zip(self.names, fields, strict=False)), ids, numbers)
             if len(fields) != len(self.names):
@@ -348,13 +348,13 @@ class Text:
     def _find_problem(
         self, row: Mapping[str, str], ids: Sequence[str], numbers: Sequence[str]
     ) -> str | None:
-        """Return what is wrong with the fields of a row, by column, or None."""
+        """Return the problem of the first invalid field of a row, or None."""
         for name in (*ids, *numbers):
             if not row.get(name):
                 return f"there is no value in column {name!r}"
         for name in numbers:
             if not is_number(row[name]):
-                return f"{row[name]!r} in column {name!r} is no number"
+                return f"{row[name]!r} in column {name!r} is not a number"
         return None
 
 
@@ -367,11 +367,3 @@ def to_integers(column: Any) -> Any:
     if pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
         raise pa.ArrowInvalid("hexadecimal digits")
     return values
-
-
-def is_number(text: str) -> bool:
-    """Return whether text is a decimal number; Python alone allows underscores in one."""
-    try:
-        return "_" not in text and float(text) is not None
-    except ValueError:
-        return False

@@ -1,8 +1,8 @@
-"""Transformations of text, block by block, before Arrow's CSV reader parses it.
+"""Transform blocks of text before Arrow's CSV reader parses them.
 
-Lines of SNAP and Matrix Market files reach the reader without comments and with one space between
-fields. pandas reads such files too, but cuts a name like ``C#`` at the comment sign. Of CSV files
-the quotes are followed, because Arrow cuts blocks at any line break unless it is told otherwise.
+SNAP and Matrix Market files are stripped of comments, with one space between fields. (pandas would
+read such files, but cut a name like ``C#`` at the comment sign.) In CSV files quotes are tracked,
+because Arrow by default cuts blocks at any line break, even within quotes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class LineBreakInQuotes(Exception):  # noqa: N818 - a control signal, not an err
 
 
 class QuoteTracker:
-    """Follow the quotes in successive blocks, which are returned unchanged.
+    """Track the quotes in successive blocks, which are returned unchanged.
 
-    A block costs one search as long as there is no quote. An empty block ends the text.
+    Before the first quote a block costs one search. An empty block ends the text.
 
     Parameters
     ----------
     delimiter : str
     raise_stray_quote : callable
-        Called with the offset of a quoted field and what is wrong with it; raises.
+        Called with the offset and the problem of a quoted field; raises.
     stops_at_line_break : bool
         Whether to raise `LineBreakInQuotes` at the first quoted line break.
 
@@ -80,7 +80,7 @@ class QuoteTracker:
         if self.stops_at_line_break and state[quotes.ANY_SPANS]:
             raise LineBreakInQuotes
         if state[quotes.TRAILING] >= 0:
-            problem = "spans lines, and text follows its closing quote"
+            problem = "spans lines and has text after its closing quote"
             self.raise_stray_quote(int(state[quotes.TRAILING]), problem)
 
     def _end(self) -> None:
@@ -108,13 +108,16 @@ class TransformedFile(io.RawIOBase):
 
 
 class LineCleaner:
-    """Turn successive blocks into whole lines without comments, one space between fields."""
+    """Convert successive blocks to whole lines without comments and repeated white space."""
 
     whitespace = bytes.maketrans(b"\t\v\f", b"   ")
     comments = re.compile(rb"(?m)^ *[#%][^\n]*\n?")
 
     def __init__(self) -> None:
-        self._is_first, self._incomplete = True, b""  # the line that the next block completes
+        self._is_first, self._incomplete = (
+            True,
+            b"",
+        )  # line that the next block continues
 
     def __call__(self, block: Any) -> bytes:
         text = self._incomplete + bytes(block)
@@ -144,7 +147,7 @@ class LineCleaner:
 def check_decimal(block: bytes) -> bytes:
     """Return a block of text; raise ArrowInvalid if it may hold hexadecimal numbers.
 
-    Arrow reads ``0x10`` as the integer 16. Text that is refused here is read as strings.
+    Arrow reads ``0x10`` as the integer 16; such a column is text instead.
     """
     if (b"x" in block or b"X" in block) and HEXADECIMAL.search(block):
         import pyarrow as pa

@@ -1,7 +1,7 @@
-"""Writers of result and edge files, whole or not at all.
+"""Write result and edge files atomically.
 
-A file is never written into the folder of a stored layered edge list, which it would damage; how
-such a folder is recognized is defined here, too.
+No file is written into the folder of a stored layered edge list, which it would damage; this module
+also defines how such a folder is recognized.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..atomic import (
 from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_path
-from .formats import DELIMITERS, format_of
+from .tables import DELIMITERS, format_of
 
 BATCH_ROWS = 2**16  # converted to text at once
 STORE_FORMAT = "rapidsgraph.LayeredEdgeList"  # in the first bytes of each of these files
@@ -33,26 +33,26 @@ STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arr
 
 
 def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
-    """Write a frame to a file; an older file of this name is replaced at the end.
+    """Write a frame to a file; an existing file is replaced after the last byte is written.
 
-    A file that is replaced passes on its mode and, where permitted, its owner. If writing fails,
-    nothing is left behind and the older file stays.
+    The mode and, where permitted, the owner of a replaced file are preserved. If writing fails, the
+    existing file is unchanged and no other file is left behind.
 
     Parameters
     ----------
     frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
         Results or edges. A frame of another library works if it has ``to_arrow()``.
     path : str or path
-        The format follows from the ending. In CSV and TSV missing values are empty and empty text
-        is ``""``, which `read_edges` takes for missing; if a text needs quotes, all text gets
-        them. SNAP text gets the column names as a comment. A Matrix Market file takes only edges
-        between integers from 1 on, which it has unchanged.
+        The ending determines the format. In CSV and TSV, missing values are empty and empty text
+        is ``""``, which `read_edges` reads as missing; if any text needs quotes, all text is
+        quoted. SNAP text has the column names in a comment. A Matrix Market file can only have
+        edges between integers >= 1, which are not changed.
 
     Raises
     ------
     GraphError
-        What `check_writable` raises; a value that the format cannot hold; a full disk, with the
-        number of bytes that are needed.
+        As in `check_writable`; the format cannot hold a value; or the disk is full, with the number
+        of bytes needed.
     """
     file_path = check_path(path)
     name = check_writable(file_path)
@@ -74,13 +74,13 @@ def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
 
 
 def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None = None) -> str:
-    """Check that a file can be written, before the work that its content takes.
+    """Check that a file can be written, before its contents are computed.
 
     Parameters
     ----------
     path : str or path
     endings : sequence of str, optional
-        Endings that are allowed instead of those that `write_frame` knows.
+        Allowed endings; by default those of `write_frame`.
 
     Returns
     -------
@@ -90,8 +90,8 @@ def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None =
     Raises
     ------
     GraphError
-        The ending is unknown, the folder does not exist or may not be written to, `path` is inside
-        a stored layered edge list, or is no regular file: a folder, a device such as
+        The ending is unknown, the folder does not exist or is not writable, or `path` is inside a
+        stored layered edge list or not a regular file: a folder, a device such as
         ``/dev/stdout``, a FIFO, a socket.
     """
     file_path = check_path(path)
@@ -107,7 +107,7 @@ def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None =
     name = format_of(file_path) if endings is None else ending
     if not folder.is_dir():
         raise GraphError(
-            f"{file_path}: the folder {folder} does not exist; make it first", path=file_path
+            f"{file_path}: the folder {folder} does not exist; create it first", path=file_path
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise GraphError(
@@ -129,7 +129,7 @@ def resolve_destination(path: str | os.PathLike[str]) -> Path:
     if store:
         raise GraphError(
             f"{path}: the folder {store} is a layered edge list, which another file would damage; "
-            "name a place outside of it",
+            "choose another folder",
             path=path,
         )
     return final
@@ -146,7 +146,7 @@ def enclosing_store(path: Path) -> Path | None:
 
 
 def is_store_file(path: Path) -> bool:
-    """Return whether a file declares to belong to a layered edge list, even a damaged one."""
+    """Return whether a file says that it belongs to a layered edge list, even a damaged one."""
     with open(path, "rb") as file:
         return STORE_FORMAT.encode() in file.read(2**16)
 
@@ -262,17 +262,16 @@ def _write_matrix(table: Any, file: Any, path: Path) -> None:
     columns = [table[name] for name in ids]
     if len(ids) < 2 or not all(pa.types.is_integer(column.type) for column in columns):
         raise GraphError(
-            f"{path}: a Matrix Market file holds edges between integers from 1: columns 'source' "
-            "and 'destination', and 'weight' if there is one; these are "
-            f"{table.schema.names}",
+            f"{path}: a Matrix Market file holds edges between integers >= 1 in columns 'source' "
+            f"and 'destination', and optionally 'weight'; the columns are {table.schema.names}",
             path=path,
         )
     bounds = [pc.min_max(column).as_py() for column in columns]
     has_nulls = any(column.null_count for column in columns)
     if len(table) and (has_nulls or min(each["min"] for each in bounds) < 1):
         raise GraphError(
-            f"{path}: a Matrix Market file holds ids from 1 on, and some are 0, negative or "
-            "missing; add 1 to all if they count from 0, or write .csv or .parquet",
+            f"{path}: a Matrix Market file holds ids >= 1, and some are 0, negative or missing; "
+            "add 1 to all ids if they start at 0, or write .csv or .parquet",
             path=path,
         )
     size, field = max((each["max"] for each in bounds), default=0) if len(table) else 0, "pattern"

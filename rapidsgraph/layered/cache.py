@@ -18,7 +18,7 @@ from ..device import choose
 from ..errors import GraphError
 from ..graph.edge_frame import check_policies
 from ..io.columnar_files import Parquet
-from ..io.formats import read_errors
+from ..io.tables import read_errors
 from ..progress import reporter
 from ..validation import check_path, parse_bytes
 from .outofcore import build as outofcore

@@ -26,7 +26,7 @@ from ..errors import GraphError
 from ..graph.name_storage import names_from
 from ..graph.vertex_names import VertexNames
 from ..io.arrow_arrays import from_arrow, read_lists
-from ..io.formats import read_errors
+from ..io.tables import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT
 from ..validation import check_path
 from . import store_validation

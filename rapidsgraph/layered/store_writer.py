@@ -39,7 +39,7 @@ from ..device import Array
 from ..errors import GraphError
 from ..graph.name_storage import name_columns, name_facts
 from ..io.arrow_arrays import Crc32Writer, list_table
-from ..io.formats import read_errors
+from ..io.tables import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
 from ..validation import check_path
 from .atomic_folder import replacing_folder

@@ -218,7 +218,7 @@ def mistakes():
         "2 columns for source",
     )
     yield ["edges.csv", "--output", "a.xls"], "a.xls: the ending '.xls' is not known"
-    yield ["edges.csv", "--output", "none/a.csv"], "the folder .* does not exist; make it first"
+    yield ["edges.csv", "--output", "none/a.csv"], "the folder .* does not exist; create it first"
     yield ["edges.csv", "--plot", "a.bmp"], "a.bmp: the ending '.bmp' is not known; try .png"
     yield ["edges.csv", "--start", "edges.csv"], "must be vertex and one of numbers; they are"
     yield ["edges.csv", "--dangling", "even"], "even: there is no such file"

@@ -333,7 +333,7 @@ def mistakes():
     yield ["missing.csv"], "missing.csv: there is no such file"
     yield ["void.csv"], "void.csv: the file is empty"
     yield ["."], ".: the folder holds no .parquet"
-    yield ["cut.parquet"], "cut.parquet: truncated, damaged or no such format"
+    yield ["cut.parquet"], "cut.parquet: truncated, damaged or of another format"
     yield ["gap.csv"], "gap.csv, line 3"
     yield ["edges.csv", "--source", "from"], "there is no column 'from'"
     for output in ("-o", "--similarities"):

@@ -381,14 +381,14 @@ def mistakes():
         )
     yield ["sssp", "edges.csv", *starts, "--weight", "kilo"], "there is no column 'kilo'"
     yield ["sssp", "minus.csv", *starts], "weight -2.0 in row 1 of column 'weight'"
-    yield ["sssp", "words.csv", *starts], "words.csv, line 3: 'far' in column 'weight' is no number"
+    yield ["sssp", "words.csv", *starts], "words.csv, line 3: 'far' in column 'weight' is not a num"
     yield ["components", "edges.csv", "-o", "a.mtx"], "a.mtx: Matrix Market files hold edges"
     for name in ("bfs", "sssp", "components"):
         start = start_of(name)
         yield [name, "missing.csv", *start], "missing.csv: there is no such file"
         yield [name, "void.csv", *start], "void.csv: the file is empty"
         yield [name, ".", *start], ".: the folder holds no .parquet"
-        yield [name, "cut.parquet", *start], "cut.parquet: truncated, damaged or no such format"
+        yield [name, "cut.parquet", *start], "cut.parquet: truncated, damaged or of another format"
         yield [name, "edges.csv", *start, "--source", "from"], "there is no column 'from'"
         yield [name, "edges.csv", *start, "-o", "a.xls"], "a.xls: the ending '.xls' is not known"
         yield [name, "edges.csv", *start, "-o", "folder.csv"], "folder.csv: it is a folder"

@@ -122,7 +122,7 @@ def test_missing_file_and_folder_without_parquet(tmp_path):
         ("source,target", {}, "no column 'destination'.*give destination='target'"),
         ("U,V", {}, "give source='U'"),
         ("sauce,destination", {"source": "source"}, "give source='sauce'"),
-        ("a,b", {}, "the columns are a, b; name the one to take with source="),
+        ("a,b", {}, "the columns are a, b; name the column to use with source="),
         ("source,destination,costs", {"weight": "cost"}, "give weight='costs'"),
         ("a;b", {}, "the columns are a;b"),
     ],
@@ -178,8 +178,8 @@ def test_tables_without_header(put):
             "must be vertex and one of numbers; they are vertex, a, b",
         ),
         ("a.csv", "node,a\nx,2\n", "they are node, a"),
-        ("a.csv", "vertex,a\nx,high\n", "line 2: 'high' in column 'a' is no number"),
-        ("a.mtx", "x", "holds edges, no values of vertices"),
+        ("a.csv", "vertex,a\nx,high\n", "line 2: 'high' in column 'a' is not a number"),
+        ("a.mtx", "x", "holds edges, not values of vertices"),
     ],
 )
 def test_tables_that_are_none(put, name, text, message):
@@ -247,7 +247,7 @@ def test_check_writable(tmp_path, monkeypatch):
     assert check_writable(tmp_path / "a.PNG", endings=[".png"]) == ".png"
     for name, message in (
         ("a.xlsx", "the ending '.xlsx' is not known"),
-        ("a.feather.gz", "compressed inside"),
+        ("a.feather.gz", "its own compression"),
         ("none/a.csv", "the folder .*none does not exist"),
         ("folder.csv", "it is a folder"),
     ):

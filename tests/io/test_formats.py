@@ -86,7 +86,7 @@ def test_columns_of_another_type(tmp_path, ending):
     with pytest.raises(GraphError, match="'1' in row 0"):
         read(path, weight="w")
     write_frame(pd.DataFrame({**NAMED, "w": ["1", "2", "3"]}).iloc[:0], path)
-    with pytest.raises(GraphError, match="where numbers are needed"):
+    with pytest.raises(GraphError, match="must hold numbers"):
         read(path, weight="w")
     write_frame(pd.DataFrame({**NAMED, "w": [1.0, None, 3.0]}), path)
     with pytest.raises(GraphError, match="column 'w' has no value in row 1"):

@@ -19,10 +19,9 @@ from ... import frames
 from ...errors import GraphError
 from ...graph.vertex_names import check_names
 from ...io.columnar_files import Arrow, Parquet
-from ...io.edge_files import read_vertices
-from ...io.formats import read_errors
+from ...io.edge_files import open_table, read_vertices
 from ...io.matrix_market import Matrix
-from ...io.tables import POSITIONAL, check_table, open_table, select_columns
+from ...io.tables import POSITIONAL, check_table, read_errors, select_columns
 from ...io.text_files import Text
 from ...validation import check_path, check_vertex_range, check_vertices, check_weights
 from .text_to_arrow import ArrowSpool
@@ -76,7 +75,7 @@ class EdgeFile:
         self.path = path = check_path(path)
         with read_errors(path):
             self.file = file = open_table(path, POSITIONAL)
-            columns = select_columns(file, path, source, destination, weight)
+            columns = select_columns(file.names, path, source, destination, weight)
             self.ids, self.weights, self.groups = columns.ids, columns.weights, columns.groups
             self.rows: int | None = None
             self.largest_batch = 0
