@@ -78,7 +78,11 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
 def _check_different(columns: dict[str, str]) -> None:
     edge_columns = [column for option, column in columns.items() if option != "time"]
     if len(set(edge_columns)) < len(edge_columns):
-        raise rg.GraphError("--source, --destination and --weight must be different columns")
+        raise rg.GraphError(
+            "--source, --destination and --weight must be different columns",
+            parameter="--source",
+            value=edge_columns,
+        )
 
 
 def _column_types(path: str, columns: dict[str, str]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def _driver(hardware: Facts) -> tuple[Facts | None, list[Facts]]:
         return driver | {"problem": f"the NVIDIA driver does not answer ({error})"}, []
 
 
-def _visible_handles(nvml) -> Iterator[Any]:
+def _visible_handles(nvml: Any) -> Iterator[Any]:
     """Yield NVML handles of GPUs and MIG instances as CUDA_VISIBLE_DEVICES selects them."""
     selected = os.environ.get("CUDA_VISIBLE_DEVICES")
     if selected is None:
@@ -126,7 +126,7 @@ def _visible_handles(nvml) -> Iterator[Any]:
         yield handle
 
 
-def _gpu(nvml, handle) -> Facts:
+def _gpu(nvml: Any, handle: Any) -> Facts:
     def query(name):
         with contextlib.suppress(nvml.NVMLError):  # an integrated GPU has no memory of its own
             return getattr(nvml, f"nvmlDeviceGet{name}")(handle)

@@ -131,7 +131,7 @@ class Arrow:
             is_file = file.read(6) == b"ARROW1"
             if not is_file and file.size() > 8:
                 file.seek(file.size() - 8)
-                if file.read(8) != END_OF_STREAM:  # a truncated one
+                if file.read(8) != END_OF_STREAM:  # a truncated stream
                     raise damaged_error(self.path, "its end is missing")
             file.seek(0)
             fields = [self.names.index(name) for name in columns] or None
@@ -147,7 +147,7 @@ class Arrow:
         with pyarrow.memory_map(os.fsencode(self.path)) as file, read_errors(self.path):
             try:
                 return [*batch_sizes(memoryview(file.read_buffer()), self.schema, columns)]
-            except (GraphError, struct.error) as error:
+            except (ValueError, struct.error) as error:
                 raise damaged_error(self.path, error) from error
 
     def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:

@@ -15,8 +15,6 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import GraphError
-
 MAGIC = b"ARROW1"
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3  # MessageHeader
 LZ4_FRAME, ZSTD = 0, 1  # CompressionType
@@ -55,7 +53,7 @@ def batch_sizes(data: memoryview, schema: Any, columns: Sequence[str]) -> Iterat
 
     Raises
     ------
-    GraphError
+    ValueError
         A length is invalid.
     struct.error
         An offset is outside the file.
@@ -66,7 +64,7 @@ def batch_sizes(data: memoryview, schema: Any, columns: Sequence[str]) -> Iterat
     for start in _message_starts(data):
         message, body = _parse_message(data, start)
         if message is None:
-            raise GraphError("a message is missing")
+            raise ValueError("a message is missing")
         header_type = message.scalar(1, "B")
         if header_type not in (DICTIONARY_BATCH, RECORD_BATCH):
             continue
@@ -76,7 +74,7 @@ def batch_sizes(data: memoryview, schema: Any, columns: Sequence[str]) -> Iterat
             batch = batch.required_table(1)
         rows = batch.scalar(0, "q")
         if rows < 0:
-            raise GraphError(f"a batch of {rows} rows")
+            raise ValueError(f"a batch of {rows} rows")
         nbytes = _decompressed_bytes(data, body, batch, None if is_dictionary else is_selected)
         yield RecordBatchSize(is_dictionary, rows, nbytes)
 
@@ -96,10 +94,10 @@ def _decompressed_bytes(
         if not is_counted or length <= 8:
             continue
         if offset < 0 or body + offset + length > len(data):
-            raise GraphError("a buffer is outside the file")
+            raise ValueError("a buffer is outside the file")
         [size] = struct.unpack_from("<q", data, body + offset)
         if size < -1 or size > (length - 8) * ratio + MIN_BLOCK:
-            raise GraphError(f"{length - 8:,} bytes cannot be decompressed to {size:,}")
+            raise ValueError(f"{length - 8:,} bytes cannot be decompressed to {size:,}")
         total += max(size, 0)  # -1: not compressed
     return total
 
@@ -133,13 +131,13 @@ def _message_starts(data: memoryview) -> Iterator[int]:
         yield start
         start = body + message.scalar(3, "q")
         if start < body:
-            raise GraphError("a message has a negative length")
+            raise ValueError("a message has a negative length")
 
 
 def _parse_message(data: memoryview, start: int) -> tuple[_Table | None, int]:
     """Return the table Message and the start of its body, or (None, 0) at the end of a stream."""
     if start < 0:
-        raise GraphError("a message starts before the file")
+        raise ValueError("a message starts before the file")
     [size] = struct.unpack_from("<i", data, start)
     start += 4
     if size == -1:  # a continuation marker, which precedes the length since Arrow 0.15
@@ -148,7 +146,7 @@ def _parse_message(data: memoryview, start: int) -> tuple[_Table | None, int]:
     if size == 0:
         return None, 0
     if size < 0:
-        raise GraphError(f"a message of {size} bytes")
+        raise ValueError(f"a message of {size} bytes")
     return _Table.root(data, start), start + size
 
 
@@ -157,17 +155,17 @@ class _Table:
 
     def __init__(self, data: memoryview, start: int) -> None:
         if start < 0:
-            raise GraphError("a table starts before the file")
+            raise ValueError("a table starts before the file")
         self.data, self.start = data, start
         self.vtable = start - self._unpack("<i", start)
         if self.vtable < 0:
-            raise GraphError("a table starts before the file")
+            raise ValueError("a table starts before the file")
         self.vtable_size = self._unpack("<H", self.vtable)
 
     @classmethod
     def root(cls, data: memoryview, start: int) -> _Table:
         if start < 0:
-            raise GraphError("a table starts before the file")
+            raise ValueError("a table starts before the file")
         return cls(data, start + struct.unpack_from("<I", data, start)[0])
 
     def _unpack(self, kind: str, offset: int) -> Any:
@@ -192,7 +190,7 @@ class _Table:
     def required_table(self, field: int) -> _Table:
         table = self.table(field)
         if table is None:
-            raise GraphError(f"field {field} is missing in a message")
+            raise ValueError(f"field {field} is missing in a message")
         return table
 
     def structs(self, field: int, kind: str) -> list[tuple]:
@@ -203,7 +201,7 @@ class _Table:
         offset += self._unpack("<I", offset)
         count, size = self._unpack("<I", offset), struct.calcsize(f"<{kind}")
         if offset + 4 + count * size > len(self.data):
-            raise GraphError("a vector is outside the file")
+            raise ValueError("a vector is outside the file")
         values = struct.unpack_from("<" + kind * count, self.data, offset + 4)
         width = len(kind)
         return [values[start : start + width] for start in range(0, len(values), width)]

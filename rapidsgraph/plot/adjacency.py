@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import frames
+from ..algorithms.scan import HUB
 from ..algorithms.scan_index import ScanIndex
 from ..device import Array
 from ..errors import GraphError
@@ -18,8 +21,7 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph, as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..validation import check_free_memory
-from ..verify.clusters import LOW
-from .clustering import VertexOrder, order_by_cluster
+from ..verify.clusters import LOW, check_roles_fit, read_clusters
 from .savefig import check, save_figure
 
 if TYPE_CHECKING:
@@ -35,6 +37,30 @@ CHUNK_ARCS = 2**21  # arcs that are counted at once
 MIN_LINE_DISTANCE = 0.007  # fraction of a side; lines nearer to each other would merge
 MIN_LABEL_DISTANCE = 0.025  # fraction of a side: the height of a line of text
 LINE_STYLE: dict[str, Any] = {"color": "tab:red", "linewidth": 0.5, "alpha": 0.6}
+CLUSTER_COLUMNS = ("cluster", "component")
+
+
+@dataclass(frozen=True)
+class VertexOrder:
+    """Order of vertices: clusters by number, then hubs, then outliers, each by vertex name.
+
+    Attributes
+    ----------
+    positions : int32, shape (num_vertices,)
+        Position of each vertex, by id.
+    kind : {"cluster", "component"}
+    numbers, sizes : int64, shape (num_clusters,)
+        Numbers of the clusters, ascending, and their numbers of vertices.
+    unclustered : dict from str to int
+        Number of vertices of each role after the clusters: `hub` and `outlier`, or `none` where the
+        frame has no roles and some vertices have no cluster.
+    """
+
+    positions: Array
+    kind: str
+    numbers: Array
+    sizes: Array
+    unclustered: dict[str, int]
 
 
 def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = None) -> Figure:
@@ -110,7 +136,7 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
     num_bytes = 96 * num_vertices + 64 * min(graph.num_arcs, CHUNK_ARCS)
     num_bytes += 24 * graph.num_arcs if needs_transpose else 0
     check_free_memory(f"a plot of {num_vertices:,} vertices", num_bytes, graph.xp)
-    order = order_by_cluster(graph, clusters)
+    order = _order_by_cluster(graph, clusters)
     width = -(-num_vertices // MAX_CELLS)
     num_cells = -(-num_vertices // width)
     counts = _count_arcs(graph, order.positions // width, num_cells)
@@ -121,6 +147,38 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
     figure.axes[0].set_xlabel(_axis_label(order), size="small")
     save_figure(figure, path, dpi="figure")
     return figure
+
+
+def _order_by_cluster(graph: LocalGraph, clusters: Frame) -> VertexOrder:
+    """Order the vertices of a graph as a frame of clusters says.
+
+    Raises
+    ------
+    GraphError
+        If a column is missing or has wrong values, a vertex is missing, unknown, or in several rows
+        other than those of a border vertex, or a role does not fit the cluster.
+    """
+    xp, num_vertices = graph.xp, graph.num_vertices
+    _, table = frames.normalize_frame(clusters)
+    column_names = frames.column_names(table)
+    kind = next((column for column in CLUSTER_COLUMNS if column in column_names), None)
+    if kind is None:
+        raise frames.missing_column_error("cluster", column_names, "cluster", "clusters")
+    rows = read_clusters(graph, table, kind, "clusters")
+    numbers = rows.numbers
+    groups = rows.places[rows.first]  # clusters, then one group of hubs and one of outliers
+    if rows.roles is not None:
+        check_roles_fit(graph, rows, kind, "clusters")
+        groups += xp.maximum(rows.roles[rows.first].astype(xp.int64) - HUB, 0)
+    sizes = xp.bincount(groups, minlength=numbers.size + 2)
+    positions = xp.empty(num_vertices, xp.int32)
+    positions[xp.argsort(groups, kind="stable")] = xp.arange(num_vertices, dtype=xp.int32)
+    num_hubs, num_outliers = sizes[numbers.size :].tolist()
+    if rows.roles is not None:
+        unclustered = {"hub": num_hubs, "outlier": num_outliers}
+    else:
+        unclustered = {"none": num_hubs} if num_hubs else {}
+    return VertexOrder(positions, kind, numbers, sizes[: numbers.size], unclustered)
 
 
 def _count_arcs(graph: LocalGraph, cell_of: Array, num_cells: int) -> Array:

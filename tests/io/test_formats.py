@@ -80,7 +80,7 @@ def test_small_integers_stay_small(tmp_path):
 def test_columns_of_another_type(tmp_path, ending):
     path = tmp_path / f"a{ending}"
     write_frame(pd.DataFrame({**NAMED, "w": ["1", "2.5", "heavy"]}), path)
-    with pytest.raises(GraphError, match="'w' holds .*string where numbers.*'heavy' in row 2"):
+    with pytest.raises(GraphError, match="'w' must hold numbers, not .*string.*'heavy' in row 2"):
         read(path, weight="w")
     write_frame(pd.DataFrame({**NAMED, "w": ["1", "2", "3"]}), path)
     with pytest.raises(GraphError, match="'1' in row 0"):
