@@ -1,14 +1,18 @@
-"""Make the dataset that ships with the package: what Debian's packages need from one another.
+"""Make the dataset that ships with the package: the dependencies between Debian's packages.
 
     python pipelines/make_debian_dataset.py [--packages FILE] [--output FILE]
 
-Reads the index of binary packages that apt keeps on a Debian 12 system, or one given as a file
-(plain, .gz, .xz or .lz4), and writes an edge list: `source` needs `destination`, and `kind` is the
-field of the index that says so.
+Reads the index of binary packages that apt stores on a Debian 12 system, or a given file (plain,
+.gz, .xz or .lz4), and writes an edge list: `source` depends on `destination`, and `kind` is the
+field of the index.
 
-An index is a list of stanzas, one for each package, in the format of Debian Policy, chapter 5;
-the syntax of the fields with dependencies is that of its chapter 7.
+References
+----------
+Debian Policy Manual, chapter 5 (format of an index: one stanza per package) and chapter 7 (syntax
+of dependencies). https://www.debian.org/doc/debian-policy/
 """
+
+from __future__ import annotations
 
 import argparse
 import gzip
@@ -25,29 +29,29 @@ APT_HELPER = "/usr/lib/apt/apt-helper"  # reads every compression that apt itsel
 INDEX = ("Codename: bookworm", "Component: main", "Architecture: amd64", "Created-By: Packages")
 OUTPUT = Path(__file__).parents[1] / "rapidsgraph" / "datasets" / "debian.parquet"
 
-# A name ends where something else begins: ":any" (which architecture), "(>= 1.2)" (which
-# version), "[amd64]" or "<!nocheck>" (where it applies).
+# A name may be followed by an architecture (":any"), a version ("(>= 1.2)") or a restriction
+# ("[amd64]", "<!nocheck>").
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*")
 
 
 def find_index() -> Path:
-    """The index of bookworm's main section among the files that apt has downloaded."""
+    """Return the index of bookworm's main section that apt has downloaded."""
     advice = "run `apt-get update` on Debian 12, or name an index with --packages"
     command = ["apt-get", "indextargets", "--format", "$(FILENAME)", "Origin: Debian", *INDEX]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except FileNotFoundError:
         raise SystemExit(f"This system has no apt: {advice}.") from None
     except subprocess.CalledProcessError as error:
         raise SystemExit(f"apt-get failed ({error.stderr.strip()}): {advice}.") from None
-    found = [Path(name) for name in found if Path(name).exists()]
-    if not found:
+    paths = [Path(name) for name in output.split() if Path(name).exists()]
+    if not paths:
         raise SystemExit(f"apt has no index of bookworm's main section for amd64: {advice}.")
-    return found[0]
+    return paths[0]
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, whatever it is compressed with."""
+    """Yield the lines of a file with any of the compressions of apt."""
     openers = {".gz": gzip.open, ".xz": lzma.open}
     if path.suffix == ".lz4":
         command = [APT_HELPER, "cat-file", str(path)]
@@ -62,7 +66,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """One dict a stanza. An empty line ends a stanza; an indented one continues a field."""
+    """Yield a dict per stanza. An empty line ends a stanza; an indented line continues a field."""
     stanza, field = {}, None
     for line in lines:
         if not line.strip():
@@ -79,10 +83,10 @@ def read_stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
         yield stanza
 
 
-def names(dependencies: str) -> Iterator[str]:
-    """The packages that one field asks for: of the alternatives "a | b", the first.
+def parse_names(dependencies: str) -> Iterator[str]:
+    """Yield the packages in a field of dependencies: of alternatives "a | b", the first.
 
-    The first alternative is the one that is installed when nothing else decides.
+    The first alternative is installed by default.
     """
     for clause in dependencies.split(","):
         match = NAME.match(clause.strip())
@@ -90,27 +94,28 @@ def names(dependencies: str) -> Iterator[str]:
             yield match[0]
 
 
-def edges(stanzas: Iterable[dict[str, str]]) -> list[tuple[str, str, str]]:
-    """Every (source, destination, kind) once, in this order.
+def collect_edges(stanzas: Iterable[dict[str, str]]) -> list[tuple[str, str, str]]:
+    """Return the distinct (source, destination, kind), sorted.
 
-    Where a package is listed in two versions, the first is kept. That happens while an archive
-    replaces one by the other (linux-source in Debian 12.15), and the two need the same.
+    Of a package in two versions the first counts. An archive has both while it replaces one by the
+    other (linux-source in Debian 12.15), and their dependencies are the same.
     """
-    seen, found = set(), set()
+    seen: set[str] = set()
+    edges: set[tuple[str, str, str]] = set()
     for stanza in stanzas:
         source = stanza.get("Package")
         if source is None or source in seen:
             continue
         seen.add(source)
         for kind in KINDS:
-            found.update((source, name, kind) for name in names(stanza.get(kind, "")))
-    return sorted(found)
+            edges.update((source, name, kind) for name in parse_names(stanza.get(kind, "")))
+    return sorted(edges)
 
 
 def read_release(index: Path) -> dict[str, str]:
-    """Version and date of the archive, from the signed file that apt keeps beside the index.
+    """Return version and date of the archive from the signed file that apt stores beside the index.
 
-    Empty for an index that comes without one.
+    The dict is empty if there is no such file.
     """
     stem = index.name.partition("_main_binary-")[0]
     for path in (index.with_name(f"{stem}_InRelease"), index.with_name(f"{stem}_Release")):
@@ -122,7 +127,7 @@ def read_release(index: Path) -> dict[str, str]:
 
 
 def write(rows: list[tuple[str, str, str]], release: dict[str, str], path: Path) -> None:
-    """Write the edge list to Parquet, with the archive's date among the file's metadata."""
+    """Write the edge list to Parquet, with the archive's date in the metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -146,18 +151,20 @@ def write(rows: list[tuple[str, str, str]], release: dict[str, str], path: Path)
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        description="Make the graph of what Debian's packages need from one another."
+        description="Make the graph of dependencies between Debian's packages."
     )
-    parser.add_argument("--packages", type=Path, help="an index (default: the one that apt has)")
+    parser.add_argument("--packages", type=Path, help="an index (default: that of apt)")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="default: %(default)s")
     options = parser.parse_args(arguments)
 
     index = options.packages or find_index()
     if not index.exists():
-        raise SystemExit(f"There is no file {index}.")
-    rows = edges(read_stanzas(read_lines(index)))
+        raise SystemExit(f"File {index} does not exist.")
+    rows = collect_edges(read_stanzas(read_lines(index)))
     if not rows:
-        raise SystemExit(f"{index} holds no stanza with dependencies: is it a Packages index?")
+        raise SystemExit(
+            f"{index} has no stanza with dependencies; it may not be a Packages index."
+        )
     release = read_release(index)
     write(rows, release, options.output)
 

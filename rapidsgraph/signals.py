@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 SIGNALS = {
     "SIGINT": "interrupted",
     "SIGHUP": "the terminal was closed",
-    "SIGTERM": "terminated",  # last: whoever sees this handler sees the others, too
+    "SIGTERM": "terminated",  # last: once this handler is installed, all are
 }
 SHOW_CURSOR = "\x1b[?25h"  # ECMA-48 private mode; progress bars hide the cursor
 
@@ -37,7 +37,7 @@ def exit_on_signals() -> None:
     def handle(number: int, frame: object) -> None:
         for other in SIGNALS:
             signal.signal(getattr(signal, other), signal.SIG_IGN)
-        if os.getpid() == process:  # a forked child has nothing of its own to clean up
+        if os.getpid() == process:  # cleanups belong to the parent of a forked child
             _kill_children()
             _run_cleanups()
             _print_reason(signal.Signals(number).name)
@@ -50,7 +50,7 @@ def exit_on_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignore the signals from now on, once the work is complete and its exit code is known."""
+    """Ignore the signals once the work is complete and its exit code is known."""
     for name in SIGNALS:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
 

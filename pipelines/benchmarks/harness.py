@@ -1,4 +1,4 @@
-"""What all commands share: options, one run of a benchmark, progress, and the exit status."""
+"""Shared by all commands: options, the session of a benchmark, progress, and the exit status."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Effort:
     iteration_time : float
         Target for the iterations of one timing.
     max_iterations : int
-        The most iterations of one timing.
+        Maximum number of iterations of one timing.
     run_budget, build_budget : float
         For repeating a whole run, and for repeating a build or a search.
     copy_bytes : int

@@ -33,7 +33,7 @@ CHUNK_ROWS = 2**25  # drawn at once
 ROW_GROUP = 2**20
 BATCH_ROWS = {"cpu": 2**22, "gpu": 2**24}  # checked at once
 DAMPING = 0.85
-LIMIT_RATIO = 20  # the edges should exceed the limit so many times
+LIMIT_RATIO = 20  # minimum ratio of the edges to the limit
 BUILD_LIMIT = 2**30  # of arrays, on a machine with a GPU
 # On a CPU: what the system allows a process, and the share of its arrays; code takes the rest.
 PROCESS_LIMIT, ARRAYS_LIMIT = 2**30, 600_000_000

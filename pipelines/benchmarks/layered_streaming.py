@@ -32,9 +32,9 @@ from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 from rapidsgraph.memory import ALGORITHM_BYTES
 
 ITERATIONS = 10  # of PageRank
-MIN_PARTITIONS = 32  # so that a tenth of them is more than a few
+MIN_PARTITIONS = 32  # so that a tenth of them is more than three
 NUM_PINNED_BUFFERS = 8  # whose copies are timed
-LIMIT_RATIO = 10  # the limit has room for a tenth of the edges
+LIMIT_RATIO = 10  # the limit fits a tenth of the edges
 MIN_PARTITIONS_IN_LIMIT = 3
 IN_PLACE = ("resident", "in memory")  # variants without a store
 

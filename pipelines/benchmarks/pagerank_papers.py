@@ -19,7 +19,7 @@ from pipelines.benchmarks.records import Record
 from rapidsgraph.device.arrays import Array
 
 DAMPING = 0.85
-# Kim: a K5000M and an i7 3940XM with four cores and eight threads. "Up to" so many times.
+# Kim: a K5000M and an i7 3940XM with four cores and eight threads. The speedups are maxima.
 KIM_NODE_OVER_EDGE = 2.82  # section 5.2, figure 4
 KIM_NODE_OVER_CPU = 1.96  # against Green-Marl on eight threads, figure 4
 KIM_DENSITIES = {"sparse": 1, "normal": 5, "dense": 10}  # edges a vertex

@@ -39,7 +39,7 @@ IS_INTERACTIVE = sys.stderr.isatty()
 
 
 class Problem(NamedTuple):
-    """What went wrong with a command, and whether it makes the run fail."""
+    """A problem of a command, and whether it makes the run fail."""
 
     text: str
     is_failure: bool = False
@@ -105,7 +105,7 @@ def missing_file(graph: str) -> str:
 
 
 def missing_results(rows: Iterable[Record], group: Group) -> Iterator[Problem]:
-    """Yield what was asked for by name and has no record."""
+    """Yield a problem for each requested result that has no record."""
     rows = list(rows)
     graph = group.graphs[0] if len(group.graphs) == 1 else None
     if graph and all(row.get("graph") != graph or row["table"] == "graph" for row in rows):
@@ -157,7 +157,7 @@ class Runner:
         self.has_failed = self.was_interrupted = False
 
     def report(self, title: str, problem: Problem) -> None:
-        """Keep a problem for the end."""
+        """Add a problem to those that are printed at the end."""
         self.problems.append(f"{title}: {problem.text}")
         self.has_failed |= problem.is_failure
 
