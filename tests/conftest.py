@@ -19,6 +19,10 @@ from pipelines.benchmarks import records
 from rapidsgraph import device
 from rapidsgraph.graph.graph import storage_of
 
+# OpenMP's threads, here and in processes that tests start, sleep while they wait for each other.
+# By default they spin, which makes small kernels 20 times slower where processes share the cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("repeatable")
 

@@ -23,7 +23,7 @@ from rapidsgraph.graph.build_memory import (
 )
 from rapidsgraph.graph.local_graph import LocalGraph
 
-ROWS = 1_000_000
+ROWS = 500_000
 SLACK = 200_000  # bytes of objects of Python itself
 FEW_ITERATIONS = {"tolerance": 0, "max_iterations": 2}  # more take no more memory
 
@@ -68,8 +68,8 @@ KINDS = {
     "far apart, few": lambda: frame_of(np.arange(1_000) * 10**15),
     "far apart, many": lambda: frame_of(np.arange(100_000) * 10**13),
     # Hash tables double where three quarters of a power of two are reached.
-    "far apart, 850,000": lambda: frame_of_distant_names(850_000),
-    "far apart, 1,650,000": lambda: frame_of_distant_names(1_650_000),
+    "far apart, 425,000": lambda: frame_of_distant_names(425_000),
+    "far apart, 825,000": lambda: frame_of_distant_names(825_000),
 }
 POLICIES = {
     "directed": {},
@@ -81,7 +81,7 @@ POLICIES = {
     "weighted, sum": {"weight": "weight", "multi_edges": "sum"},
     "counted": {"multi_edges": "sum"},
 }
-KINDS_WITH_ALL_POLICIES = ("from 0, many", "gaps, many", "far apart, 850,000")
+KINDS_WITH_ALL_POLICIES = ("from 0, many", "gaps, many", "far apart, 425,000")
 CASES = [(kind, "directed") for kind in KINDS]
 CASES += [
     (kind, policy)
@@ -226,7 +226,7 @@ CLUSTERINGS = {
     "scan_index": lambda edges: rg.ScanIndex(edges).query(0.01, 2, memberships=True),
     "structural_similarity": rg.structural_similarity,
 }
-SIMILAR_CASES = [(kind, "directed") for kind in ("far apart, 850,000", "from 0, few")]
+SIMILAR_CASES = [(kind, "directed") for kind in ("far apart, 425,000", "from 0, few")]
 SIMILAR_CASES += [("gaps, many", policy) for policy in ("directed", "weighted", "undirected")]
 
 
