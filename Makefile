@@ -11,6 +11,9 @@ ARGS ?=
 JOBS ?= 2
 VENV := .venv
 
+# Without cached bytecode, the assertions of all tests are rewritten again for every process.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo check test gpu-test benchmark package docker-test lint types imports format clean
 .DELETE_ON_ERROR:

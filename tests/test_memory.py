@@ -198,9 +198,16 @@ def test_pagerank_of_frame_peak_is_below_estimate(kind):
     assert peak <= needed + SLACK, f"{peak / ROWS:.1f} bytes a row, estimate {needed / ROWS:.1f}"
 
 
-@pytest.mark.parametrize("policy", ["directed", "weighted", "undirected"])
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "connected_components"])
-@pytest.mark.parametrize("kind", sorted(KINDS_WITH_ALL_POLICIES))
+@pytest.mark.parametrize(
+    ("kind", "algorithm", "policy"),
+    [
+        (kind, algorithm, policy)
+        for kind in sorted(KINDS_WITH_ALL_POLICIES)
+        for algorithm in ("bfs", "sssp", "connected_components")
+        for policy in ("directed", "weighted", "undirected")
+        if policy == "directed" or kind == "gaps, many"
+    ],
+)
 def test_traversal_peak_is_below_estimate(kind, algorithm, policy):
     options, frame = POLICIES[policy], frame_with_weights(kind)
     first = int(frame["source"][0])
@@ -256,7 +263,7 @@ def test_clustering_peak_is_below_estimate_if_all_edges_are_similar(algorithm, m
     one = {name: random.integers(0, 100_000, ROWS) for name in ("source", "destination")}
     borders = {"source": random.permutation(ROWS) // 10,
                "destination": 100_000 + random.integers(0, 1000, ROWS)}  # fmt: skip
-    for columns, mu, rows in ((one, 2, 100_000), (borders, 100, 990_000)):
+    for columns, mu, rows in ((one, 2, 100_000), (borders, 100, 0.99 * ROWS)):
         frame = pandas.DataFrame(columns)
         parameters = {"epsilon": 1e-6, "mu": mu, "memberships": True}
 

@@ -168,8 +168,9 @@ def test_results_are_as_dask_frames_are(client, saved):
     assert near.equals(expected[expected["distance"] < 5]) and 20 < len(near) < 420
 
 
-@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize(
+    ("weight", "directed"), [("weight", True), (None, False)], ids=["weighted, directed", "neither"]
+)
 def test_kinds_of_graphs_and_limits(threads, tmp_path, directed, weight):
     options = {"directed": directed, "weight": weight}
     folder = stored(tmp_path / "layers", random_edges(103, 60, 250), ROOT, 100, **options)
@@ -218,7 +219,9 @@ def test_ways_that_go_back_again_and_again(threads, tmp_path, size):
     ]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 2))]
+)
 def test_stress(threads, tmp_path, seed):
     """Few weights, many of them 0, so that most ways are ties; a partition for some edges each."""
     random = np.random.default_rng(seed)
@@ -504,8 +507,11 @@ def test_what_is_no_device(client, saved):
         LayeredEdgeList.open(saved, device="tpu", client=client)
 
 
-@by_run
-@pytest.mark.parametrize("part", [0.1, 0.9], ids=["the first worker", "the last one"])
+@pytest.mark.parametrize(
+    ("algorithm", "part"),
+    [("bfs", 0.9), ("sssp", 0.1), ("pagerank", 0.9)],
+    ids=["bfs, last worker", "sssp, first worker", "pagerank, last worker"],
+)
 def test_a_damaged_partition(client, copied, algorithm, part):
     whole = LayeredEdgeList.open(copied, device="cpu")
     end = int(storage_of(whole).layer_starts[whole.depth])

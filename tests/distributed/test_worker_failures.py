@@ -135,8 +135,11 @@ def plain(edges, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "killed"), [("pagerank", 1), ("bfs", 1), ("sssp", 1), ("sssp", 2)]
-)
+    ("name", "killed"),
+    [("pagerank", 1), ("sssp", 2), *(pytest.param(*each, marks=pytest.mark.long) for each in [
+        ("bfs", 1), ("sssp", 1)
+    ])],
+)  # fmt: skip
 def test_workers_die_between_steps(two, edges, name, killed):
     """One of two, then both at once, which their nannies start again."""
     expected = CALLS[name](plain(edges, name))
@@ -154,9 +157,16 @@ TASKS = [
     ("sssp", "predecessors"),
     ("components", "link"),
 ]
+LONG_TASKS = ("label", "predecessors", "link")
 
 
-@pytest.mark.parametrize(("name", "task"), TASKS)
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        pytest.param(*each, marks=pytest.mark.long if each[1] in LONG_TASKS else ())
+        for each in TASKS
+    ],
+)
 def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch):
     """In the build, and where there is no progress to follow."""
     expected, done, submit = CALLS[name](plain(edges, name)), [], executor.DaskExecutor.submit
