@@ -13,6 +13,7 @@ from conftest import build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
 from rapidsgraph import device, memory
+from rapidsgraph.graph import build
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
@@ -394,6 +395,24 @@ def test_simple_bound_exceeds_every_estimate(algorithm, num_vertices, num_arcs):
             num_vertices, num_arcs, 8 * weighted, directed, columns, needs_transpose, is_simple
         )
         assert memory.run_bytes(algorithm, stats, memberships) <= bound
+
+
+@pytest.mark.parametrize("num_rows", [0, 1, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("num_columns", [1, 2, 3])
+def test_simple_bound_exceeds_every_build_by_integers(num_rows, num_columns):
+    bound = build.MAX_BASE_BYTES + build.MAX_BYTES_PER_NAME * num_rows * 2 * num_columns
+    for count in {1, num_rows // 2, 2 * num_rows}:
+        for kind, policy, *flags in itertools.product(
+            ("ids", "table", "hash"), ("first", "sum"), *[(False, True)] * 3
+        ):
+            weighted, directed, drops = flags
+            column = NameColumnStats(kind, 2 * num_rows, 2 * num_rows + 1024, 16 * num_rows)
+            options = {"weighted": weighted, "directed": directed, "multi_edges": policy}
+            needed = build_bytes(
+                num_rows, count, columns=[column] * num_columns,
+                self_loops="drop" if drops else "keep", **options,
+            )  # fmt: skip
+            assert needed <= bound
 
 
 def test_error_message_has_needed_and_free_memory():

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..frames import Frame, is_dask, library_name
 from ..graph import weight_sums
-from ..graph.edge_frame import check_policies, read_columns
+from ..graph.build import check_policies, read_columns
 from ..graph.labeling import Labeling, check_name_collisions, endpoint_columns
 from ..graph.local_graph import BuildReport, LocalGraph
 from ..validation import check_vertex_range, check_vertices

@@ -15,9 +15,9 @@ import numpy as np
 from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..graph import csr
+from ..graph.build import EdgeColumns
 from ..graph.build_memory import build_bytes
 from ..graph.csr import Adjacency, from_coo, row_indices, to_undirected
-from ..graph.edge_frame import EdgeColumns
 from ..graph.labeling import Labeling
 from ..graph.weight_sums import check_merged_weights
 from ..validation import check_free_memory

@@ -19,7 +19,7 @@ from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError
 from ..frames import Frame
-from ..graph.edge_frame import EdgeColumns, read_columns
+from ..graph.build import EdgeColumns, read_columns
 from ..graph.labeling import Labeling
 from ..graph.vertex_names import VertexNames, check_ids_in_range, name_vertices
 from ..graph.weight_sums import total_weight
@@ -91,7 +91,7 @@ def compute_stats(columns: EdgeColumns) -> PartitionStats:
     weights = columns.weights
     return PartitionStats(
         schema=replace(columns, sources=[], destinations=[], weights=None, xp=None),
-        num_rows=columns.rows,
+        num_rows=columns.num_rows,
         types=types,
         declared_types=[name for name in map(_integer_type, ends) if name],
         min_name=min(int(values.min()) for values in names) if are_integers else 0,

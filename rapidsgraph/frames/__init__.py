@@ -7,7 +7,7 @@ distinguishes frame libraries, and it imports none of them to do so.
 Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
-from .columns import Column, common_array_module, library_name, to_device
+from .column_errors import missing_column_error, missing_endpoint_error
 from .factorize import (
     CHUNK_ROWS,
     TEXT_CHUNK_ROWS,
@@ -23,16 +23,18 @@ from .factorize import (
     text_sizes,
 )
 from .from_frame import (
+    Column,
     Frame,
     arrow_text_type,
-    check_edge_columns,
     column_names,
+    common_array_module,
     compute_if_dask,
     frame_kind,
     get_column,
     is_dask,
-    missing_column_error,
+    library_name,
     normalize_frame,
+    to_device,
 )
 from .to_frame import decode_text, get_nullable_column, make_frame
 
@@ -42,7 +44,6 @@ __all__ = [
     "Column",
     "Frame",
     "arrow_text_type",
-    "check_edge_columns",
     "column_names",
     "common_array_module",
     "compute_if_dask",
@@ -62,6 +63,7 @@ __all__ = [
     "library_name",
     "make_frame",
     "missing_column_error",
+    "missing_endpoint_error",
     "normalize_frame",
     "series_library",
     "text_sizes",

@@ -1,24 +1,46 @@
-"""Frames of several libraries: their kind, their columns, and errors about these."""
+"""Conversion of frames of several libraries to arrays of numbers and Series of text."""
 
 from __future__ import annotations
 
-import difflib
+import importlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from ..errors import GraphError, MissingColumnError, format_value
-from .columns import Column, convert_column, invalid_text_error, library_name
+import numpy as np
+
+from .. import device
+from ..errors import GraphError, format_value
+from .column_errors import (
+    FLOAT_LIMIT,
+    find_invalid_row,
+    invalid_text_error,
+    missing_column_error,
+    missing_value_error,
+)
 
 # A pandas, cuDF, Polars, Arrow or Dask frame, or a mapping from column names to arrays.
 Frame: TypeAlias = Any
+Column: TypeAlias = Any  # a NumPy or CuPy array of numbers, or a pandas or cuDF Series of text
 
-ALIASES = {
-    "source": ("src", "from", "u", "source_id", "start", "tail", "node1", "citing"),
-    "destination": ("dst", "target", "to", "v", "destination_id", "end", "head", "node2", "cited"),
-    "weight": ("weights", "w", "value", "values", "cost", "distance", "wgt"),
-    "vertex": ("vertices", "node", "id", "name", "source"),
-}
+LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")
+
+
+def library_name(values: object) -> str:
+    """Return the package that defines the type of a frame, Series or array, or a base of it."""
+    names = [base.__module__.split(".")[0].lstrip("_") for base in type(values).__mro__]
+    return next((name for name in names if name in LIBRARIES), names[0])
+
+
+def is_dask(frame: object) -> bool:
+    """Return whether a frame or Series is one of Dask."""
+    is_of_dask = library_name(frame) in ("dask", "dask_expr", "dask_cudf")
+    return is_of_dask and hasattr(type(frame), "npartitions")
+
+
+def compute_if_dask(values: Any) -> Any:
+    """Compute a small Dask frame or Series, and return anything else unchanged."""
+    return values.compute() if is_dask(values) else values
 
 
 def frame_kind(frame: Frame) -> str:
@@ -65,17 +87,6 @@ def frame_kind(frame: Frame) -> str:
     )
 
 
-def is_dask(frame: object) -> bool:
-    """Return whether a frame or Series is one of Dask."""
-    is_of_dask = library_name(frame) in ("dask", "dask_expr", "dask_cudf")
-    return is_of_dask and hasattr(type(frame), "npartitions")
-
-
-def compute_if_dask(values: Any) -> Any:
-    """Compute a small Dask frame or Series, and return anything else unchanged."""
-    return values.compute() if is_dask(values) else values
-
-
 def normalize_frame(frame: Frame) -> tuple[str, Frame]:
     """Return the kind of a frame, and the frame, as an Arrow table if it only has the Arrow stream.
 
@@ -101,80 +112,10 @@ def column_names(frame: Frame) -> list[Any]:
     return list(frame.column_names if library_name(frame) == "pyarrow" else frame)
 
 
-def missing_column_error(
-    name: Any, names: Iterable[Any], parameter: str, frame_parameter: str | None = None
-) -> MissingColumnError:
-    """Return the error for a missing column, with the column that is probably meant.
-
-    Parameters
-    ----------
-    name : object
-        The missing column.
-    names : iterable of str
-        All columns of the frame.
-    parameter : str
-        The parameter that names the column.
-    frame_parameter : str, optional
-        The parameter whose frame must have a column of exactly this name.
-    """
-    names = [str(column) for column in names]
-    candidate, hint = _find_candidate(name, names, parameter), None
-    if candidate:
-        rename = f"rename {candidate!r} to {format_value(name)}"
-        hint = rename if frame_parameter else f"give {parameter}={candidate!r}"
-    where = f"{frame_parameter}: " if frame_parameter else ""
-    message = f"there is no column {format_value(name)}; the columns are {', '.join(names)}"
-    return MissingColumnError(
-        f"{where}{message}; {hint} if that is it" if hint else f"{where}{message}",
-        parameter=frame_parameter or parameter,
-        column=name,
-        columns=names,
-        candidate=candidate,
-        hint=hint,
-    )
-
-
-def _has_name(names: Iterable[Any], name: Any) -> bool:
-    try:
-        return name in set(names)
-    except TypeError:  # an unhashable name
-        return False
-
-
-def _find_candidate(name: Any, names: list[str], parameter: str) -> str | None:
-    """Return the column that is probably meant by `name`, or None."""
-    by_lower_case = {column.lower(): column for column in names}
-    for alias in (parameter, *ALIASES.get(parameter, ())):
-        if alias in by_lower_case:
-            return by_lower_case[alias]
-    matches = difflib.get_close_matches(format_value(name).strip("'"), names, 1, 0.6)
-    return matches[0] if matches else None
-
-
-def check_edge_columns(frame: Frame, options: Mapping[str, Any]) -> None:
-    """Raise an error if a normalized edge frame lacks the column `source` or `destination`.
-
-    The message shows the call of Graph to write, with `options` as further arguments.
-    """
-    names = [str(column) for column in column_names(frame)]
-    missing = [name for name in ("source", "destination") if name not in names]
-    if not missing:
-        return
-    candidates = {name: _find_candidate(name, names, name) for name in missing}
-    arguments = ["source=...", "destination=..."]
-    if all(candidates.values()):
-        arguments = [f"{name}={candidates[name]!r}" for name in missing]
-    arguments += [f"{name}={value!r}" for name, value in options.items()]
-    call = f"rg.Graph(edges, {', '.join(arguments)})"
-    raise MissingColumnError(
-        f"there is no column {missing[0]!r}; the columns are {', '.join(names)}; say which "
-        f"they are: {call}",
-        parameter=missing[0],
-        column=missing[0],
-        columns=names,
-        candidate=candidates[missing[0]],
-        hint=call,
-    )
+def common_array_module(columns: Iterable[Column]) -> device.ArrayModule:
+    """Return `cupy` if one of the columns is a CuPy array or cuDF text, else `numpy`."""
+    on_gpu = any(device.is_on_gpu(v) or library_name(v) == "cudf" for v in columns)
+    return device.import_cupy() if on_gpu else np
 
 
 def get_column(
@@ -199,7 +140,11 @@ def get_column(
         If the column or one of its values is missing, or its values are of another type.
     """
     names = column_names(frame)
-    if not _has_name(names, name):
+    try:
+        is_missing = name not in set(names)
+    except TypeError:  # an unhashable name
+        is_missing = True
+    if is_missing:
         raise missing_column_error(name, names, parameter, frame_parameter)
     if names.count(name) > 1:
         raise GraphError(
@@ -220,3 +165,216 @@ def arrow_text_type(frame: Frame, name: Any) -> Any:
     arrow_type = frame[name].type
     arrow_type = getattr(arrow_type, "value_type", arrow_type)  # of a dictionary
     return arrow_type if str(arrow_type) in ("string", "large_string", "string_view") else None
+
+
+def convert_column(values: Any, name: Any, parameter: str) -> Column:
+    """Convert a column of any frame library to an array of numbers or a Series of text.
+
+    `name` and `parameter` are those of `get_column`, for error messages; the parameter decides
+    whether text is allowed.
+    """
+    fit = "numbers" if parameter in ("weight", "values") else "integers or text"
+    library = library_name(values)
+    if library == "pandas" and not hasattr(values, "iloc"):  # an Index
+        values = importlib.import_module("pandas").Series(values)
+    if library == "polars":
+        values, library = values.to_arrow(), "pyarrow"
+    if library == "pyarrow":
+        values = _from_arrow(values, name, fit)
+    elif library == "cudf":
+        values = _from_cudf(values, name, fit)
+    elif library == "pandas":
+        values = _from_pandas(values, name, fit)
+    elif not device.is_on_gpu(values):
+        values = _from_sequence(values, name)
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise GraphError(
+                f"{{column}} has {values.ndim} dimensions; it must have one", column=name
+            )
+        if values.dtype.kind == "V":
+            raise GraphError(f"{{column}} holds {values.dtype}; it must hold {fit}", column=name)
+        if values.dtype.kind not in "iuf":
+            values = _from_pandas(importlib.import_module("pandas").Series(values), name, fit)
+        elif not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
+    return values
+
+
+def _from_sequence(values: Any, name: Any) -> np.ndarray:
+    """Convert to a NumPy array without converting numbers beside text, which is an error later."""
+    if hasattr(values, "dtype") and np.ma.is_masked(values):
+        raise missing_value_error(name, int(np.ma.getmaskarray(values).argmax()))
+    if isinstance(values, (set, frozenset)):
+        values = sorted(values, key=str)
+    if hasattr(values, "dtype"):
+        return np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # sequences of different lengths
+        return _to_object_array(values)
+    is_list = isinstance(values, (list, tuple))
+    has_bools = is_list and not {bool, np.bool_}.isdisjoint(map(type, values))
+    if array.ndim == 1 and (array.dtype.kind not in "iuf" or has_bools):
+        # NumPy would convert all to one type, and drop the trailing NULs of text.
+        return _to_object_array(values)
+    if (
+        is_list
+        and array.dtype.kind == "f"
+        and all(isinstance(v, (int, np.integer)) for v in values)
+    ):
+        return np.array(values, dtype=object)  # NumPy makes floats of signed and unsigned integers
+    return array
+
+
+def _to_object_array(values: Iterable[Any]) -> np.ndarray:
+    values = list(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _from_pandas(series: Any, name: Any, fit: str) -> Column:
+    import pandas
+
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
+        return series.to_numpy()
+    missing = series.isna().to_numpy()
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        if missing.any():
+            raise missing_value_error(name, int(missing.argmax()))
+        return _from_pandas(series.astype(series.cat.categories.dtype), name, fit)
+    kind = series.dtype.kind
+    if kind == "f":  # NaN may be valid for the caller
+        is_plain = isinstance(series.dtype, np.dtype)
+        return series.to_numpy() if is_plain else series.to_numpy("float64", na_value=np.nan)
+    if missing.any():
+        raise missing_value_error(name, int(missing.argmax()))
+    if kind in "iu":
+        type_name = str(series.dtype).split("[")[0].lower()  # "Int64", "int64[pyarrow]"
+        is_sparse = isinstance(series.dtype, pandas.SparseDtype)
+        return np.asarray(series) if is_sparse else series.to_numpy(np.dtype(type_name))
+    if not len(series):
+        return np.empty(0, np.int64)  # untyped, so that columns with rows decide
+    inferred = pandas.api.types.infer_dtype(series, skipna=True)
+    if inferred == "string":
+        _check_text(series, name)
+        return series.reset_index(drop=True)
+    floats = ("floating", "mixed-integer-float")
+    if inferred == "integer" or (fit == "numbers" and inferred in floats):
+        try:
+            with np.errstate(over="ignore"):  # infinity may be valid for the caller
+                return series.to_numpy("int64" if inferred == "integer" else "float64")
+        except OverflowError:
+            return _from_long_integers(series.tolist(), name, fit)
+    row = find_invalid_row(series, fit)
+    value = series.iloc[row].item() if hasattr(series.iloc[row], "item") else series.iloc[row]
+    raise GraphError(
+        f"{{column}} holds {inferred} values ({series.dtype}), such as {format_value(value)} in "
+        f"row {{row}}; it must hold {fit}",
+        column=name,
+        row=row,
+        value=value,
+    )
+
+
+def _from_long_integers(values: list[int], name: Any, fit: str) -> np.ndarray:
+    """Convert integers beyond int64 to uint64, or numbers beyond that to float64."""
+    low, high = min(values), max(values)
+    if low >= 0 and high < 2**64:
+        return np.array(values, dtype="uint64")
+    if fit == "numbers":
+        try:
+            return np.array(values, dtype=np.float64)
+        except OverflowError:
+            row = next(row for row, value in enumerate(values) if abs(value) >= FLOAT_LIMIT)
+            raise GraphError(
+                f"{{column}} holds {format_value(values[row])} in row {{row}}, which is beyond "
+                "double precision",
+                column=name,
+                row=row,
+                value=values[row],
+            ) from None
+    is_signed = -(2**63) <= low < 0
+    limits = (low, 2**63) if is_signed else (0, 2**64)
+    row = next(row for row, value in enumerate(values) if not limits[0] <= value < limits[1])
+    reason = "beside negative ones " if is_signed and values[row] < 2**64 else ""
+    raise GraphError(
+        f"{{column}} holds {format_value(values[row])} in row {{row}}, which {reason}is beyond "
+        "64 bits; use text",
+        column=name,
+        row=row,
+        value=values[row],
+    )
+
+
+def _check_text(series: Any, name: Any) -> None:
+    """Raise an error if a Python string is not valid Unicode."""
+    if "pyarrow" in str(getattr(series.dtype, "storage", series.dtype)):  # UTF-8 is valid
+        return
+    values = series.tolist()
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        row = next(row for row, value in enumerate(values) if not _is_valid_text(value))
+        raise invalid_text_error(name, values[row], row) from None
+
+
+def _is_valid_text(value: str) -> bool:
+    try:
+        return value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _from_cudf(series: Any, name: Any, fit: str) -> Column:
+    if series.dtype.name == "category":
+        series = series.astype(series.cat.categories.dtype)
+    if series.has_nulls:
+        if series.dtype.kind == "f":
+            return series.astype("float64").fillna(np.nan).values
+        raise missing_value_error(name, int(series.isna().values.argmax()))
+    if series.dtype.kind in "iufb":
+        return series.values
+    if series.dtype.kind == "O" or str(series.dtype) in ("str", "string"):
+        return series.reset_index(drop=True)
+    raise GraphError(f"{{column}} holds {series.dtype}; it must hold {fit}", column=name)
+
+
+def _from_arrow(chunked: Any, name: Any, fit: str) -> Column:
+    import pyarrow
+
+    if isinstance(chunked, pyarrow.ChunkedArray):
+        chunks = [chunk for chunk in chunked.chunks if len(chunk)]
+        chunked = chunks[0] if len(chunks) == 1 else chunked.combine_chunks()
+    if isinstance(chunked, pyarrow.ChunkedArray):  # as combine_chunks of old releases returns
+        chunked = pyarrow.concat_arrays(chunked.chunks)
+    if chunked.null_count and not pyarrow.types.is_floating(chunked.type):
+        raise missing_value_error(
+            name, int(chunked.is_null().to_numpy(zero_copy_only=False).argmax())
+        )
+    if pyarrow.types.is_integer(chunked.type) or pyarrow.types.is_floating(chunked.type):
+        return chunked.to_numpy(zero_copy_only=False)
+    if pyarrow.types.is_dictionary(chunked.type):
+        import pandas
+
+        if chunked.dictionary.null_count:  # nulls that rows may refer to
+            return _from_arrow(chunked.dictionary_decode(), name, fit)
+        values = _from_arrow(chunked.dictionary, name, fit)
+        values = pandas.Series(values).take(chunked.indices.to_numpy(zero_copy_only=False))
+        return _from_pandas(values.reset_index(drop=True), name, fit)
+    return _from_pandas(chunked.to_pandas(), name, fit)
+
+
+def to_device(values: Column, xp: device.ArrayModule) -> Column:
+    """Return a column on the device of `xp`, copied only if it is on the other one."""
+    if device.is_on_gpu(values):
+        return values if xp is not np else values.get()
+    if isinstance(values, np.ndarray):
+        return xp.asarray(values)
+    library = library_name(values)
+    if library == "cudf" and xp is np:
+        return values.to_pandas()
+    if library == "pandas" and xp is not np:
+        return importlib.import_module("cudf").Series(values)
+    return values

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from .columns import Column, library_name
-from .from_frame import Frame, column_names, get_column
+from .from_frame import Column, Frame, column_names, get_column, library_name
 
 
 def make_frame(

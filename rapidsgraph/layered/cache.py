@@ -16,7 +16,7 @@ from typing import Any
 from ..atomic import check_regular_file
 from ..device import choose
 from ..errors import GraphError
-from ..graph.edge_frame import check_policies
+from ..graph.build import check_policies
 from ..io.columnar_files import Parquet
 from ..io.tables import read_errors
 from ..progress import reporter

@@ -30,7 +30,7 @@ import numpy as np
 
 from ... import device
 from ...errors import GraphError, format_value
-from ...graph.edge_frame import check_policies
+from ...graph.build import check_policies
 from ...graph.labeling import Labeling
 from ...graph.vertex_arguments import resolve_vertices
 from ...graph.vertex_names import VertexNames, check_ids_in_range
