@@ -13,7 +13,7 @@ from conftest import build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
 from rapidsgraph import device, memory
-from rapidsgraph.graph import build
+from rapidsgraph.graph.build import MAX_BASE_BYTES, MAX_BYTES_PER_NAME
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
@@ -400,7 +400,7 @@ def test_simple_bound_exceeds_every_estimate(algorithm, num_vertices, num_arcs):
 @pytest.mark.parametrize("num_rows", [0, 1, 1000, 10**6, 10**9])
 @pytest.mark.parametrize("num_columns", [1, 2, 3])
 def test_simple_bound_exceeds_every_build_by_integers(num_rows, num_columns):
-    bound = build.MAX_BASE_BYTES + build.MAX_BYTES_PER_NAME * num_rows * 2 * num_columns
+    bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_rows * 2 * num_columns
     for count in {1, num_rows // 2, 2 * num_rows}:
         for kind, policy, *flags in itertools.product(
             ("ids", "table", "hash"), ("first", "sum"), *[(False, True)] * 3
