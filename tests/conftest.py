@@ -101,34 +101,7 @@ def pytest_addoption(parser):
     )
 
 
-# Modules whose tests take a minute together, for `make check`; all others are marked as slow.
-FAST_MODULES = {
-    "test_csr",
-    "test_atomic",
-    "test_cgroup",
-    "test_device",
-    "test_edge_files",
-    "test_formats",
-    "test_frames",
-    "test_graph",
-    "test_imports",
-    "test_scan_index_file",
-    "test_vertex_names",
-    "test_pagerank",
-    "test_pagerank_networkx",
-    "test_progress",
-    "test_public_api",
-    "test_similarity",
-    "test_trailing_nuls",
-    "test_verify_pagerank",
-    "test_vertex_values",
-}
-
-
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        if item.path.stem not in FAST_MODULES:
-            item.add_marker("slow")
     skipped = {
         mark
         for mark in ("gpu", "long", "nvrtc_all")

@@ -15,6 +15,8 @@ import rapidsgraph as rg
 from rapidsgraph.distributed import cluster, monitor
 
 yaml = pytest.importorskip("yaml")
+
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DOCKER = ROOT / "docker"

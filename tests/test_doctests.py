@@ -8,6 +8,8 @@ import pytest
 
 import rapidsgraph
 
+pytestmark = pytest.mark.slow
+
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(rapidsgraph.__path__, "rapidsgraph.")
 )

@@ -24,6 +24,8 @@ from rapidsgraph.graph.build_memory import (
 )
 from rapidsgraph.graph.local_graph import LocalGraph
 
+pytestmark = pytest.mark.slow
+
 ROWS = 500_000
 SLACK = 200_000  # bytes of objects of Python itself
 FEW_ITERATIONS = {"tolerance": 0, "max_iterations": 2}  # more take no more memory
@@ -261,10 +263,10 @@ def test_clustering_peak_is_below_estimate(kind, policy, algorithm):
 def test_clustering_peak_is_below_estimate_if_all_edges_are_similar(algorithm, method):
     """One case has a single cluster, the other borders with ten clusters each."""
     random = np.random.default_rng(3)
-    one = {name: random.integers(0, 100_000, ROWS) for name in ("source", "destination")}
+    one = {name: random.integers(0, ROWS // 10, ROWS) for name in ("source", "destination")}
     borders = {"source": random.permutation(ROWS) // 10,
-               "destination": 100_000 + random.integers(0, 1000, ROWS)}  # fmt: skip
-    for columns, mu, rows in ((one, 2, 100_000), (borders, 100, 0.99 * ROWS)):
+               "destination": ROWS // 10 + random.integers(0, ROWS // 1000, ROWS)}  # fmt: skip
+    for columns, mu, rows in ((one, 2, ROWS // 10), (borders, 100, 0.99 * ROWS)):
         frame = pandas.DataFrame(columns)
         parameters = {"epsilon": 1e-6, "mu": mu, "memberships": True}
 

@@ -11,6 +11,8 @@ import pytest
 from conftest import random_edges
 from serial_scan import serial_scan
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ROLES = ("core", "border", "hub", "outlier")
 

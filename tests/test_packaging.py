@@ -16,6 +16,8 @@ import pytest
 from packaging.requirements import Requirement  # pytest brings it
 from packaging.utils import canonicalize_name
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "rapidsgraph/__init__.py").read_text())[1]

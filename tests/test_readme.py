@@ -10,6 +10,8 @@ import pytest
 
 from rapidsgraph import device
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parents[1] / "README.md").read_text()
 BLOCKS = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL)]
 

@@ -11,6 +11,8 @@ import pytest
 
 import rapidsgraph as rg
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 SWALLOWS = """
 from rapidsgraph.signals import cleanup_on_signal, exit_on_signals

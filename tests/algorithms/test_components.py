@@ -14,6 +14,8 @@ import rapidsgraph as rg
 from rapidsgraph.generate import grid, rmat
 from rapidsgraph.graph.build import build_graph
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])

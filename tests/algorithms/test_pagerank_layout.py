@@ -12,6 +12,8 @@ import rapidsgraph as rg
 from rapidsgraph.algorithms import pagerank_layout
 from rapidsgraph.generate import rmat
 
+pytestmark = pytest.mark.slow
+
 WARP, VERTICES = pagerank_layout.WARP, 7013
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 

@@ -32,6 +32,8 @@ import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 both_methods = pytest.mark.parametrize("method", METHODS)

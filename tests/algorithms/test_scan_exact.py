@@ -22,6 +22,8 @@ from rapidsgraph.graph.csr import Adjacency
 from rapidsgraph.kernels.constants import SIMILARITY_LEVELS
 from rapidsgraph.kernels.intrinsics import add_at, high_product
 
+pytestmark = pytest.mark.slow
+
 MOST = 2**31 - 1  # what a size can be
 
 FRACTIONS = sorted({Fraction(p, q) for q in range(1, 201) for p in range(1, q + 1)})

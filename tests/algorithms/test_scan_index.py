@@ -30,6 +30,8 @@ import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2
 
+pytestmark = pytest.mark.slow
+
 EPSILONS = [round(0.05 * step, 2) for step in range(1, 21)]
 MUS = range(1, 13)
 

@@ -80,6 +80,7 @@ def test_to_a_gpu_and_back(tmp_path):
         assert (tmp_path / "gpu.arrow").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_one_changed_byte_is_an_error(tmp_path):
     path, changed = tmp_path / "index.arrow", tmp_path / "changed.arrow"
     rg.ScanIndex(networks()).save(path)

@@ -28,6 +28,8 @@ from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.frames import is_dask
 from rapidsgraph.graph.graph import storage_of
 
+pytestmark = pytest.mark.slow
+
 # Two cliques, a border of both, a hub, an outlier
 EDGES = clique(range(4)) + clique(range(5, 9)) + edges_of([(5, 4), (4, 3), (2, 9), (6, 9), (9, 10)])
 EPSILON, MU = 0.5, 4

@@ -81,6 +81,7 @@ def test_no_edges(make_frame):
         assert str(to_pandas(found)["similarity"].dtype) == "float64"
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.just(1)), max_size=60),
     st.sampled_from(["frame", "directed", "undirected", "csc", "keep"]),

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 
 import rapidsgraph as rg
 
+pytestmark = pytest.mark.slow
+
 INF = float("inf")
 
 symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])

@@ -16,6 +16,8 @@ from conftest import (
 
 import rapidsgraph as rg
 
+pytestmark = pytest.mark.slow
+
 INF = float("inf")
 
 symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])

@@ -12,6 +12,8 @@ from conftest import check_traversals, paths_of
 import rapidsgraph as rg
 from rapidsgraph.generate import grid, rmat
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 INF = float("inf")
 

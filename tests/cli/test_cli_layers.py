@@ -28,6 +28,8 @@ from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.packing import TABLE
 
+pytestmark = pytest.mark.slow
+
 KEPT = "stored the layers in {}.layers\n"
 REUSED = "reused the layers in {}.layers\n"
 REPLACED = "replaced the layers of root {} in {}.layers: {}\n"

@@ -14,6 +14,8 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph.io import write_frame
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = "from rapidsgraph.__main__ import main; main()"
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})

@@ -19,6 +19,8 @@ from rapidsgraph.algorithms.similarity import METHODS
 from rapidsgraph.cli import scan as command
 from rapidsgraph.io import read_edges, write_frame
 
+pytestmark = pytest.mark.slow
+
 # Triangles a, b, c and e, f, g; d joins them, h hangs on d and z on a. Some edges come twice, in
 # both directions, or lead from a vertex to itself.
 EDGES = pd.DataFrame(

@@ -64,6 +64,7 @@ def test_counts(edges):
     }
 
 
+@pytest.mark.slow
 def test_rows_are_sorted_and_distinct(edges):
     rows = list(zip(edges["source"], edges["destination"], edges["kind"]))
     assert rows == sorted(set(rows))

@@ -18,6 +18,8 @@ from rapidsgraph.distributed import cluster
 
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.slow
+
 # A task on a worker, by a script without `if __name__ == "__main__"`.
 SCRIPT = """
 import time

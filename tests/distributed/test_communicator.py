@@ -26,6 +26,8 @@ from rapidsgraph.distributed import (  # noqa: E402
     traversal_partition,
 )
 
+pytestmark = pytest.mark.slow
+
 gpu = pytest.mark.gpu
 on_linux = pytest.mark.skipif(
     shared_memory.get_machine_id() is None, reason="memory in common is of Linux"

@@ -17,6 +17,8 @@ import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import executor, partition
 
+pytestmark = pytest.mark.slow
+
 POLICIES = [
     {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
     for directed in (True, False)

@@ -29,6 +29,8 @@ from rapidsgraph.memory import ALGORITHM_BYTES
 
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.slow
+
 ROOT = 7
 SHORT = {"tolerance": 0, "max_iterations": 5}
 RUNS = {

@@ -36,6 +36,8 @@ from rapidsgraph.dispatch import storage_of  # noqa: E402
 from rapidsgraph.distributed import executor, scan_partition  # noqa: E402
 from rapidsgraph.distributed.partition import Partition  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 PARAMETERS = [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]
 
 

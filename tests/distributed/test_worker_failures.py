@@ -27,6 +27,8 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 100  # seconds
 START = 7
 

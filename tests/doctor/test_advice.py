@@ -244,6 +244,7 @@ def test_damaged_and_unsafe_kernel_caches():
     assert "Set NUMBA_CACHE_DIR to a folder that only you can write to" in unsafe
 
 
+@pytest.mark.slow
 def test_kernels_that_cannot_be_cached():
     """A container user who owns no file and has no home directory."""
     environment = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME"), "/dev/null")

@@ -37,6 +37,7 @@ def run_doctor(*arguments):
     return result.stdout
 
 
+@pytest.mark.slow
 def test_without_a_gpu_the_cpu_works(monkeypatch, without_cupy):
     monkeypatch.setattr(doctor, "_driver", lambda hardware: (None, []))
     monkeypatch.setattr(doctor, "_hardware", lambda: HARDWARE)
@@ -58,6 +59,7 @@ def test_without_a_gpu_the_cpu_works(monkeypatch, without_cupy):
     assert "driver        not found\n" in report
 
 
+@pytest.mark.slow
 def test_no_advice_if_everything_works(monkeypatch):
     cuda = {"runtime": "13.0", "nvrtc": "13.0", "nvrtc_problem": None}
     library = doctor._library

@@ -25,6 +25,8 @@ from rapidsgraph.layered.outofcore.limits import (
     VERTEX_BYTES,
 )
 
+pytestmark = pytest.mark.slow
+
 RESET = Path("/proc/self/clear_refs")
 needs_linux = pytest.mark.skipif(not RESET.exists(), reason="/proc/self/clear_refs is of Linux")
 

@@ -25,6 +25,8 @@ from rapidsgraph.distributed import store_shard
 from rapidsgraph.io.writers import STORE_FILES
 from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
 
+pytestmark = pytest.mark.slow
+
 VERTICES = 90
 FEW, MANY = 60, pytest.param(2000, marks=pytest.mark.long)
 INTEGERS = (

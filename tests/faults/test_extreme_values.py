@@ -20,7 +20,7 @@ import rapidsgraph as rg
 from rapidsgraph.distributed import executor
 from rapidsgraph.graph.local_graph import LocalGraph
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("error")]
 
 VALUES = {
     "10^30": 10**30,

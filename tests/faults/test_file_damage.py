@@ -24,6 +24,8 @@ from trials import run_trials
 import rapidsgraph as rg
 from rapidsgraph import device
 
+pytestmark = pytest.mark.slow
+
 ROWS = 200
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 FORMATS = [

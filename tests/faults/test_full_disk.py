@@ -14,6 +14,8 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph.io import write_frame
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 160 * 1024
 FEW, MANY = 30, 20_000  # rows
 SIZE = r"about [\d.]+ [kM]B are needed"

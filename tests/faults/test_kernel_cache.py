@@ -13,6 +13,8 @@ import pytest
 from rapidsgraph import device
 from rapidsgraph.kernels import cache
 
+pytestmark = pytest.mark.slow
+
 CALL = """
 from rapidsgraph.kernels.jit import serial
 

@@ -24,6 +24,8 @@ import rapidsgraph as rg
 from rapidsgraph import atomic
 from rapidsgraph.io import write_frame
 
+pytestmark = pytest.mark.slow
+
 LINES = {
     signal.SIGINT: "error: interrupted; no half-written file is left\n",
     signal.SIGTERM: "error: terminated; no half-written file is left\n",

@@ -10,6 +10,8 @@ import trials
 import rapidsgraph as rg
 
 resource = pytest.importorskip("resource")
+
+pytestmark = pytest.mark.slow
 FACTORS = 0.2, 0.8, 1.6  # of the estimate: what is left to the process
 SLACK = 64 << 20  # bytes of address space that allocators and stacks of threads reserve at a time
 CASES = (

@@ -3,9 +3,12 @@
 import os
 import time
 
+import pytest
 import trials
 
 import rapidsgraph as rg
+
+pytestmark = pytest.mark.slow
 
 
 def _trial(kind):

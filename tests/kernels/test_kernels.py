@@ -169,6 +169,7 @@ def test_constants_have_one_definition():
         assert path.stem == "constants" or names.isdisjoint(assigned), path.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", STEMS)
 def test_constants_reach_the_cuda_twin(stem):
     source = device.cuda_source(stem)
@@ -181,12 +182,14 @@ def test_constants_reach_the_cuda_twin(stem):
     assert not compile_cuda(wrong, UNOPTIMIZED, *device.constant_macros(wrong))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", STEMS)
 def test_cuda_twin_compiles_for_all_types(stem):
     """To PTX without optimization, which finds errors in a tenth of the time."""
     check_compilation(stem, combinations(stem), "--gpu-architecture=compute_90", UNOPTIMIZED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("stem", STEMS)
 def test_cuda_twin_compiles(stem, architecture, request):
@@ -202,6 +205,7 @@ def check_compilation(stem, combinations, *options):
         assert accepted, f"{stem}.cu with {' '.join((*options, *types))}:\n{log}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", STEMS)
 def test_compiler_errors_name_the_real_file_and_line(stem):
     source = device.cuda_source(stem)

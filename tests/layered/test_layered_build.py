@@ -16,6 +16,8 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
+pytestmark = pytest.mark.slow
+
 SIZES = (1, 64, 100, 4000, PARTITION_BYTES)
 
 by_size = pytest.mark.parametrize("size", SIZES)

@@ -14,6 +14,8 @@ from rapidsgraph.generate import rmat
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
+pytestmark = pytest.mark.slow
+
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 
 by_size = pytest.mark.parametrize("size", [1, 300, PARTITION_BYTES])

@@ -27,6 +27,8 @@ from rapidsgraph.layered.store_writer import (
     save_store,
 )
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["vertices.arrow", "layers.arrow", "partitions.arrow"]
 FILES = ["manifest.json", *SMALL, "edges.npy"]
 ARRAYS = ["order", "out_weights", "layer_starts", "layer_edges"]

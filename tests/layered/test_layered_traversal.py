@@ -18,6 +18,8 @@ from rapidsgraph.generate import rmat
 from rapidsgraph.layered import LayeredEdgeList, partition_stream, streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 
+pytestmark = pytest.mark.slow
+
 INF = math.inf
 
 by_size = pytest.mark.parametrize("size", [1, 100, 4000, PARTITION_BYTES])

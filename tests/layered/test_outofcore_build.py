@@ -28,6 +28,8 @@ from rapidsgraph.layered.packing import COLUMN, checksum, unpack_partition
 from rapidsgraph.layered.store import open_store
 from rapidsgraph.validation import parse_bytes
 
+pytestmark = pytest.mark.slow
+
 TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 
 

@@ -27,6 +27,8 @@ from rapidsgraph.layered.packing import COLUMN, sections
 from rapidsgraph.memory import ALGORITHM_BYTES
 from rapidsgraph.validation import parse_bytes
 
+pytestmark = pytest.mark.slow
+
 gpu = pytest.mark.gpu
 RUNS = {
     "bfs": rg.bfs,

@@ -12,6 +12,8 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 
+pytestmark = pytest.mark.slow
+
 gpu = pytest.mark.gpu
 
 

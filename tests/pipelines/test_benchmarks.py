@@ -32,7 +32,7 @@ ROW = {
 }  # fmt: skip
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 class Fake(PageRankAdapter):

@@ -11,6 +11,8 @@ from pipelines.benchmarks import cluster, dask_shards, layered_dask
 from pipelines.benchmarks.dask_shards import ReferenceTimes, SharedRows
 
 pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.slow
 TINY = SharedRows("rmat", 7, 8, 4)
 
 

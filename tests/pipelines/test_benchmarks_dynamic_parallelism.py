@@ -15,6 +15,8 @@ from pipelines.benchmarks.graphs import load
 from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.pagerank_papers import CHILD_PER_LONG_LIST, DAMPING
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small():

@@ -15,6 +15,8 @@ from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.timing import Clock
 from rapidsgraph import device
 
+pytestmark = pytest.mark.slow
+
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None)
 VARIANTS = (
     host_flag.ONE_LAUNCH,

@@ -34,7 +34,7 @@ from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import COLUMN
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, notes=[], peers=lambda registry: [])
 TINY = "uniform6-8"

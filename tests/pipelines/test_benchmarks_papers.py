@@ -34,7 +34,7 @@ from pipelines.benchmarks.table_columns import (
 CLOCK = timing.Clock()
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 def write_graph(folder, name, source, destination):

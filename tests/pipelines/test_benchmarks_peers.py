@@ -39,7 +39,7 @@ from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.scan_reference import ScanCase
 from pipelines.benchmarks.timing import Clock
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 with_graphblas = pytest.mark.skipif(not find_spec("graphblas"), reason="needs python-graphblas")
 with_networkx = pytest.mark.skipif(not find_spec("networkx"), reason="needs networkx")

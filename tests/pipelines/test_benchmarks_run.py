@@ -10,6 +10,8 @@ import pytest
 
 from pipelines.benchmarks import comparisons, harness, performance, records, run, selection, tables
 
+pytestmark = pytest.mark.slow
+
 START = {
     "table": "run", "benchmark": "pagerank", "date": "2026-01-01 00:00 UTC", "commit": "abc",
     "machine": {"cpu": "Some CPU", "cores": 2}, "versions": {},

@@ -17,6 +17,8 @@ from rapidsgraph import device
 from rapidsgraph.errors import InsufficientMemoryError
 from rapidsgraph.graph import build_memory
 
+pytestmark = pytest.mark.slow
+
 SESSION = SimpleNamespace(clock=Clock(), xp=np, data=None, allocator=None, notes=[])
 
 

@@ -31,7 +31,7 @@ from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.scan_reference import ScanCase
 from pipelines.benchmarks.timing import Clock
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 TINY = "rmat6u"
 MODULES = {"NetworKit": "networkit", "SciPy": "scipy", "python-graphblas": "graphblas"}

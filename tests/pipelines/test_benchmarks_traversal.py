@@ -16,7 +16,7 @@ from pipelines.benchmarks.graphs import Workload, load, with_weights
 from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.timing import Clock
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 class Fake(TraversalAdapter):

@@ -38,6 +38,8 @@ from pipelines import (
 )
 from rapidsgraph.distributed.monitor import watching
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 DEBIAN = rg.datasets.debian_path()
 PNG = b"\x89PNG"

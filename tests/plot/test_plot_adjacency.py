@@ -15,6 +15,8 @@ from rapidsgraph.graph.build import build_graph
 
 pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.slow
+
 ROLES = ["core", "border", "hub", "outlier"]
 # Clusters {b, e, f} and {a, d}, hub c, outliers g and h; the last edge is a loop.
 EDGES = [

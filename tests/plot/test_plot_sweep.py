@@ -12,6 +12,8 @@ from rapidsgraph.errors import GraphError
 
 pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.slow
+
 FIELDS = ["clusters", "largest", "clustered", "modularity", "hubs", "outliers"]
 
 

@@ -175,6 +175,7 @@ REAL = {  # vertices, edges left of the rows
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_real_graphs(name):
     path = DATA / f"{name}.parquet"

@@ -21,6 +21,8 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.verify.scan import is_similar, quotients
 
+pytestmark = pytest.mark.slow
+
 MODULE = importlib.import_module("rapidsgraph.verify.scan")  # its name is that of the function
 ROLES = ("core", "border", "hub", "outlier")
 make = FrameMaker("arrays")

@@ -260,6 +260,7 @@ def test_a_missing_predecessor_where_frames_have_nulls():
             check(graph, found, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("seed", [90, 91])
 def test_finds_every_single_change(directed, seed):
