@@ -1,7 +1,7 @@
 """BFS, SSSP and PageRank of a layered edge list whose partitions are distributed over workers.
 
 Each worker takes consecutive partitions of the store, of about equally many words, and reads them
-by itself from a path that the client and all workers can open; only arrays over vertices travel.
+by itself from a path that the client and all workers can open; only arrays over vertices are sent.
 In a superstep every worker sweeps over its own partitions, and the results are combined: the
 minimum of parents or distances, the sum of what edges add to PageRank. SSSP sweeps within a shard
 until nothing changes there, before other shards receive its distances, until nothing changes
@@ -13,8 +13,11 @@ See `layered.algorithms` for the algorithms and their source (WolfPath).
 
 from __future__ import annotations
 
+import functools
+import importlib
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,13 +26,15 @@ import numpy as np
 
 from ..algorithms import traversal
 from ..algorithms.pagerank_problem import PRECISIONS, check_convergence, check_parameters
+from ..device.arrays import Array
 from ..errors import GraphError
-from ..frames import Frame
+from ..frames import Frame, library_name
 from ..kernels.constants import NO_VERTEX
 from ..layered import algorithms as sweeps
+from ..layered.algorithms import check_method, check_root
 from ..layered.edge_list import LayeredEdgeList, layered_storage
 from ..layered.packing import COLUMN
-from ..layered.storage import StreamStats
+from ..layered.storage import LayeredStorage, StreamStats
 from ..progress import reporter
 from ..validation import check_choice, check_path, parse_bytes
 from . import store_shard as tasks
@@ -120,7 +125,7 @@ def bfs(
     """Search breadth-first; see `rapidsgraph.bfs`."""
     limit = traversal.check_depth_limit(depth_limit)
     _check_arguments(layered, source, predecessors)
-    return _bfs(layered, limit, predecessors, memory_limit, progress, False)
+    return _bfs(layered, limit, predecessors, memory_limit, progress)
 
 
 @release_on_error
@@ -136,10 +141,22 @@ def sssp(
     """Find shortest paths; see `rapidsgraph.sssp`."""
     max_distance = traversal.check_cutoff(cutoff)
     _check_arguments(layered, source, predecessors)
-    if layered.weighted:
-        return _sssp(layered, max_distance, predecessors, memory_limit, progress)
-    limit = int(min(max_distance, NO_VERTEX))
-    return _bfs(layered, limit, predecessors, memory_limit, progress, True)
+    if not layered.weighted:
+        limit = int(min(max_distance, NO_VERTEX))
+        return _bfs(layered, limit, predecessors, memory_limit, progress, as_float=True)
+    used = layered.storage.partitions_before(int(layered.layer_starts[-1]))
+    run = _ShardedRun(layered, "sssp", used, "words", memory_limit, progress)
+    distances, parents = run.submit(tasks.start_distances, run.shards[0]), None
+    distances = run.relax("relax", distances, max_distance)
+    if max_distance == math.inf and layered.weight_dtype == np.float64:
+        run.gather(run.submit(tasks.check_distances, run.shards[0], distances))
+    if predecessors:
+        parents = run.find_predecessors(distances, None, None)
+        hops = run.submit(tasks.start_hops, distances, parents)
+        if run.gather(run.submit(operator.is_not, hops, None)):
+            hops = run.relax("relax_zero_weight", hops, distances)
+            parents = run.find_predecessors(distances, hops, parents)
+    return run.to_dask(_create_sssp_rows, distances, parents)
 
 
 @release_on_error
@@ -162,53 +179,43 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    if method != "auto":
-        raise GraphError(
-            f"method is {method!r}; a layered edge list supports 'auto' only",
-            parameter="method",
-            value=method,
-        )
+    check_method(method)
     layered.storage.labeling.check_name_collisions("pagerank")
-    run = _ShardedRun(layered, "pagerank", "PageRank", memory_limit, slice(None), "words")
+    run = _ShardedRun(layered, "pagerank", slice(None), "words", memory_limit, progress)
     frames = [_compute_frame(run.executor, each) for each in (personalization, dangling, start)]
-    terms = run.submit(tasks.create_pagerank_terms, run.shards[0], damping, *frames)
-    state = run.submit(tasks.start_pagerank, terms)
-    with reporter(progress, "PageRank", max_iterations) as report:
-        state, iterations, residual = _iterate(
-            run, terms, state, damping, tolerance, max_iterations, report
-        )
-    check_convergence(iterations, residual, tolerance)
-    return run.to_dask(tasks.create_pagerank_rows, state, PRECISIONS[precision])
-
-
-def _iterate(
-    run: _ShardedRun,
-    terms: Any,
-    state: Any,
-    damping: float,
-    tolerance: float,
-    max_iterations: int,
-    report: Callable[[int, str], Any],
-) -> tuple[Any, int, float]:
-    """Return the task of the last state, the number of iterations, and the residual.
-
-    An iteration is submitted before the summary of the previous one is known; it does nothing if
-    that one converged.
-    """
+    problem = run.submit(
+        tasks.create_problem, run.shards[0], damping, tolerance, max_iterations, *frames
+    )
+    values = run.submit(tasks.start_pagerank, run.shards[0], problem)
     summary, num_submitted, is_converged = None, 0, False
     iterations, residual = 0, math.inf
-    while not is_converged and (num_submitted < max_iterations or summary is not None):
-        next_summary = None
-        if num_submitted < max_iterations:
-            sums = run.map(tasks.scatter, state, damping)
-            total = run.executor.tree_reduce(tasks.combine_sums, sums, "sum")
-            state = run.submit(tasks.finish_iteration, terms, state, total, tolerance)
-            next_summary, num_submitted = run.submit(tasks.summarize, state), num_submitted + 1
-        if summary is not None:
-            iterations, residual, is_converged, run.layered.last_run = run.gather(summary)
-            report(iterations, f"change {residual:.1e}")
-        summary = next_summary
-    return state, iterations, residual
+    # An iteration is submitted before the summary of the previous one is known; it does nothing if
+    # that one converged.
+    with reporter(progress, "PageRank", max_iterations) as report:
+        while not is_converged and (num_submitted < max_iterations or summary is not None):
+            next_summary = None
+            if num_submitted < max_iterations:
+                sums = run.reduce("add", run.map(tasks.scatter, values, damping))
+                values = run.submit(tasks.finish_iteration, run.shards[0], problem, values, sums)
+                next_summary, num_submitted = run.submit(tasks.summarize, values), num_submitted + 1
+            if summary is not None:
+                iterations, residual, is_converged, layered.last_run = run.gather(summary)
+                report(iterations, f"change {residual:.1e}")
+            summary = next_summary
+    check_convergence(iterations, residual, tolerance)
+    return run.to_dask(_create_pagerank_rows, values, PRECISIONS[precision])
+
+
+def _check_arguments(layered: DistributedLayeredEdgeList, source: Any, predecessors: bool) -> None:
+    traversal.check_result_columns(layered.storage.labeling, predecessors)
+    check_root(layered.storage, source)
+
+
+def _compute_frame(executor: Executor, values: Any) -> Any:
+    """Return a parameter as it is, or a task of the whole of a Dask frame."""
+    if not hasattr(values, "to_delayed"):
+        return values
+    return executor.submit(tasks.concat_frames, *executor.compute_partitions(values), name="concat")
 
 
 def _bfs(
@@ -217,7 +224,7 @@ def _bfs(
     predecessors: bool,
     memory_limit: Any,
     progress: Any,
-    as_float: bool,
+    as_float: bool = False,
 ) -> Frame:
     """Search in one pass: distances are the layers, and edges that go forward have the parents."""
     last_layer, parents = min(depth_limit, layered.depth), None
@@ -225,62 +232,19 @@ def _bfs(
     used = np.empty(0, int)
     if predecessors:
         used = sweeps.forward_partitions(layered.storage, last_layer)
-    run = _ShardedRun(layered, "bfs", "BFS", memory_limit, used, "forward_words")
+    run = _ShardedRun(layered, "bfs", used, "forward_words", memory_limit, progress)
     if predecessors:
         results = run.map(tasks.find_parents, last_layer)
-        run.wait(results, progress, "BFS")
-        parents = run.executor.tree_reduce(tasks.combine_minima, results, "minimum")
-    return run.to_dask(tasks.create_bfs_rows, last_layer, parents, as_float)
-
-
-def _sssp(
-    layered: DistributedLayeredEdgeList,
-    cutoff: float,
-    predecessors: bool,
-    memory_limit: Any,
-    progress: Any,
-) -> Frame:
-    reachable = layered.storage.partitions_before(int(layered.layer_starts[-1]))
-    run = _ShardedRun(layered, "sssp", "SSSP", memory_limit, reachable, "words")
-    distances, parents = run.submit(tasks.start_distances, run.shards[0]), None
-    distances = _relax(run, "relax", distances, cutoff, progress)
-    if cutoff == math.inf and layered.weight_dtype == np.float64:
-        run.gather(run.submit(tasks.check_distances, run.shards[0], distances))
-    if predecessors:
-        parents = _find_predecessors(run, distances, None, None, progress)
-        steps = run.submit(tasks.start_zero_weight_steps, distances, parents)
-        if run.gather(run.submit(tasks.is_not_none, steps)):
-            steps = _relax(run, "relax_zero_weight", steps, distances, progress)
-            parents = _find_predecessors(run, distances, steps, parents, progress)
-    return run.to_dask(tasks.create_sssp_rows, distances, parents)
-
-
-def _relax(run: _ShardedRun, entry: str, values: Any, constants: Any, progress: Any) -> Any:
-    """Return values that no edge lowers any more: shards lower them, and the minimum counts."""
-    previous: list = [None] * len(run.busy)
-    while True:
-        results = [
-            run.submit(
-                tasks.relax, run.shards[number], entry, values, own, constants, worker=number
-            )
-            for number, own in zip(run.busy, previous, strict=True)
-        ]
-        if not run.wait(results, progress, "SSSP").partitions:
-            return values
-        values = run.executor.tree_reduce(tasks.combine_minima, results, "minimum")
-        previous = results
-
-
-def _find_predecessors(
-    run: _ShardedRun, distances: Any, steps: Any, predecessors: Any, progress: Any
-) -> Any:
-    results = run.map(tasks.find_predecessors, distances, steps, predecessors)
-    run.wait(results, progress, "SSSP, predecessors")
-    return run.executor.tree_reduce(tasks.combine_minima, results, "minimum")
+        run.wait(results, "BFS")
+        parents = run.reduce("minimum", results)
+    return run.to_dask(_create_bfs_rows, last_layer, parents, as_float)
 
 
 class _ShardedRun:
-    """The shards of a run, and tasks on them.
+    """The shards of a call of an algorithm, and tasks on them.
+
+    Workers read the partitions `used`, an index array or slice, whose cost is in the column `words`
+    of the partition table.
 
     Attributes
     ----------
@@ -293,31 +257,26 @@ class _ShardedRun:
         self,
         layered: DistributedLayeredEdgeList,
         algorithm: str,
-        title: str,
-        memory_limit: Any,
         used: Any,
         words: str,
+        memory_limit: Any = None,
+        progress: Any = None,
     ) -> None:
         limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         self.layered, self.executor = layered, DaskExecutor(layered.client)
-        layered.last_run = StreamStats(0, 0, 0)
+        self.progress, layered.last_run = progress, tasks.NO_COST
         table = layered.storage.table
         costs = np.zeros(len(table), np.int64)
         costs[used] = table[used, COLUMN[words]]
         store = str(layered.path), layered.storage.manifest_checksum, layered.device
         ranges = tasks.balance_partitions(costs, len(self.executor.workers))
         self.shards = [
-            self.submit(
-                tasks.StoreShard,
-                tasks.ShardRequest(*store, start, stop, algorithm, title, limit),
-                worker=number,
-            )
-            for number, (start, stop) in enumerate(ranges)
+            self.submit(tasks.StoreShard, store, partitions, algorithm, limit, worker=number)
+            for number, partitions in enumerate(ranges)
         ]
         self.busy = [number for number, (start, stop) in enumerate(ranges) if stop > start] or [0]
 
     def submit(self, function: Callable[..., Any], *arguments: Any, worker: int = 0) -> Any:
-        """Return a task of a call."""
         return self.executor.submit(function, *arguments, name=function.__name__, worker=worker)
 
     def map(self, function: Callable[..., Any], *arguments: Any) -> list:
@@ -328,28 +287,50 @@ class _ShardedRun:
         ]
 
     def gather(self, task: Any) -> Any:
-        """Return the result of a task."""
         return self.executor.gather([task])[0]
 
-    def wait(self, results: Sequence[Any], progress: Any, title: str) -> StreamStats:
-        """Wait for the results of all busy shards, and add up their cost."""
-        runs = []
+    def reduce(self, operation: str, results: list) -> Any:
+        combine = functools.partial(tasks.combine, operation)
+        return self.executor.tree_reduce(combine, results, operation)
+
+    def wait(self, results: Sequence[Any], title: str) -> StreamStats:
+        """Wait for the results of all busy shards; add their cost to that of the run."""
         costs = [
-            self.submit(tasks.get_run, each, worker=number)
+            self.submit(tasks.get_cost, each, worker=number)
             for each, number in zip(results, self.busy, strict=True)
         ]
-        with reporter(progress, title, len(results)) as report:
+        shard_costs = []
+        with reporter(self.progress, title, len(results)) as report:
             for num_done, cost in enumerate(costs, start=1):
-                runs.append(self.gather(cost))
+                shard_costs.append(self.gather(cost))
                 report(num_done, "workers")
-        total, previous = tasks.combine_runs(runs), self.layered.last_run or tasks.NO_COST
-        self.layered.last_run = StreamStats(*(a + b for a, b in zip(previous, total, strict=True)))
+        total = tasks.combine_costs(shard_costs)
+        self.layered.last_run = tasks.add_costs(self.layered.last_run or tasks.NO_COST, total)
         return total
+
+    def relax(self, entry: str, values: Any, constant: Any) -> Any:
+        """Return values that no edge lowers any more: the minimum of those of all shards."""
+        previous: list = [None] * len(self.busy)
+        while True:
+            results = [
+                self.submit(
+                    tasks.relax, self.shards[number], entry, values, own, constant, worker=number
+                )
+                for number, own in zip(self.busy, previous, strict=True)
+            ]
+            if not self.wait(results, "SSSP").partitions:
+                return values
+            values, previous = self.reduce("minimum", results), results
+
+    def find_predecessors(self, distances: Any, hops: Any, predecessors: Any) -> Any:
+        results = self.map(tasks.find_predecessors, distances, hops, predecessors)
+        self.wait(results, "SSSP, predecessors")
+        return self.reduce("minimum", results)
 
     def to_dask(self, create_rows: Callable[..., Frame], *arguments: Any) -> Frame:
         """Return the Dask frame of a result, with as many rows on each worker; ends the run."""
-        # The next run may need the memory of the feeds.
-        self.executor.gather(self.map(tasks.close))
+        # The next run may need the memory of the streams.
+        self.executor.gather(self.map(tasks.StoreShard.close))
         num_vertices, num_workers = self.layered.num_vertices, len(self.shards)
         bounds = [num_vertices * number // num_workers for number in range(num_workers + 1)]
         frames = [
@@ -358,17 +339,64 @@ class _ShardedRun:
             if stop > start
         ]
         meta = self.gather(self.submit(create_meta, frames[0]))
-        divisions = (*sorted(set(bounds[:-1])), num_vertices - 1)
-        return self.executor.to_dask(frames, meta, divisions)
+        return self.executor.to_dask(frames, meta, (*sorted(set(bounds[:-1])), num_vertices - 1))
 
 
-def _compute_frame(executor: Executor, values: Any) -> Any:
-    """Return a parameter as it is, or a task of the whole of a Dask frame."""
-    if not hasattr(values, "to_delayed"):
-        return values
-    return executor.submit(tasks.concat_frames, *executor.compute_partitions(values), name="concat")
+# Tasks that create the rows of a range of vertices
 
 
-def _check_arguments(layered: DistributedLayeredEdgeList, source: Any, predecessors: bool) -> None:
-    traversal.check_result_columns(layered.storage.labeling, predecessors)
-    sweeps.check_root(layered.storage, source)
+def _create_bfs_rows(
+    shard: tasks.StoreShard,
+    start: int,
+    stop: int,
+    last_layer: int,
+    parents: tasks.ShardResult | None,
+    as_float: bool,
+) -> Frame:
+    """Return rows of BFS, with `as_float` as of SSSP; without predecessors if `parents` is None."""
+    storage = shard.storage
+    values = storage.xp.empty(0, storage.xp.int32) if parents is None else parents.values
+    result = sweeps.bfs_result(storage, last_layer, values)
+    own = result.distances[start:stop]
+    distances: Any = traversal.float_distances(own) if as_float else (own, own >= 0)
+    predecessors = None if parents is None else result.predecessors[start:stop]
+    return _create_rows(storage, start, stop, {"distance": distances}, predecessors)
+
+
+def _create_sssp_rows(
+    shard: tasks.StoreShard,
+    start: int,
+    stop: int,
+    distances: tasks.ShardResult,
+    predecessors: tasks.ShardResult | None,
+) -> Frame:
+    """Return rows of SSSP; without predecessors if None."""
+    storage, own = shard.storage, slice(start, stop)
+    by_id, by_id_predecessors = (
+        None if each is None else sweeps.to_vertex_order(storage, each.values)[own]
+        for each in (distances, predecessors)
+    )
+    return _create_rows(storage, start, stop, {"distance": by_id}, by_id_predecessors)
+
+
+def _create_pagerank_rows(
+    shard: tasks.StoreShard, start: int, stop: int, pagerank: tasks.ShardResult, value_type: type
+) -> Frame:
+    """Return rows of PageRank."""
+    values: Array = sweeps.to_vertex_order(shard.storage, pagerank.values)[start:stop]
+    return _create_rows(shard.storage, start, stop, {"pagerank": values.astype(value_type)})
+
+
+def _create_rows(
+    storage: LayeredStorage,
+    start: int,
+    stop: int,
+    columns: dict[str, Any],
+    predecessors: Array | None = None,
+) -> Frame:
+    labeling = storage.labeling
+    if predecessors is not None:
+        columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
+    frame = labeling.vertex_frame(columns, storage.xp.arange(start, stop, dtype=np.int32))
+    frame.index = importlib.import_module(library_name(frame)).RangeIndex(start, stop)
+    return frame

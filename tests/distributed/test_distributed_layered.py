@@ -205,7 +205,7 @@ def test_one_layer_on_all_workers(threads, tmp_path):
     assert whole.depth == 1 and (own[:, COLUMN["first"]] == 0).all()
     for algorithm in RUNS:
         check_same(algorithm, layers, whole)
-    run = spread._ShardedRun(layers, "bfs", "BFS", None, slice(None), "words")
+    run = spread._ShardedRun(layers, "bfs", slice(None), "words")
     assert run.busy == [0, 1, 2]
 
 
@@ -410,11 +410,8 @@ def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind)
 
 def share_of(folder, start, stop, algorithm="pagerank", limit=None):
     checksum = storage_of(LayeredEdgeList.open(folder, device="cpu")).manifest_checksum
-    return store_shard.StoreShard(
-        store_shard.ShardRequest(
-            str(folder), checksum, "cpu", start, stop, algorithm, "A run", limit
-        )
-    )
+    store = str(folder), checksum, "cpu"
+    return store_shard.StoreShard(store, (start, stop), algorithm, limit)
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=60), st.integers(1, 9))
@@ -433,22 +430,26 @@ def test_partitions_are_shared_out_evenly(costs, workers):
 def test_a_share_is_opened_again_where_it_is_sent(saved):
     share = share_of(saved, 3, 9)
     other = pickle.loads(pickle.dumps(share))
-    assert other.request == share.request and other is not share
+    assert other.arguments == share.arguments and other is not share
     for each in (share, other, pickle.loads(pickle.dumps(other))):
         np.testing.assert_array_equal(
-            each.layered.table, storage_of(LayeredEdgeList.open(saved, device="cpu")).table[3:9]
+            each.storage.table, storage_of(LayeredEdgeList.open(saved, device="cpu")).table[3:9]
         )
-        assert each.layered.first_partition == 3
+        assert each.storage.first_partition == 3
         swept = each.sweep(lambda feed: (2, [start for start, *_ in feed.sweep([0, 4])]))
         assert swept.values == [0, 4]
-        assert swept.run == StreamStats(
-            2, 2, 4 * int(each.layered.table[[0, 4], COLUMN["words"]].sum())
+        assert swept.cost == StreamStats(
+            2, 2, 4 * int(each.storage.table[[0, 4], COLUMN["words"]].sum())
         )
 
 
 def test_a_feed_is_closed_at_the_end_and_when_its_share_goes(saved, monkeypatch):
     closed = []
-    monkeypatch.setattr(partition_stream.PartitionStream, "close", closed.append)
+
+    def close(stream):  # a method, unlike closed.append
+        closed.append(stream)
+
+    monkeypatch.setattr(partition_stream.PartitionStream, "close", close)
     share = share_of(saved, 0, 5)
     share.close()
     assert closed == []  # none was open
