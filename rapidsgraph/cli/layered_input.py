@@ -43,13 +43,16 @@ LayersOption = Annotated[
 def _memory_limit_option(text: str) -> Any:
     return Annotated[
         int | None,
-        typer.Option(parser=_parse_size, metavar="SIZE", help=f"{text}, such as 2GB or 512MiB."),
+        typer.Option(parser=_parse_size, metavar="SIZE", help=text),
     ]
 
 
-MemoryLimitOption = _memory_limit_option("Stream a layered edge list through at most this memory")
+MemoryLimitOption = _memory_limit_option(
+    "Stream a layered edge list within this memory, such as 2GB or 512MiB."
+)
 BuildLimitOption = _memory_limit_option(
-    "Maximum memory of the build, by default half of the free memory; libraries take 45MB of it"
+    "Maximum memory of the build, such as 2GB or 512MiB, of which libraries take 45MB; by default "
+    "half of the free memory."
 )
 
 INPUT_OPTIONS = (
@@ -74,7 +77,7 @@ def _has_parquet(path: Path) -> bool:
 
 
 def check_exists(edges: Path) -> None:
-    """Raise GraphError if EDGES is not a file, nor a folder with edges; `Job` refuses ``-``."""
+    """Raise GraphError if EDGES is no file or folder with edges; `CommandRun` rejects ``-``."""
     path = edges.expanduser()
     if str(edges) == "-":
         return

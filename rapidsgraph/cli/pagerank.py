@@ -74,7 +74,9 @@ def pagerank(
     ] = 100,
     method: Annotated[
         Method,
-        typer.Option(metavar="METHOD", help=f"Algorithm, of equal results: {', '.join(Method)}."),
+        typer.Option(
+            metavar="METHOD", help=f"Algorithm, without effect on the result: {', '.join(Method)}."
+        ),
     ] = Method.auto,
     precision: Annotated[
         Precision, typer.Option(metavar="P", help="Precision of the values: double or single.")
