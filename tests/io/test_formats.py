@@ -210,10 +210,10 @@ def test_quotes_do_not_make_text_of_integers(tmp_path, put):
 @pytest.mark.parametrize(
     ("frame", "name", "message"),
     [
-        (NAMED, "a.mtx", "edges between integers from 1"),
+        (NAMED, "a.mtx", "edges between integers >= 1"),
         ({"source": [-1], "destination": [1]}, "a.mtx", "some are 0, negative or missing; add 1"),
         ({"source": [0], "destination": [1]}, "a.mtx", "some are 0, negative or missing; add 1"),
-        ({"vertex": [1], "pagerank": [1.0]}, "a.mtx", r"these are \['vertex', 'pagerank'\]"),
+        ({"vertex": [1], "pagerank": [1.0]}, "a.mtx", r"the columns are \['vertex', 'pagerank'\]"),
         ({"vertex": ["New York"]}, "a.txt", "'vertex' has .* spaces .* write .csv"),
         ({"vertex": ["#1"]}, "a.txt", "'vertex' has missing values, or names with"),
         ({"vertex": [1.0, None]}, "a.txt", "'vertex' has missing values"),
