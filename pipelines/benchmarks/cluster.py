@@ -91,7 +91,7 @@ def setups(run: Run, workers: Iterable[int]) -> Iterator[Setup]:
 
 @contextlib.contextmanager
 def threaded_cluster(workers: int, threads: int) -> Iterator[Any]:
-    """Give the client of a LocalCluster of threads of this process."""
+    """Yield the client of a LocalCluster of threads of this process."""
     from distributed import Client, LocalCluster
 
     options = {"processes": False, "dashboard_address": "127.0.0.1:0"}
@@ -200,7 +200,7 @@ def measure_task(
 def measure_on_cpu(
     run: Run, tasks: Sequence[str], workers: Sequence[int], rows: SharedRows
 ) -> None:
-    """Let all setups take turns with the graph in this process, which has as many threads."""
+    """Measure all setups in turns with the graph in this process, with as many threads."""
     unweighted = [task for task in dask_shards.UNWEIGHTED if task in tasks]
     cases = [(rows, unweighted)] if unweighted else []
 
@@ -308,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
 
 
 class ClusterSession(Session):
-    """A session that cannot tell its workers from other processes, and counts neither."""
+    """A session that does not count other processes, because workers are among them."""
 
     def other_processes(self) -> str:
         return "not counted: workers are processes, too"

@@ -1,4 +1,4 @@
-"""Comparisons of ours with the peers that compute as much, from records.
+"""Comparisons with the peers that compute the same, from records.
 
 A comparison is on one graph; its ratio is the median of the ratios within a round, as recorded.
 """
@@ -55,7 +55,7 @@ class Contest:
         return all(row.get(key) == value for key, value in own.items())
 
     def is_peer(self, row: Record) -> bool:
-        """Return whether a row is of a peer that computes as much as ours."""
+        """Return whether a row is of a peer that computes the same."""
         return (
             row["library"] not in ("rapidsgraph", "serial")
             and row["implementation"] not in self.excluded

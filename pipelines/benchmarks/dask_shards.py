@@ -156,7 +156,7 @@ def calls(start: int, iterations: int = LONG) -> dict[str, Callable[[rg.Graph], 
 
 
 class Reference:
-    """The graph in one process: the results that others must have, and times of its calls."""
+    """The graph in one process: the expected results, and the times of calls."""
 
     def __init__(self, rows: SharedRows, folder: Path, on_gpu: bool = False) -> None:
         self.xp = device.import_cupy() if on_gpu else np
@@ -170,7 +170,7 @@ class Reference:
         }  # fmt: skip
 
     def write_results(self, tasks: Iterable[str]) -> None:
-        """Write result columns; these first calls also build what later calls share."""
+        """Write result columns; these first calls also fill the caches of later calls."""
         for task in tasks:
             result = calls(self.start)[task](self.graph)
             for name in result.columns:
@@ -183,7 +183,7 @@ class Reference:
 
 @dataclass
 class ReferenceTimes:
-    """What is known of the graph in one process.
+    """Facts and times of the graph in one process.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ def column_values(column: Any) -> np.ndarray:
 
 
 def compare_partition(partition: Frame, folder: Path, task: str) -> tuple[int, int]:
-    """Return (rows, wrong values) of a partition of a result, located by its index."""
+    """Return the numbers of rows and of wrong values of a partition of a result."""
     start = int(partition.index[0]) if len(partition) else 0
     num_wrong = 0
     for name in partition.columns:
@@ -258,7 +258,7 @@ def compare_partition(partition: Frame, folder: Path, task: str) -> tuple[int, i
 
 
 def compare_partitions(result: Any, folder: Path, task: str, num_vertices: int) -> str | None:
-    """Return what is wrong with a distributed result, or None."""
+    """Return the problem of a distributed result, or None."""
     counts = map_partitions(result, compare_partition, folder, task)
     num_rows, num_wrong = map(sum, zip(*counts, strict=True))
     if num_wrong or num_rows != num_vertices:
@@ -267,14 +267,14 @@ def compare_partitions(result: Any, folder: Path, task: str, num_vertices: int) 
 
 
 def wait_for_partition(partition: Frame) -> int:
-    """Return the rows of a partition, when all work that it needs is done."""
+    """Return the number of rows of a partition after waiting for its computation."""
     if type(partition).__module__.startswith("cudf"):
         device.import_cupy().cuda.Device().synchronize()
     return len(partition)
 
 
 def map_partitions(result: Any, function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
-    """Return what a function gives for each partition of a Dask frame, run where the data is."""
+    """Call a function on each partition of a Dask frame, on its worker; return the results."""
     import dask
 
     function = dask.delayed(function, pure=False)
@@ -282,7 +282,7 @@ def map_partitions(result: Any, function: Callable[..., Any], *arguments: Any) -
 
 
 class Run:
-    """A session whose records are printed and saved as they come."""
+    """A session whose records are printed and saved immediately."""
 
     def __init__(
         self, session: Session, kind: str, folder: str | Path, protocol: str | None
@@ -302,7 +302,7 @@ class Run:
         self.session.save()
 
     def attempt(self, columns: Record, measure: Callable[[Record], object]) -> None:
-        """Add the record that ``measure(row)`` fills; a failure is its check."""
+        """Add the record that ``measure(row)`` fills, or its failure as the check."""
         row = dict(columns)
         harness.try_call(row, lambda: measure(row))
         self.add(row)
@@ -316,5 +316,5 @@ class Run:
         return dask.dataframe.read_parquet(rows.write(self.folder))
 
     def cluster(self, workers: int) -> AbstractContextManager[Any]:
-        """Start a cluster of this machine, and give its client."""
+        """Start a cluster on this machine, and yield its client."""
         return cluster("gpu" if self.on_gpu else "cpu", workers=workers, protocol=self.protocol)

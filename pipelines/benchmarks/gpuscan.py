@@ -228,7 +228,7 @@ def speedup_grows(rows: Iterable[Record]) -> bool:
 
 
 def percent(part: float, total: float) -> float:
-    """Return a share in percent."""
+    """Return a fraction in percent."""
     return rounded(100 * part / total)
 
 

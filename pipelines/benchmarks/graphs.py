@@ -139,7 +139,7 @@ class Workload:
         return int(self.xp.bincount(self.arcs[0]).argmax())
 
     def start_facts(self) -> dict[str, Any]:
-        """Return what is recorded of the source of searches."""
+        """Return the recorded facts about the source of traversals."""
         rule = "first of the largest component" if self.is_road else "first of greatest out-degree"
         return {"start": self.start, "start_rule": rule}
 
@@ -177,7 +177,7 @@ class Workload:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return what is recorded of the graph."""
+        """Return the recorded facts about the graph."""
         facts = {
             "graph": self.name,
             "origin": self.origin,

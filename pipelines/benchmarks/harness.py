@@ -1,4 +1,4 @@
-"""Shared by all commands: options, the session of a benchmark, progress, and the exit status."""
+"""Shared by all commands: options, the session of a benchmark, progress, the exit status."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIBRARIES = (
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure; times are in seconds, for one adapter on one graph.
+    """Duration of measurements; times are in seconds, for one adapter on one graph.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class GraphSets:
 
 
 def ignore_step(text: str) -> None:
-    """Show nothing."""
+    """Do nothing."""
 
 
 def parse_options(
@@ -163,7 +163,7 @@ def describe_failure(error: Exception) -> str:
 def warm_up(
     cases: Iterable[Any], adapters: Iterable[Any], run: Callable[[Any, Any], object]
 ) -> None:
-    """Call ``run(adapter, case)`` for all, which compiles what is compiled on first use."""
+    """Call ``run(adapter, case)`` for all, to compile kernels before measurements."""
     adapters = list(adapters)
     for case in cases:
         for adapter in adapters:
@@ -235,7 +235,7 @@ class Session:
         return [start, *self.rows, *notes]
 
     def other_processes(self) -> float | str:
-        """Return the share of the machine's CPU time that other processes took."""
+        """Return the fraction of the machine's CPU time that other processes used."""
         elapsed = time.perf_counter() - self._start_time
         return round(timing.other_cpu_seconds(self._cpu_times) / (elapsed * timing.cores()), 3)
 
@@ -255,14 +255,14 @@ class Session:
 
 @contextmanager
 def progress(description: str, total: int) -> Iterator[Step]:
-    """Give ``step(text)``, which advances a bar on a terminal and does nothing in a pipe."""
+    """Yield ``step(text)``, which advances a bar on a terminal and does nothing in a pipe."""
     with reporter(None, description, total) as report:
         numbers = iter(range(total * 1000))
         yield lambda text: report(next(numbers), text)
 
 
 def failures(rows: Iterable[Record]) -> Iterator[tuple[str, bool]]:
-    """Yield (line, whether it is ours) of each record with a wrong answer or a failure.
+    """Yield (line, is_ours) of each record with a wrong answer or a failure.
 
     A failed reference, which is ours, has a note alone.
     """

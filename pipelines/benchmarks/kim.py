@@ -100,7 +100,7 @@ class System:
         return result["pagerank"]
 
     def transferred_arrays(self, graph: LocalGraph) -> list[np.ndarray]:
-        """Return what Kim copies to the device: edges, or lists; and the out-degrees."""
+        """Return the arrays that Kim copies to the device: edges or lists, and out-degrees."""
         csc = graph.csc
         degrees = graph.xp.bincount(csc.neighbors, minlength=graph.num_vertices)
         if self.method == "edge":
@@ -116,7 +116,7 @@ class System:
 
 @contextmanager
 def numba_threads(count: int | None) -> Iterator[None]:
-    """Set Numba's number of threads; None leaves it."""
+    """Set Numba's number of threads; None does not change it."""
     previous = numba.get_num_threads()
     numba.set_num_threads(count or previous)
     try:
@@ -338,7 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
 
 
 def run_once(name: str, session: Session, systems: Sequence[System]) -> None:
-    """Run everything once on a tiny graph, which compiles what is compiled on first use."""
+    """Run everything once on a tiny graph, to compile kernels."""
     workload = load_graph(name, session.xp, session.data, QUICK_DIVISOR)[1]
     measure(workload, systems, harness.QUICK, session.clock)
 

@@ -117,7 +117,7 @@ def measure_algorithms(
 
 @contextmanager
 def record_launches() -> Iterator[list[str]]:
-    """Give a list that receives the entry of each launch over partitions, checksums aside."""
+    """Yield a list that receives the entry of each launch over partitions except checksums."""
     entries: list[str] = []
     original = device.launch
 
@@ -134,7 +134,7 @@ def record_launches() -> Iterator[list[str]]:
 
 
 def flag_copy_us(clock: Clock) -> float:
-    """Return the microseconds of a kernel and of copying the number it wrote to the host."""
+    """Return the microseconds of a kernel and of copying its result to the host."""
     flag = clock.xp.zeros(1, np.int32)
 
     def copy_flags() -> None:
@@ -148,7 +148,7 @@ def flag_copy_us(clock: Clock) -> float:
 def measure_iterations(
     workload: Workload, session: Session, effort: Effort, step: Step
 ) -> Iterator[Record]:
-    """Yield records of the iterations of BFS and SSSP, and what a flag per layer would take."""
+    """Yield records of the iterations of BFS and SSSP, and the time of a flag per layer."""
     clock, start = session.clock, workload.start
     for algorithm in ("bfs", "sssp"):
         step(f"{workload.name}: iterations, {algorithm}")

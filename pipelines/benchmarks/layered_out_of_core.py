@@ -125,7 +125,7 @@ class FileReference:
         return values
 
     def check_bfs(self, answer: Frame) -> str | None:
-        """Return what is wrong with distances and predecessors, or None; count degrees."""
+        """Return the problem of distances and predecessors, or None; count degrees."""
         xp, n = self.xp, self.file.vertices
         distance = self.by_vertex(answer, "distance", -1.0)
         predecessor = self.by_vertex(answer, "predecessor", -1.0)
@@ -152,7 +152,7 @@ class FileReference:
         return f"wrong: {num_wrong} predecessors" if num_wrong else None
 
     def check_pagerank(self, answer: Frame, iterations: int) -> str | None:
-        """Return what is wrong with PageRank, or None; to be called after `check_bfs`."""
+        """Return the problem of PageRank values, or None; call it after `check_bfs`."""
         xp, n = self.xp, self.file.vertices
         assert self.degrees is not None and self.is_present is not None
         values = self.by_vertex(answer, "pagerank", 0.0)
@@ -260,7 +260,7 @@ def measure(
 
 
 def add_rates(row: Record, rate: float | None, iterations: int) -> None:
-    """Add what follows from the time of a run and the bytes that it processed."""
+    """Add the rates that follow from the time and the bytes of a run."""
     seconds = row["run_ms"]["median"] / 1e3
     if row["algorithm"] == "pagerank":
         row["iteration_ms"] = rounded(seconds / iterations * 1e3)

@@ -46,7 +46,7 @@ CALLS: dict[str, Callable[..., Frame]] = {
 
 
 def partition_bytes(list_bytes: int) -> int:
-    """Return the partition size for a list of so many bytes, at most the default."""
+    """Return the partition size for a list of `list_bytes`, at most the default."""
     return int(min(PARTITION_BYTES, max(list_bytes // MIN_PARTITIONS, 2**10)))
 
 
@@ -68,7 +68,7 @@ def open_store(folder: Path, xp: Any) -> rg.LayeredEdgeList:
 
 
 def memory_limit(layered: rg.LayeredEdgeList, algorithm: str) -> int:
-    """Return the bytes of the vertices and a tenth of the edges, or of a few partitions."""
+    """Return the bytes of the vertices and a tenth of the edges, or at least of 3 partitions."""
     vertex_bytes = ALGORITHM_BYTES[algorithm].per_vertex * layered.num_vertices
     min_bytes = MIN_PARTITIONS_IN_LIMIT * largest_partition(layered)
     return vertex_bytes + max(layered.nbytes // LIMIT_RATIO, min_bytes)
@@ -96,7 +96,7 @@ def pinned_copy_rate(clock: Clock, nbytes: int, total: int = 2**30) -> float:
 
 @contextlib.contextmanager
 def record_copies() -> Iterator[list[int]]:
-    """Give a list that receives the bytes of each copy of a partition to the device."""
+    """Yield a list that receives the bytes of each copy of a partition to the device."""
     sizes: list[int] = []
     original = streaming.GpuStream._copy
 

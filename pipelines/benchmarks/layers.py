@@ -58,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Run:
-    """A session whose records are saved as they come, with the claims that follow from them."""
+    """A session whose records are saved immediately, with the claims derived from them."""
 
     def __init__(self, session: Session, tasks: Sequence[str]) -> None:
         self.session = session
@@ -98,7 +98,7 @@ def select_tasks(options: argparse.Namespace) -> tuple[str, ...]:
 def in_memory_measures(
     workload: Workload, session: Session, effort: Effort, folder: Path | None, step: Step
 ) -> dict[str, Callable[[], Iterator[Record]]]:
-    """Return what measures each of `IN_MEMORY_TASKS`."""
+    """Return the function that measures each of `IN_MEMORY_TASKS`."""
     arguments = workload, session, effort
     return {
         "resident": partial(layered_in_memory.measure_algorithms, *arguments, step),
@@ -164,7 +164,7 @@ def measure_large(
 
 
 def warm_up(session: Session, tasks: Sequence[str]) -> None:
-    """Compile what is compiled on first use."""
+    """Compile kernels before measurements."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for name in ("rmat9", "grid8"):

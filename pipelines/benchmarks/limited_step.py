@@ -41,7 +41,7 @@ from rapidsgraph.frames import Frame  # noqa: E402
 
 
 def build(path: str | Path, store: str | Path, root: int, limit: int) -> None:
-    """Build out of core; parallel edges are kept, so that rows can be counted."""
+    """Build out of core with parallel edges, so that rows can be counted."""
     rg.LayeredEdgeList.build(
         path, root, store=store, multi_edges="keep", device="cpu", memory_limit=limit
     )
@@ -63,7 +63,7 @@ ALGORITHMS = {"bfs": run_bfs, "pagerank": run_pagerank}
 
 
 def describe_run(last_run: Any) -> dict[str, int]:
-    """Return what is recorded of the passes of a run."""
+    """Return the recorded facts about the passes of a run."""
     return {} if last_run is None else {"passes": last_run.passes, "bytes": last_run.nbytes}
 
 

@@ -121,7 +121,7 @@ def drop_page_cache(path: Path) -> None:
 
 @contextlib.contextmanager
 def memory_group(limit: int) -> Iterator[tuple[str | None, str | None]]:
-    """Give (folder, file of the peak) of a control group with a memory limit.
+    """Yield (folder, file of the peak) of a control group with a memory limit.
 
     Both are None where no group can be created. The group is removed at the end.
     """

@@ -50,7 +50,7 @@ RUNS: dict[str, Callable[[Any], Any]] = {
 
 
 def cases() -> Iterator[Record]:
-    """Yield all cases: what is run, from which input, and how vertices are named."""
+    """Yield all cases: the algorithm, its input, and the kind of vertex names."""
     shapes = ("random", "R-MAT", "grid", "star")
 
     def case(source: str, run: str, names: str, shape: str, **options: bool) -> Record:
@@ -133,7 +133,7 @@ def name_vertices(end: str, ids: np.ndarray, names: str, count: int) -> dict[str
 
 
 def prepare(case: Record, rows: int, folder: str) -> tuple[Callable[[], Any], int, int]:
-    """Return (what is measured, estimate with the number of vertices known, estimate without)."""
+    """Return (function to measure, estimate with the number of vertices, estimate without)."""
     frame, count = draw_edges(case, rows)
     ends = {end: [c for c in frame if str(c).startswith(end)] for end in ("source", "destination")}
     ends = {end: names[0] if len(names) == 1 else names for end, names in ends.items()}

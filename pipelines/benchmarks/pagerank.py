@@ -72,7 +72,7 @@ def pagerank_after(workload: Workload, iterations: int) -> Array:
 
 
 def check_answer(adapter: PageRankAdapter, answer: Any, reference: Array, xp: Any) -> str | None:
-    """Return what is wrong with an answer, or None."""
+    """Return the problem of an answer, or None."""
     values = xp.asarray(adapter.by_vertex(answer))
     return compare_pagerank(values, reference, MAX_DISTANCE[adapter.precision])
 
@@ -196,7 +196,7 @@ def add_ratios(
 
 
 def run_once(adapter: PageRankAdapter, workload: Workload) -> None:
-    """Run everything that is timed."""
+    """Run everything once, to compile kernels."""
     state = adapter.ready_state(workload)
     adapter.solve(state)
     if adapter.counts_iterations:

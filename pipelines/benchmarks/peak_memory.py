@@ -48,7 +48,7 @@ def measure_peak(function: Callable[[], Any]) -> tuple[int, Any]:
 
 
 def use_rmm_pool(notes: list[str]) -> str:
-    """Let one RMM pool serve CuPy and RAPIDS, as cuDF's users have it.
+    """Use one RMM pool for CuPy and RAPIDS, as usual with cuDF.
 
     Returns the name of the pool in use: CuPy's own where RMM is missing.
     """

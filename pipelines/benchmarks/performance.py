@@ -45,7 +45,7 @@ HEADINGS = [
 
 
 def machine_label(machine: Mapping[str, Any]) -> str:
-    """Return how files of records name a machine: gpu-h100 or cpu-2core."""
+    """Return the label of a machine in file names, such as gpu-h100 or cpu-2core."""
     gpu = machine.get("gpu", "")
     if gpu and not gpu.startswith("none"):
         words = [word for word in gpu.lower().split() if word not in BRANDS]

@@ -78,7 +78,7 @@ class Implementation:
     note: str = ""
 
     def prepare(self, workload: Workload) -> Any:
-        """Return what `run` takes."""
+        """Return the argument of `run`."""
         raise NotImplementedError
 
     def run(self, state: Any, iterations: int) -> np.ndarray:
@@ -99,7 +99,7 @@ class Implementation:
         return max_iterations
 
     def facts(self, state: Any) -> Record:
-        """Return what else is recorded."""
+        """Return further columns of the record."""
         return {}
 
 

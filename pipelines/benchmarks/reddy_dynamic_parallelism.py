@@ -62,7 +62,7 @@ def child_kernel(compiler: str) -> Any:
 
 
 def allow_pending_launches(count: int) -> None:
-    """Let so many child kernels be pending; the device refuses more than it allows."""
+    """Set the limit of pending child kernels, as far as the device allows."""
     import cupy
 
     runtime = cupy.cuda.runtime

@@ -1,4 +1,4 @@
-"""Run every CUDA kernel of the package under compute-sanitizer, by sanitizer_workload.py.
+"""Run every CUDA kernel of the package under compute-sanitizer, with sanitizer_workload.py.
 
     python pipelines/benchmarks/sanitizer.py [--output results/sanitizer-h100.jsonl]
 

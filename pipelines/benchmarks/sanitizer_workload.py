@@ -30,7 +30,7 @@ Run = Callable[[Columns], Any]
 
 
 def draw_edges(hub: int = 7000, vertices: int = 9001) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return edges with a hub, rows of every length, isolated vertices and parallel edges."""
+    """Return edges with a hub, lists of every length, isolated vertices and parallel edges."""
     random = np.random.default_rng(1)
     sources = [np.arange(1, hub), random.integers(0, vertices - 500, 30_000)]
     destinations = [np.zeros(hub - 1, int), random.integers(0, 1500, 30_000) ** 2 // 1600]

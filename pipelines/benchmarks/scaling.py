@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Schedule:
-    """The tasks that continue: their times so far predict those on the next graph."""
+    """The active tasks, whose times so far predict those on the next graph."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ def run_task(
 
 
 def warm_up(session: Session, options: argparse.Namespace) -> None:
-    """Compile what is compiled on first use."""
+    """Compile kernels before measurements."""
     for graph in WARM_UP_GRAPHS[:1] if options.quick else WARM_UP_GRAPHS:
         tiny = load(graph, session.xp)
         for name in options.only:

@@ -46,7 +46,7 @@ class Task:
     directed: bool = True
 
     def workload(self, plain: Workload, data: Path | None = None) -> Workload:
-        """Return the same rows as this task takes them."""
+        """Return the rows in the form that this task requires."""
         workload = with_weights(plain, data) if self.weighted else plain
         return workload if self.directed else replace(workload, directed=False)
 
@@ -74,7 +74,7 @@ TASKS = {
 
 
 class Measurement(NamedTuple):
-    """What is run, what raises if its answer is wrong, and the estimated bytes or the limit."""
+    """The function to run, the check of its answer, and the estimated bytes or the limit."""
 
     run: Callable[[], Any]
     check: Callable[[Any], None]
@@ -88,7 +88,7 @@ def search_start(workload: Workload) -> int:
 
 @contextmanager
 def prepare(task: Task, workload: Workload, folder: Path | None = None) -> Iterator[Measurement]:
-    """Give the measurement of a task on a new graph."""
+    """Yield the measurement of a task on a new graph."""
     if task.algorithm is None:
         check = partial(check_csr, workload=workload)
         yield Measurement(workload.build, check, workload.estimate_build())
@@ -163,7 +163,7 @@ def check_csr(graph: LocalGraph, workload: Workload) -> None:
 
 
 def peak_bytes(clock: Clock, allocator: str | None, run: Callable[[], Any]) -> int | None:
-    """Return the peak of a run above what was held before, or None where it is unknown."""
+    """Return the peak memory of a run above that before it, or None if it is unknown."""
     if clock.xp is not np:
         return peak_memory.measure_device_peak(clock, run, allocator)
     if not CAN_MEASURE_PEAK:

@@ -244,7 +244,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def warm_up(session: Session, adapters: Iterable[ScanAdapter]) -> None:
-    """Compile what is compiled on first use."""
+    """Compile kernels before measurements."""
     tiny = [ScanCase(load(name, session.xp)) for name in ("rmat9u", "grid8")]
     everything = [*adapters, *(adapter for group in scan_adapters() for adapter in group)]
     harness.warm_up(tiny, everything, lambda adapter, case: adapter.prepare(case)())

@@ -58,13 +58,13 @@ class ScanCase:
         self._cache: dict[str, Any] = {}
 
     def cached(self, key: str, build: Callable[[], Any]) -> Any:
-        """Return what a library needs of the graph, built on first use."""
+        """Return a library's form of the graph, which is built on first use."""
         if key not in self._cache:
             self._cache[key] = build()
         return self._cache[key]
 
     def clear_graph_cache(self) -> LocalGraph:
-        """Drop everything that the Graph has cached, and return the Graph."""
+        """Clear the caches of the Graph, and return it."""
         self.graph._cache.clear()
         return self.graph
 
@@ -149,7 +149,7 @@ class ScanCase:
         return answer, facts, "serial loop, sampled counts"
 
     def facts(self) -> dict[str, int]:
-        """Return what is recorded of the graph."""
+        """Return the recorded facts about the graph."""
         return {"vertices": self.workload.vertices, "edges": self.num_edges}
 
 

@@ -1,4 +1,4 @@
-"""The commands that `run.py` can run, by the names of what they measure.
+"""The commands that `run.py` can run, and the names of their tasks.
 
 A name is TASK, TASK/GRAPH or TASK/GRAPH/LIBRARY; `*` stands for every graph that a command has by
 default.

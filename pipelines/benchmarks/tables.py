@@ -1,4 +1,4 @@
-"""Markdown generated from records: which tables there are, and how a cell reads."""
+"""Markdown tables generated from records."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def table(lines: Sequence[Sequence[Any]]) -> str:
 
 
 def cell(row: Row, name: str, time: str | None = None) -> str:
-    """Return how a value reads: a time by its median, a missing time by its check."""
+    """Return a value as text: the median of a time, or the check of a missing time."""
     value = row.get(name)
     if name == time and value is None and row.get("check", "ok") != "ok":
         return row["check"].split(":")[0]

@@ -69,7 +69,7 @@ class Clock:
             self.patience -= elapsed + PAUSE
 
     def ms(self, function: Callable[[], object]) -> float:
-        """Return the milliseconds that a function takes; its result is freed outside of them."""
+        """Return the milliseconds of a function, without those of freeing its result."""
         return self.timed(function)[0]
 
     def repeated(
@@ -129,7 +129,7 @@ def other_cpu_seconds(since: tuple[float, float]) -> float:
 def rounds(
     jobs: Mapping[Key, Callable[[], Result]], count: int, budget: float, clock: Clock
 ) -> dict[Key, list[Result]]:
-    """Call every job in turn, `count` times over, and return the results of each.
+    """Call every job in turn, `count` times, and return the results of each.
 
     A job that has taken `budget` seconds in all, repeated runs aside, sits out the remaining
     rounds.
@@ -148,7 +148,7 @@ def rounds(
 def plan_iterations(
     clock: Clock, iterate: Callable[[int], object], seconds: float, max_iterations: int = 1000
 ) -> tuple[int, int]:
-    """Return two numbers of iterations whose difference takes about so many seconds."""
+    """Return two numbers of iterations whose difference takes about `seconds`."""
     short = 2
     iterate(short)
     probe = min(10, max_iterations)
@@ -164,7 +164,7 @@ def per_iteration(clock: Clock, iterate: Callable[[int], object], short: int, lo
 
 
 def summary(times: Sequence[float]) -> Summary:
-    """Return what is recorded of repeated times."""
+    """Return the record of repeated times."""
     values = [float(f"{v:.4g}") for v in (statistics.median(times), min(times), max(times))]
     return dict(zip(("median", "low", "high"), values, strict=True)) | {"repeats": len(times)}
 

@@ -90,7 +90,7 @@ def reference_answer(
 def check_answer(
     adapter: TraversalAdapter, answer: Any, reference: Array, workload: Workload
 ) -> str | None:
-    """Return what is wrong with an answer, or None."""
+    """Return the problem of an answer, or None."""
     xp, values = workload.xp, adapter.by_vertex(answer, workload)
     if values.shape != reference.shape:
         return f"wrong: {values.size} values for {reference.size} vertices"
@@ -110,7 +110,7 @@ def check_answer(
 def count_barriers(
     adapter: RapidsgraphTraversal, graph: LocalGraph, workload: Workload
 ) -> int | None:
-    """Return how often the threads of our kernel met at a barrier, or None if it is unknown."""
+    """Return the number of barriers of our kernel, or None if it is unknown."""
     searches = {"bfs": traversal.run_bfs, "sssp": traversal.run_sssp}
     if adapter.task not in searches:
         return None

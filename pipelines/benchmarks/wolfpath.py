@@ -88,7 +88,7 @@ SHARED_MEMORY = "one launch, shared memory"
 
 
 def paper_rows(tasks: Container[str]) -> list[Record]:
-    """Return what the paper's tables say, as rows beside ours."""
+    """Return the rows of the paper's tables."""
     rows: list[Record] = []
 
     def add(table: str, who: str, graph: str, **columns: Any) -> None:

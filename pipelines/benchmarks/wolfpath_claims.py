@@ -193,7 +193,7 @@ def judge_overlap(rows: Sequence[Record]) -> Judgement:
 
 
 def judge_shared_memory(rows: Sequence[Record]) -> Judgement:
-    """Judge the other half of figure 9, which the paper does not measure alone."""
+    """Judge shared memory in figure 9, which the paper does not measure alone."""
     sentence = (
         f"with that, and with the values of a block's vertices in its shared memory, BFS takes "
         f"{OVERLAPPED} ms instead of {WITHOUT_OVERLAP}."

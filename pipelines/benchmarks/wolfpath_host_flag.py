@@ -203,7 +203,7 @@ def launcher(xp: Any, entry: str, cooperative: bool) -> Callable[..., None]:
 
 
 def flag_reader(xp: Any, changed: Array) -> Callable[[int], bool]:
-    """Return a function that waits for the device and returns whether a layer changed anything."""
+    """Return a function that waits for the device and returns whether a layer had changes."""
     if xp is np:
         return lambda level: bool(changed[level])
     runtime = xp.cuda.runtime

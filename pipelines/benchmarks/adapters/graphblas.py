@@ -41,7 +41,7 @@ PULL_RATIO = 16  # a frontier of more than 1 / 16 of all vertices is pulled into
 
 
 def num_threads() -> str:
-    """Return the number of threads, as notes say it."""
+    """Return the number of threads as text for notes."""
     return f"{graphblas.ss.config['nthreads']} threads"
 
 
@@ -110,7 +110,7 @@ class GraphBlasTraversal(TraversalAdapter):
 
 
 class GraphBlasBfs(GraphBlasTraversal):
-    """LAGraph's BreadthFirstSearch: a frontier pushes, or where it is large its neighbors pull."""
+    """LAGraph's BreadthFirstSearch: top-down, or bottom-up for a large frontier."""
 
     def prepare(self, workload: Workload) -> tuple[Matrix, Matrix]:
         """Return the adjacency and its transpose."""
@@ -149,7 +149,7 @@ class GraphBlasBfs(GraphBlasTraversal):
 
 
 class GraphBlasSssp(GraphBlasTraversal):
-    """Bellman-Ford: vertices whose distance decreased relax their edges until none does."""
+    """Bellman-Ford: vertices with a new distance relax their edges until nothing changes."""
 
     def skip_reason(self, graph: Workload) -> str | None:
         reason = super().skip_reason(graph)

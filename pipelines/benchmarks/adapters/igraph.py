@@ -69,7 +69,7 @@ def build_graph(
     weights: Array | None = None,
     directed: bool = True,
 ) -> Any:
-    """Build a graph from lists, which igraph takes faster than arrays."""
+    """Build a graph from lists, which igraph reads faster than arrays."""
     import igraph
 
     edges = list(zip(sources.tolist(), destinations.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The methods that every adapter has: one class of each library for each task.
+"""Interfaces of the adapters: each library has a class for each of its tasks.
 
 An adapter builds what its library runs on (untimed), runs it (timed), and brings the answer into
 the order of vertex ids, in which answers are compared (untimed). PageRank has the same definition
@@ -38,7 +38,7 @@ AdapterType = TypeVar("AdapterType", bound="Adapter")
 
 
 class Adapter:
-    """What the adapters of all tasks have.
+    """Base of the adapters of all tasks.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class PageRankAdapter(Adapter):
         raise NotImplementedError
 
     def ready_state(self, workload: Workload) -> Any:
-        """Return what `iterate` and `solve` take; built anew unless it is shared."""
+        """Return the argument of `iterate` and `solve`; it is built unless adapters share it."""
         return self.prepare(workload)
 
     def iterate(self, state: Any, iterations: int) -> Any:
@@ -222,7 +222,7 @@ class ScanAdapter(Adapter):
         raise NotImplementedError
 
     def check(self, case: ScanCase, answer: Any) -> str | None:
-        """Return what is wrong with an answer, or None."""
+        """Return the problem of an answer, or None."""
         raise NotImplementedError
 
 
@@ -251,7 +251,7 @@ class BuildAdapter:
         raise NotImplementedError
 
     def check(self, case: BuildCase, graph: Any) -> str | None:
-        """Return what is wrong with a graph, or None."""
+        """Return the problem of a graph, or None."""
         raise NotImplementedError
 
 

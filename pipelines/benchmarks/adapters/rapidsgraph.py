@@ -169,7 +169,7 @@ class RapidsgraphCounts(RapidsgraphScanAdapter):
 
 
 class RapidsgraphScan(RapidsgraphScanAdapter):
-    """scan of a ready graph; for the task "alone" the common neighbors are known."""
+    """scan of a ready graph; for the task "alone" common neighbors are cached."""
 
     limits = MAX_CLUSTERED
 
@@ -228,7 +228,7 @@ class RapidsgraphBuild(BuildAdapter):
 
 
 class RapidsgraphBuildByDestination(RapidsgraphBuild):
-    """What rg.pagerank(frame) builds; Graph(frame) builds it on first use."""
+    """The build of rg.pagerank(frame): adjacency by destination."""
 
     implementation, by = "by destination", "destination"
     note = "vertices are not given"
