@@ -68,7 +68,7 @@ def open_store(folder: Path, xp: Any) -> rg.LayeredEdgeList:
 
 
 def memory_limit(layered: rg.LayeredEdgeList, algorithm: str) -> int:
-    """Return the bytes of the vertices and a tenth of the edges, or at least of 3 partitions."""
+    """Return the bytes of the vertices and a tenth of the edges, or some partitions if larger."""
     vertex_bytes = ALGORITHM_BYTES[algorithm].per_vertex * layered.num_vertices
     min_bytes = MIN_PARTITIONS_IN_LIMIT * largest_partition(layered)
     return vertex_bytes + max(layered.nbytes // LIMIT_RATIO, min_bytes)
