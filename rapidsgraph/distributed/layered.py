@@ -156,7 +156,7 @@ def sssp(
         if run.gather(run.submit(operator.is_not, hops, None)):
             hops = run.relax("relax_zero_weight", hops, distances)
             parents = run.find_predecessors(distances, hops, parents)
-    return run.to_dask(_create_sssp_rows, distances, parents)
+    return run.to_dask(create_sssp_rows, distances, parents)
 
 
 @release_on_error
@@ -203,7 +203,7 @@ def pagerank(
                 report(iterations, f"change {residual:.1e}")
             summary = next_summary
     check_convergence(iterations, residual, tolerance)
-    return run.to_dask(_create_pagerank_rows, values, PRECISIONS[precision])
+    return run.to_dask(create_pagerank_rows, values, PRECISIONS[precision])
 
 
 def _check_arguments(layered: DistributedLayeredEdgeList, source: Any, predecessors: bool) -> None:
@@ -237,7 +237,7 @@ def _bfs(
         results = run.map(tasks.find_parents, last_layer)
         run.wait(results, "BFS")
         parents = run.reduce("minimum", results)
-    return run.to_dask(_create_bfs_rows, last_layer, parents, as_float)
+    return run.to_dask(create_bfs_rows, last_layer, parents, as_float)
 
 
 class _ShardedRun:
@@ -280,7 +280,6 @@ class _ShardedRun:
         return self.executor.submit(function, *arguments, name=function.__name__, worker=worker)
 
     def map(self, function: Callable[..., Any], *arguments: Any) -> list:
-        """Return a task of ``function(shard, *arguments)`` for each busy shard."""
         return [
             self.submit(function, self.shards[number], *arguments, worker=number)
             for number in self.busy
@@ -345,7 +344,7 @@ class _ShardedRun:
 # Tasks that create the rows of a range of vertices
 
 
-def _create_bfs_rows(
+def create_bfs_rows(
     shard: tasks.StoreShard,
     start: int,
     stop: int,
@@ -363,7 +362,7 @@ def _create_bfs_rows(
     return _create_rows(storage, start, stop, {"distance": distances}, predecessors)
 
 
-def _create_sssp_rows(
+def create_sssp_rows(
     shard: tasks.StoreShard,
     start: int,
     stop: int,
@@ -379,7 +378,7 @@ def _create_sssp_rows(
     return _create_rows(storage, start, stop, {"distance": by_id}, by_id_predecessors)
 
 
-def _create_pagerank_rows(
+def create_pagerank_rows(
     shard: tasks.StoreShard, start: int, stop: int, pagerank: tasks.ShardResult, value_type: type
 ) -> Frame:
     """Return rows of PageRank."""

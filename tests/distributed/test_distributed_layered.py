@@ -1,4 +1,4 @@
-"""Layered edge lists on a cluster: what the list in memory gives, whatever happens to workers."""
+"""Layered edge lists on a cluster: equal to the list in memory, also if workers are lost."""
 
 import gc
 import os
@@ -51,7 +51,7 @@ def client_of(**options):
 
 @pytest.fixture(scope="module")
 def client():
-    """Of two processes, which are started anew where they end."""
+    """A client of two worker processes, which are restarted if they end."""
     yield from client_of(n_workers=2, processes=True)
 
 
@@ -71,27 +71,27 @@ def stored(folder, edges, root, size, **options):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A store of some 40 partitions."""
+    """A store of about 40 partitions."""
     folder = tmp_path_factory.mktemp("stores") / "layers"
     return stored(folder, random_edges(100, 400, 2500), ROOT, 800, vertices=420)
 
 
 @pytest.fixture
 def copied(saved, tmp_path):
-    """A store of our own, to be damaged."""
+    """A copy of the store that a test may damage."""
     LayeredEdgeList.open(saved, device="cpu").save(tmp_path / "layers")
     return tmp_path / "layers"
 
 
 def opened(folder, client):
-    """(DistributedLayeredEdgeList, LayeredEdgeList) of a store."""
+    """Open a store on the cluster and in this process."""
     layers = LayeredEdgeList.open(folder, device="cpu", client=client)
     assert isinstance(layers, spread.DistributedLayeredEdgeList)
     return layers, LayeredEdgeList.open(folder, device="cpu")
 
 
 def computed(layers, frame):
-    """A Dask frame as a pandas frame, after a look at its partitions."""
+    """Compute a Dask frame after a check of its partitions."""
     pieces = layers.client.gather(layers.client.compute(frame.to_delayed()))
     assert [piece.index[0] for piece in pieces] == list(frame.divisions[:-1])
     whole = pandas.concat(pieces)
@@ -116,7 +116,7 @@ def check_same(algorithm, layers, whole, **options):
 
 
 @by_run
-def test_agrees_with_the_list_in_memory(client, saved, algorithm):
+def test_equals_list_in_memory(client, saved, algorithm):
     layers, whole = opened(saved, client)
     calls = []
     found = check_same(algorithm, layers, whole, progress=lambda *call: calls.append(call))
@@ -140,7 +140,7 @@ def test_progress_of_pagerank_is_each_iteration(client, saved):
     assert calls[-1][2].startswith("change ") and layers.last_run == whole.last_run
 
 
-def test_facts_are_those_of_the_list(client, saved):
+def test_attributes_are_those_of_the_list(client, saved):
     layers, whole = opened(saved, client)
     for name in ("root", "depth", "num_vertices", "num_edges", "directed", "weighted", "nbytes"):
         assert getattr(layers, name) == getattr(whole, name)
@@ -155,7 +155,7 @@ def test_facts_are_those_of_the_list(client, saved):
         layers.words  # noqa: B018
 
 
-def test_results_are_as_dask_frames_are(client, saved):
+def test_results_are_dask_frames(client, saved):
     layers, whole = opened(saved, client)
     found = spread.sssp(layers)
     with client.as_current():
@@ -189,7 +189,7 @@ def test_kinds_of_graphs_and_limits(threads, tmp_path, directed, weight):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_graphs(threads, tmp_path, name):
-    """Also fewer partitions than workers, no edge at all, fewer vertices than workers."""
+    """With fewer partitions than workers, no edges, or fewer vertices than workers."""
     edges, root, vertices = SMALL[name]
     layers, whole = opened(stored(tmp_path / "layers", edges, root, 1, vertices=vertices), threads)
     for algorithm in RUNS:
@@ -197,7 +197,7 @@ def test_small_graphs(threads, tmp_path, name):
 
 
 def test_one_layer_on_all_workers(threads, tmp_path):
-    """A hub of many partitions, and only edges that lead from it."""
+    """A star whose hub has many partitions."""
     leaves = np.arange(1, 500)
     edges = [(0, int(leaf), float(leaf % 7)) for leaf in leaves]
     layers, whole = opened(stored(tmp_path / "layers", edges, 0, 100), threads)
@@ -210,8 +210,8 @@ def test_one_layer_on_all_workers(threads, tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 200])
-def test_ways_that_go_back_again_and_again(threads, tmp_path, size):
-    """Each of a chain of graphs has to wait for the one before, which another worker has."""
+def test_paths_back_to_earlier_layers(threads, tmp_path, size):
+    """Each link of a chain depends on the one before, on another worker."""
     times = 8
     edges = [(a + 4 * part, b + 4 * part, weight) for part in range(times) for a, b, weight in BACK]
     layers, whole = opened(stored(tmp_path / "layers", edges, 0, size), threads)
@@ -225,7 +225,7 @@ def test_ways_that_go_back_again_and_again(threads, tmp_path, size):
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 2))]
 )
 def test_stress(threads, tmp_path, seed):
-    """Few weights, many of them 0, so that most ways are ties; a partition for some edges each."""
+    """Few distinct weights, many of them 0, so that most paths are ties; small partitions."""
     random = np.random.default_rng(seed)
     vertices, rows = 150, int(random.integers(150, 900))
     frame = pandas.DataFrame(
@@ -281,7 +281,7 @@ def test_options_of_pagerank(threads, saved, options):
     check_same("pagerank", layers, whole, **options)
 
 
-def test_frames_of_pagerank_may_be_of_dask(client, saved):
+def test_pagerank_takes_dask_frames_of_values(client, saved):
     from dask.dataframe import from_pandas
 
     layers, whole = opened(saved, client)
@@ -299,7 +299,7 @@ def test_frames_of_pagerank_may_be_of_dask(client, saved):
     )
 
 
-def test_pagerank_that_does_not_converge(client, saved):
+def test_pagerank_without_convergence(client, saved):
     layers, whole = opened(saved, client)
     options = {"tolerance": 1e-9, "max_iterations": 6}
     with pytest.raises(rg.ConvergenceError) as expected:
@@ -312,7 +312,7 @@ def test_pagerank_that_does_not_converge(client, saved):
 
 
 @pytest.mark.parametrize("options", [{"precision": "single"}, {"tolerance": 1e-9}])
-def test_pagerank_until_it_converges(client, saved, options):
+def test_pagerank_until_convergence(client, saved, options):
     layers, whole = opened(saved, client)
     found = computed(layers, spread.pagerank(layers, **options))
     expected = rg.pagerank(whole, **options)
@@ -364,8 +364,8 @@ def test_infinite_distances(threads, tmp_path):
 
 
 @by_run
-def test_the_least_limit(client, saved, algorithm):
-    """It is for a worker: two partitions of its own, beside arrays by vertex."""
+def test_smallest_memory_limit(client, saved, algorithm):
+    """A worker needs two of its partitions and the arrays over vertices."""
     layers, whole = opened(saved, client)
     on_cluster, _, more = RUNS[algorithm]
     reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
@@ -380,7 +380,7 @@ def test_the_least_limit(client, saved, algorithm):
     check_same(algorithm, layers, whole, memory_limit="1GB")
 
 
-def test_vertices_alone_are_too_much(client, saved):
+def test_memory_limit_below_vertex_arrays(client, saved):
     layers, whole = opened(saved, client)
     with pytest.raises(rg.InsufficientMemoryError, match="memory_limit is 100 bytes"):
         spread.bfs(layers, predecessors=False, memory_limit=100)
@@ -395,20 +395,20 @@ def test_vertices_alone_are_too_much(client, saved):
         (1, partition_stream.MappedStream),
     ],
 )
-def test_what_dask_allows_a_worker_is_a_limit(saved, monkeypatch, allowed, kind):
-    """Pages of a file that would make a worker too large are given back."""
+def test_worker_limit_of_dask_limits_memory(saved, monkeypatch, allowed, kind):
+    """Pages of a mapped file are released if they would exceed the limit of the worker."""
     worker = types.SimpleNamespace(memory_manager=types.SimpleNamespace(memory_limit=allowed))
     monkeypatch.setattr(store_shard, "_get_worker", lambda: worker)
     monkeypatch.setattr(device, "free_memory", lambda xp: 2**30)
-    share = share_of(saved, 3, 30)
-    feed = share.sweep(lambda feed: (1, feed)).values
-    assert type(feed) is kind
+    shard = open_shard(saved, 3, 30)
+    stream = shard.sweep(lambda stream: (1, stream)).values
+    assert type(stream) is kind
 
 
-# Shares
+# Shards
 
 
-def share_of(folder, start, stop, algorithm="pagerank", limit=None):
+def open_shard(folder, start, stop, algorithm="pagerank", limit=None):
     checksum = storage_of(LayeredEdgeList.open(folder, device="cpu")).manifest_checksum
     store = str(folder), checksum, "cpu"
     return store_shard.StoreShard(store, (start, stop), algorithm, limit)
@@ -416,7 +416,7 @@ def share_of(folder, start, stop, algorithm="pagerank", limit=None):
 
 @given(st.lists(st.integers(0, 10**6), max_size=60), st.integers(1, 9))
 @settings(max_examples=200)
-def test_partitions_are_shared_out_evenly(costs, workers):
+def test_shards_have_about_equal_costs(costs, workers):
     costs = np.array(costs, np.int64)
     ranges = store_shard.balance_partitions(costs, workers)
     assert len(ranges) == workers
@@ -427,40 +427,40 @@ def test_partitions_are_shared_out_evenly(costs, workers):
     assert max(loads) <= costs.sum() / workers + costs.max(initial=0)
 
 
-def test_a_share_is_opened_again_where_it_is_sent(saved):
-    share = share_of(saved, 3, 9)
-    other = pickle.loads(pickle.dumps(share))
-    assert other.arguments == share.arguments and other is not share
-    for each in (share, other, pickle.loads(pickle.dumps(other))):
+def test_pickled_shard_opens_its_store_again(saved):
+    shard = open_shard(saved, 3, 9)
+    other = pickle.loads(pickle.dumps(shard))
+    assert other.arguments == shard.arguments and other is not shard
+    for each in (shard, other, pickle.loads(pickle.dumps(other))):
         np.testing.assert_array_equal(
             each.storage.table, storage_of(LayeredEdgeList.open(saved, device="cpu")).table[3:9]
         )
         assert each.storage.first_partition == 3
-        swept = each.sweep(lambda feed: (2, [start for start, *_ in feed.sweep([0, 4])]))
+        swept = each.sweep(lambda stream: (2, [start for start, *_ in stream.sweep([0, 4])]))
         assert swept.values == [0, 4]
         assert swept.cost == StreamStats(
             2, 2, 4 * int(each.storage.table[[0, 4], COLUMN["words"]].sum())
         )
 
 
-def test_a_feed_is_closed_at_the_end_and_when_its_share_goes(saved, monkeypatch):
+def test_stream_is_closed_with_its_shard(saved, monkeypatch):
     closed = []
 
     def close(stream):  # a method, unlike closed.append
         closed.append(stream)
 
     monkeypatch.setattr(partition_stream.PartitionStream, "close", close)
-    share = share_of(saved, 0, 5)
-    share.close()
-    assert closed == []  # none was open
-    first = share.sweep(lambda feed: (1, feed)).values
-    assert share.sweep(lambda feed: (1, feed)).values is first
-    share.close()
+    shard = open_shard(saved, 0, 5)
+    shard.close()
+    assert closed == []  # no stream was open
+    first = shard.sweep(lambda stream: (1, stream)).values
+    assert shard.sweep(lambda stream: (1, stream)).values is first
+    shard.close()
     assert closed == [first]
-    share.close()
-    second = share.sweep(lambda feed: (1, feed)).values  # asked once more
+    shard.close()
+    second = shard.sweep(lambda stream: (1, stream)).values  # opens a new stream
     assert second is not first and closed == [first]
-    del share
+    del shard
     gc.collect()
     assert closed == [first, second]
 
@@ -468,13 +468,13 @@ def test_a_feed_is_closed_at_the_end_and_when_its_share_goes(saved, monkeypatch)
 # What goes wrong
 
 
-def test_a_path_that_does_not_exist(client, tmp_path):
+def test_missing_path(client, tmp_path):
     with pytest.raises(rg.GraphError, match="nowhere: there is no such folder"):
         LayeredEdgeList.open(tmp_path / "nowhere", client=client)
 
 
 @by_run
-def test_a_store_that_a_worker_does_not_see(client, copied, algorithm):
+def test_store_that_a_worker_does_not_see(client, copied, algorithm):
     layers, _ = opened(copied, client)
     copied.rename(copied.with_name("moved"))
     with pytest.raises(rg.GraphError) as caught:
@@ -494,18 +494,18 @@ def test_another_store_at_the_path(client, copied):
 @pytest.mark.parametrize(
     "given_", [1, "tcp://localhost:1", object()], ids=["number", "address", "object"]
 )
-def test_what_is_no_client(saved, given_):
+def test_invalid_client(saved, given_):
     with pytest.raises(rg.GraphError, match="it must be a distributed.Client"):
         LayeredEdgeList.open(saved, client=given_)
 
 
 @pytest.mark.skipif(device.gpu_problem() is None, reason="there is a GPU")
-def test_a_gpu_that_workers_do_not_have(client, saved):
+def test_workers_without_gpu(client, saved):
     with pytest.raises(rg.GpuUnavailableError, match="seen by worker"):
         LayeredEdgeList.open(saved, device="gpu", client=client)
 
 
-def test_what_is_no_device(client, saved):
+def test_invalid_device(client, saved):
     with pytest.raises(rg.GraphError, match="device is 'tpu'"):
         LayeredEdgeList.open(saved, device="tpu", client=client)
 
@@ -515,7 +515,7 @@ def test_what_is_no_device(client, saved):
     [("bfs", 0.9), ("sssp", 0.1), ("pagerank", 0.9)],
     ids=["bfs, last worker", "sssp, first worker", "pagerank, last worker"],
 )
-def test_a_damaged_partition(client, copied, algorithm, part):
+def test_damaged_partition(client, copied, algorithm, part):
     whole = LayeredEdgeList.open(copied, device="cpu")
     end = int(storage_of(whole).layer_starts[whole.depth])
     read = storage_of(whole).partitions_before(end, forward_only=True)
@@ -531,8 +531,8 @@ def test_a_damaged_partition(client, copied, algorithm, part):
 
 
 @pytest.mark.parametrize("algorithm", ["sssp", "pagerank"])
-def test_a_worker_that_is_killed_during_a_run(client, tmp_path, algorithm):
-    """What it had done is done again by the others, or by the one that takes its place."""
+def test_worker_killed_during_a_run(client, tmp_path, algorithm):
+    """Other workers, or its replacement, compute its tasks again."""
     edges = [(a + 4 * part, b + 4 * part, weight) for part in range(20) for a, b, weight in BACK]
     layers, whole = opened(stored(tmp_path / "layers", edges, 0, 1), client)
     before = client.run(os.getpid)
@@ -557,7 +557,7 @@ def test_a_worker_that_is_killed_during_a_run(client, tmp_path, algorithm):
 
 
 @by_run
-def test_a_run_that_failed_leaves_nothing_on_the_workers(client, copied, algorithm):
+def test_failed_run_releases_its_tasks(client, copied, algorithm):
     layers, whole = opened(copied, client)
     run, _, more = RUNS[algorithm]
 
@@ -583,27 +583,30 @@ def test_a_run_that_failed_leaves_nothing_on_the_workers(client, copied, algorit
     assert_tasks(client, [])
 
 
-def kept(dask_scheduler):
-    """Kinds of tasks whose results are on workers; those that failed are kept, too."""
+def list_tasks(dask_scheduler):
+    """List the names of all tasks that the scheduler has not released."""
     states = "memory", "erred", "processing", "waiting", "no-worker"
     tasks = dask_scheduler.tasks.items()
     return sorted(key.split("-")[0] for key, task in tasks if task.state in states)
 
 
 def assert_tasks(client, kinds):
-    """Though `pytest.raises` may still hold the error, and this the frames of the call."""
+    """Wait until the scheduler has these tasks only.
+
+    `pytest.raises` may refer to the error, and the error to the frames of the call.
+    """
     for _ in range(200):
-        left = client.run_on_scheduler(kept)
-        if left == kinds:
+        names = client.run_on_scheduler(list_tasks)
+        if names == kinds:
             break
         time.sleep(0.02)
-    assert left == kinds
+    assert names == kinds
 
 
 # The package
 
 
-def test_the_public_functions_take_it(client, saved):
+def test_public_functions(client, saved):
     layers, whole = opened(saved, client)
     pandas.testing.assert_frame_equal(computed(layers, rg.bfs(layers, ROOT)), rg.bfs(whole))
     pandas.testing.assert_frame_equal(computed(layers, rg.sssp(layers)), rg.sssp(whole))
@@ -619,7 +622,7 @@ def test_the_public_functions_take_it(client, saved):
 @by_run
 @pytest.mark.parametrize("limited", [False, True], ids=["no limit", "least limit"])
 def test_on_gpus(gpu_client, saved, algorithm, limited):
-    """What workers with GPUs give is what a CPU gives, in cuDF."""
+    """Workers with GPUs return cuDF frames equal to those of a CPU."""
     layers = LayeredEdgeList.open(saved, client=gpu_client)
     whole = LayeredEdgeList.open(saved, device="cpu")
     assert layers.device == "gpu"
@@ -641,7 +644,7 @@ def test_on_gpus(gpu_client, saved, algorithm, limited):
 
 @pytest.fixture(scope="module")
 def gpu_client():
-    """A worker a GPU."""
+    """A client of one worker per GPU."""
     from dask_cuda import LocalCUDACluster
 
     assert "cudf" in sys.modules or device.frame_library_problem() is None

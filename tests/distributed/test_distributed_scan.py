@@ -1,4 +1,4 @@
-"""Similarity and SCAN of Dask frames give what they give in memory, in any parts and partitions."""
+"""Similarity and SCAN of Dask frames equal those in memory, whatever the partitioning."""
 
 import itertools
 from contextlib import nullcontext
@@ -43,7 +43,7 @@ PARAMETERS = [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]
 
 @pytest.fixture(scope="module")
 def client():
-    """Of three workers in this process."""
+    """A client of three workers in this process."""
     with (
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
@@ -55,7 +55,7 @@ def client():
 
 @pytest.fixture(params=["here", "here in 4", "cluster"])
 def parts(request, monkeypatch):
-    """How many parts a graph has: without a client as many as it is told, or one a worker."""
+    """Set the number of partitions of graphs, or open a client."""
     if request.param == "cluster":
         with request.getfixturevalue("client").as_current():
             yield 3
@@ -69,7 +69,7 @@ no_cluster = pytest.mark.parametrize("parts", ["here", "here in 4"], indirect=Tr
 
 
 def spread(columns, partitions=3):
-    """A Dask frame; of more partitions than rows, some are empty, and the first is."""
+    """Return a Dask frame; with more partitions than rows, the first and others are empty."""
     frame = columns if isinstance(columns, pandas.DataFrame) else pandas.DataFrame(columns)
     bounds = np.linspace(0, len(frame), partitions).astype(int).tolist()
     bounds = [0, *bounds] if partitions > 1 else [0, len(frame)]
@@ -78,7 +78,7 @@ def spread(columns, partitions=3):
 
 
 def check(graph, whole, epsilon=0.5, mu=3):
-    """Both functions give the rows, types and order that they give in memory."""
+    """Check that both functions return the rows, types and order that they return in memory."""
     for memberships in (False, True):
         options = {"epsilon": epsilon, "mu": mu, "memberships": memberships}
         found, expected = rg.scan(graph, **options), rg.scan(whole, **options)
@@ -134,8 +134,8 @@ def test_large_graphs_on_a_cluster(client, shape):
 
 @no_cluster
 @pytest.mark.parametrize("seed", range(3))
-def test_hundreds_of_graphs_at_once(parts, seed):
-    """Beside each other in one frame, on what is similar in them."""
+def test_hundreds_of_graphs_in_one_frame(parts, seed):
+    """Disjoint small graphs, compared edge by edge."""
     edges = small_graphs(seed, 200, vertices=8 + 2 * seed)
     frame = pandas.DataFrame(frame_columns(edges))
     graph, whole = rg.Graph(spread(frame), directed=bool(seed % 2)), rg.Graph(frame)
@@ -144,7 +144,7 @@ def test_hundreds_of_graphs_at_once(parts, seed):
 
 
 @pytest.mark.parametrize("partitions", [1, 5])
-def test_a_frame_is_taken_without_direction(parts, partitions):
+def test_frames_are_undirected(parts, partitions):
     columns = columns_of(random_edges(31, 60, 300))
     check(spread(columns, partitions), pandas.DataFrame(columns), 0.45)
 
@@ -200,7 +200,7 @@ def test_several_name_columns(parts):
     ("edges", "vertices"),
     [([], 0), ([], 4), ([(0, 0)], 1), ([(7, 7), (9, 9)], None), ([(4, 5)], None)],
 )
-def test_next_to_nothing(parts, edges, vertices):
+def test_tiny_graphs(parts, edges, vertices):
     columns = frame_columns(edges_of(edges))
     graph = rg.Graph(spread(columns), vertices=vertices)
     whole = rg.Graph(pandas.DataFrame(columns), vertices=vertices)
@@ -214,8 +214,8 @@ def test_fewer_vertices_than_workers(client):
             check(spread(columns, 2), pandas.DataFrame(columns), 1, 1)
 
 
-def test_hub_of_two_clusters_in_other_parts(monkeypatch):
-    """Hub and cliques each in a part of their own."""
+def test_hub_of_clusters_in_other_partitions(monkeypatch):
+    """The hub and each clique are in partitions of their own."""
     monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
     edges = clique(range(100, 104)) + clique(range(4)) + edges_of([(50, 100), (50, 3), (60, 50)])
     found = clustered(rg.scan(spread(frame_columns(edges)), epsilon=0.7).compute())
@@ -223,8 +223,8 @@ def test_hub_of_two_clusters_in_other_parts(monkeypatch):
     assert found[0] == (0, "core") and found[103] == (1, "core")
 
 
-def test_the_packages_of_debian(client):
-    """As the README has it."""
+def test_debian_packages(client):
+    """The numbers of the README."""
     with client.as_current():
         edges = dataframe.read_parquet(rg.datasets.debian_path()).repartition(npartitions=4)
         found = rg.scan(edges, epsilon=0.5, mu=4).compute()
@@ -233,10 +233,10 @@ def test_the_packages_of_debian(client):
     assert found["cluster"].max() + 1 == 1672
 
 
-# What is counted, and how
+# Counting
 
 
-def test_counts_stay_with_the_graph(monkeypatch):
+def test_counts_are_cached_on_the_graph(monkeypatch):
     monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 4)
     launched, count = [], scan_partition._launch_count
     monkeypatch.setattr(
@@ -244,14 +244,14 @@ def test_counts_stay_with_the_graph(monkeypatch):
     )
     graph = rg.Graph(spread(columns_of(random_edges(33))))
     rg.scan(graph, epsilon=0.3)
-    assert len(launched) == 4 + 2 * 6  # each part, and each pair of parts from both sides
+    assert len(launched) == 4 + 2 * 6  # each partition, and each pair in both directions
     rg.scan(graph, epsilon=0.7, mu=2, memberships=True)
     rg.structural_similarity(graph)
     assert len(launched) == 16
 
 
-class Recorded(executor.LocalExecutor):
-    """Remembers, of each task, its name and what it was given."""
+class RecordingExecutor(executor.LocalExecutor):
+    """Records the name, the arguments and the worker of each task."""
 
     workers = (None,) * 7
 
@@ -264,12 +264,12 @@ class Recorded(executor.LocalExecutor):
         return task
 
 
-def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
-    recorded = Recorded()
+def test_lists_are_sent_one_partition_at_a_time(monkeypatch):
+    recorded = RecordingExecutor()
     monkeypatch.setattr("rapidsgraph.distributed.graph.get_executor", lambda: recorded)
     graph = storage_of(rg.Graph(spread(columns_of(random_edges(34, 200, 900)))))
     scan_partition.common_neighbors(graph)
-    meetings = []
+    pairs = []
     for name, arguments, at in recorded.tasks.values():
         if name != "count-between":
             continue
@@ -278,32 +278,29 @@ def test_a_worker_is_given_one_part_after_the_other(monkeypatch):
         last_name, _, last_at = recorded.tasks[last]
         assert (token_at, last_at) == (at, at) and other is graph.simple_partitions()[other_at]
         assert last_name == ("count-within" if (other_at - at) % 7 == 1 else "count-between")
-        meetings.append((at, other_at))
-    assert len({frozenset(pair) for pair in meetings}) == len(meetings) == 21
-    assert [at for at, _ in meetings] == [at for at in range(7) for _ in range(3)]
+        pairs.append((at, other_at))
+    assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 21
+    assert [at for at, _ in pairs] == [at for at in range(7) for _ in range(3)]
 
 
-def parts_of(graph, bounds):
+def split_graph(graph, bounds):
     lists = similarity.neighborhoods(graph)
     offsets, xp = lists.offsets, graph.xp
     parts = []
     for first, stop in itertools.pairwise(bounds):
         begin, end = int(offsets[first]), int(offsets[stop])
         padded = xp.clip(offsets, begin, end) - begin
-        lists_of_part = type(lists)(padded, lists.neighbors[begin:end].copy(), lists.weights)
-        parts.append(Partition(lists_of_part, first, stop, False))
+        adjacency = type(lists)(padded, lists.neighbors[begin:end].copy(), lists.weights)
+        parts.append(Partition(adjacency, first, stop, False))
     return parts
 
 
-class Given:
-    """Parts as a DistributedGraph gives them."""
+class PartitionedGraph:
+    """The attributes of a DistributedGraph that counting uses."""
 
     def __init__(self, parts, bounds):
-        self.executor, self.bounds, self.cached = (
-            executor.LocalExecutor(),
-            bounds,
-            lambda _, make: make(),
-        )
+        self.executor, self.bounds = executor.LocalExecutor(), bounds
+        self.cached = lambda _, make: make()
         self.tasks = [executor._LocalTask(part) for part in parts]
 
     def simple_partitions(self):
@@ -322,18 +319,18 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
         [0, count // 3, count],
         [0, 1, 1, 5, count // 2, count // 2 + 40, count - 1, count],
     ):
-        given = Given(parts_of(graph, bounds), bounds)
-        found = [task.result for task in scan_partition.common_neighbors(given)]
+        partitioned = PartitionedGraph(split_graph(graph, bounds), bounds)
+        found = [task.result for task in scan_partition.common_neighbors(partitioned)]
         assert {each.dtype for each in found} == {np.dtype(np.int32)}
         np.testing.assert_array_equal(np.concatenate([on_host(each) for each in found]), common)
-        at = [on_host(rows_of_lists(task.result.adjacency)) for task in given.tasks]
+        at = [on_host(rows_of_lists(task.result.adjacency)) for task in partitioned.tasks]
         np.testing.assert_array_equal(np.concatenate(at), rows)
-        whole = scan_partition.closed_sizes(given)
+        whole = scan_partition.closed_sizes(partitioned)
         assert len(whole) == len(bounds) - 1
         np.testing.assert_array_equal(on_host(whole[-1].result), sizes)
 
 
-# What cannot be
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -346,13 +343,13 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
         (lambda d: rg.scan(d, mu=0), "mu is 0"),
     ],
 )
-def test_what_is_refused(call, said):
+def test_invalid_parameters(call, said):
     with pytest.raises(GraphError, match=said):
         call(spread(columns_of(random_edges(35))))
 
 
 @pytest.mark.parametrize("place", ["here", "cluster"])
-def test_names_without_room(client, place):
+def test_name_collisions(client, place):
     frame = pandas.DataFrame({"cluster": [1, 1], "similarity": [1, 2], "a": [1, 2], "b": [2, 3]})
     with client.as_current() if place == "cluster" else nullcontext():
         for shared, call in (("cluster", rg.scan), ("similarity", rg.structural_similarity)):
