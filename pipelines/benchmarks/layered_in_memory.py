@@ -44,7 +44,7 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph.build import build_graph
 from rapidsgraph.layered import algorithms as layered_algorithms
-from rapidsgraph.layered.outofcore.limits import MIN_WORK_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
+from rapidsgraph.layered.outofcore.file_array import MIN_WORK_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
 
 MAX_WEIGHTED_ROWS = 2**24  # of a weighted file that is built out of core, too
 NUM_FLAG_COPIES = 200  # whose time is averaged

@@ -26,7 +26,7 @@ from rapidsgraph import generate
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
-from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
+from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.memory import ALGORITHM_BYTES
 
 CHUNK_ROWS = 2**25  # drawn at once

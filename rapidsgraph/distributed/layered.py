@@ -30,7 +30,7 @@ from ..device.arrays import Array
 from ..errors import GraphError
 from ..frames import Frame, library_name
 from ..kernels.constants import NO_VERTEX
-from ..layered import algorithms as sweeps
+from ..layered import sweeps
 from ..layered.algorithms import check_method, check_root
 from ..layered.edge_list import LayeredEdgeList, layered_storage
 from ..layered.packing import COLUMN

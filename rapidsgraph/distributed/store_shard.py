@@ -28,7 +28,7 @@ from ..errors import GpuUnavailableError, GraphError
 from ..frames import Frame, library_name
 from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
-from ..layered import algorithms as sweeps
+from ..layered import sweeps
 from ..layered.storage import LayeredStorage, StreamStats
 from ..layered.store import open_store
 from ..layered.streaming import open_stream

@@ -17,14 +17,12 @@ algorithms 5 and 6, sections 4.3 to 4.5.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .. import device
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.pagerank_problem import (
     PRECISIONS,
@@ -41,20 +39,25 @@ from ..algorithms.traversal import (
     traversal_frame,
 )
 from ..device import Array
-from ..errors import GraphError, InsufficientMemoryError, format_value
+from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
-from ..kernels.constants import COOPERATIVE_THREADS, NO_VERTEX
-from ..memory import ALGORITHM_BYTES
+from ..kernels.constants import NO_VERTEX
 from ..progress import reporter
-from ..validation import parse_bytes
-from .partition_stream import PartitionStream
 from .storage import LayeredStorage, StreamStats
-from .streaming import open_stream
-
-BLOCKS_PER_MULTIPROCESSOR, BLOCK_THREADS = 8, 256
-MAX_SUM_COPIES = 4  # of the sums of PageRank, one per CPU thread
+from .sweeps import (
+    SsspSweeps,
+    algorithm_stream,
+    bfs_result,
+    check_vertices_fit,
+    find_parents,
+    find_unresolved,
+    finish_run,
+    forward_partitions,
+    make_scatter,
+    to_vertex_order,
+)
 
 
 def pagerank(
@@ -191,47 +194,6 @@ def run_bfs(
     return bfs_result(storage, last_layer, parents)
 
 
-def forward_partitions(storage: LayeredStorage, last_layer: int) -> np.ndarray:
-    """Return the numbers of the partitions with forward edges of layers before `last_layer`."""
-    end = int(storage.layer_starts[last_layer])
-    return storage.partitions_before(end, forward_only=True)
-
-
-def find_parents(
-    storage: LayeredStorage,
-    stream: PartitionStream,
-    last_layer: int,
-    parents: Array,
-    report: Callable[..., object],
-) -> None:
-    """Lower `parents` to the smallest position of a predecessor in one pass over forward edges."""
-    starts, partitions = storage.layer_starts, forward_partitions(storage, last_layer)
-    end = int(starts[last_layer])  # edges of the last layer reach no new vertices
-    for start, stop, origin, words in stream.sweep(partitions.tolist(), forward_only=True):
-        _launch(
-            storage, "layered_sweep", "find_parents", start, stop,
-            origin=origin, table=stream.table, words=words, checksums=stream.checksums,
-            num_layers=starts.size - 1, layer_starts=storage.device_layer_starts, row_limit=end,
-            parents=parents,
-        )  # fmt: skip
-        report(stream.num_partitions, "partitions")
-
-
-def bfs_result(storage: LayeredStorage, last_layer: int, parents: Array) -> TraversalResult:
-    """Convert layers up to `last_layer` and parents, by position, to a result by vertex id."""
-    xp, num_vertices, starts = storage.xp, storage.num_vertices, storage.layer_starts
-    distances = xp.empty(num_vertices, xp.int32)
-    predecessors = xp.empty_like(parents)
-    device.launch(
-        "pack", "compute_distances", size=num_vertices,
-        num_vertices=num_vertices, num_reached=int(starts[last_layer + 1]),
-        num_layers=last_layer + 1, layer_starts=storage.device_layer_starts, order=storage.order,
-        with_predecessors=parents.size > 0, parents=parents, distances=distances,
-        predecessors=predecessors,
-    )  # fmt: skip
-    return TraversalResult(distances, predecessors, last_layer + 1)
-
-
 def run_sssp(
     storage: LayeredStorage,
     cutoff: float,
@@ -264,212 +226,6 @@ def run_sssp(
     del last_update
     parents = to_vertex_order(storage, parents) if predecessors else parents
     return TraversalResult(to_vertex_order(storage, distances), parents, rounds)
-
-
-def find_unresolved(parents: Array, distances: Array) -> Array:
-    """Mark vertices that are reached, but have no predecessor yet: by zero-weight edges only.
-
-    All arrays are in layer order; the root is first.
-    """
-    unresolved = (parents == NO_VERTEX) & (distances < math.inf)
-    unresolved[0] = False
-    return unresolved
-
-
-class SsspSweeps:
-    """Passes of SSSP over the partitions of reached vertices.
-
-    Attributes
-    ----------
-    reached : int64 array
-        Numbers of these partitions.
-    passes : int
-        Number of passes so far.
-    """
-
-    def __init__(self, storage: LayeredStorage, stream: PartitionStream, progress: Any) -> None:
-        self.storage, self.stream, self.progress = storage, stream, progress
-        self.reached = storage.partitions_before(int(storage.layer_starts[-1]))
-        self.passes = 0
-
-    def relax(
-        self, entry: str, last_update: Array, *, all_active: bool = True, **values: Any
-    ) -> int:
-        """Run the kernel `relax` or `relax_zero_weight` until nothing changes; return the rounds.
-
-        The first pass covers all partitions with `all_active`, which saves a search for active
-        rows, or else those with an active row.
-        """
-        storage, xp = self.storage, self.storage.xp
-        delta = storage.initial_delta if entry == "relax" else math.inf
-        last_relaxed = xp.zeros(storage.num_vertices, xp.int32)
-        last_relaxed_partition = xp.zeros(len(storage.table), xp.int32)
-        arrived_blocks, state = xp.zeros(1, xp.uint64), xp.zeros(2, xp.int64)
-
-        def find_active() -> np.ndarray:
-            return self._find_active(last_update, last_relaxed, last_relaxed_partition)
-
-        partitions = self.reached if all_active else find_active()
-        while partitions.size:
-            for start, stop, arguments in self._sweep(partitions):
-                arrived_blocks.fill(0)
-                device.launch(
-                    "layered_sssp", entry, size=storage.count_edges(start, stop),
-                    threads=COOPERATIVE_THREADS, cooperative=True,
-                    start=start, stop=stop, **arguments, delta=delta, **values,
-                    last_update=last_update, last_relaxed=last_relaxed,
-                    last_relaxed_partition=last_relaxed_partition, arrived_blocks=arrived_blocks,
-                    state=state,
-                )  # fmt: skip
-            self.stream.finish()  # rows of a damaged partition would stay active forever
-            partitions = find_active()
-        return int(state[0])
-
-    def _find_active(
-        self, last_update: Array, last_relaxed: Array, last_relaxed_partition: Array
-    ) -> np.ndarray:
-        """Return the reached partitions with a row that was lowered after it was relaxed."""
-        num_partitions = last_relaxed_partition.size
-        is_active = self.storage.xp.zeros(num_partitions, self.storage.xp.int32)
-        device.launch(
-            "layered_sssp", "find_active", size=self.storage.num_vertices,
-            start=0, stop=num_partitions, table=self.stream.table, last_update=last_update,
-            last_relaxed=last_relaxed, last_relaxed_partition=last_relaxed_partition,
-            is_active=is_active,
-        )  # fmt: skip
-        is_active = device.to_host(is_active)
-        return self.reached[is_active[self.reached] != 0]
-
-    def find_predecessors(
-        self, distances: Array, hops: Array, zero_weight: bool, parents: Array
-    ) -> None:
-        """Lower `parents` to the smallest vertex id of a predecessor in one pass over all edges.
-
-        With `zero_weight`, only vertices without a predecessor get one, by zero-weight edges from
-        a vertex with fewer `hops`.
-        """
-        for start, stop, arguments in self._sweep(self.reached):
-            _launch(
-                self.storage, "layered_sssp", "find_predecessors", start, stop, **arguments,
-                zero_weight=zero_weight, names=self.storage.order, distances=distances, hops=hops,
-                predecessors=parents,
-            )  # fmt: skip
-
-    def _sweep(self, partitions: np.ndarray) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Yield runs of partitions, with the arguments of kernels that describe them."""
-        self.passes += 1
-        stream, weight_type = self.stream, self.storage.xp.empty(0, self.storage.weight_dtype)
-        num_before = stream.num_partitions
-        with reporter(self.progress, f"SSSP, pass {self.passes}", partitions.size) as report:
-            for start, stop, origin, words in stream.sweep(partitions.tolist()):
-                yield start, stop, {
-                    "origin": origin, "table": stream.table, "words": words,
-                    "checksums": stream.checksums, "weight_type": weight_type,
-                }  # fmt: skip
-                report(stream.num_partitions - num_before, "partitions")
-
-
-def make_scatter(
-    storage: LayeredStorage,
-    stream: PartitionStream,
-    damping: float,
-    out_weights: Array,
-    ranks: Array,
-    state: Array,
-) -> Callable[[Array], Array]:
-    """Return a function that adds the contributions of all edges to an array of sums."""
-    xp, partitions = storage.xp, range(len(storage.table))
-    weight_type = xp.empty(0, storage.weight_dtype or np.float64)
-    num_copies = _num_sum_copies() if xp is np else 0
-    copies = np.empty(num_copies * storage.num_vertices)
-
-    def scatter(sums: Array) -> Array:
-        copies.fill(0)
-        totals = copies if num_copies else sums
-        for start, stop, origin, words in stream.sweep(partitions, next_partitions=partitions):
-            _launch(
-                storage, "layered_sweep", "scatter", start, stop,
-                origin=origin, table=stream.table, words=words, checksums=stream.checksums,
-                weight_type=weight_type, weighted=storage.weighted, damping=damping,
-                out_weights=out_weights, pagerank=ranks, state=state, sums=totals,
-            )  # fmt: skip
-        for index in range(num_copies):
-            sums += copies[index * sums.size : (index + 1) * sums.size]
-        return sums
-
-    return scatter
-
-
-def _num_sum_copies() -> int:
-    """Return the number of sums, one per CPU thread, or 0 for atomic additions to one."""
-    import numba
-
-    threads = numba.get_num_threads()
-    return max(threads, 2) if threads <= MAX_SUM_COPIES else 0
-
-
-def _launch(
-    storage: LayeredStorage, stem: str, entry: str, start: int, stop: int, **arguments: Any
-) -> None:
-    """Launch a kernel over a range of partitions, on a GPU with at most the resident blocks."""
-    num_edges = storage.count_edges(start, stop)
-    geometry = None
-    if storage.xp is not np:
-        multiprocessors = storage.xp.cuda.Device().attributes["MultiProcessorCount"]
-        max_blocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors
-        geometry = max(1, min(max_blocks, num_edges // BLOCK_THREADS)), BLOCK_THREADS
-    device.launch(
-        stem, entry, size=num_edges, geometry=geometry, start=start, stop=stop, **arguments
-    )
-
-
-def memory_requirement(
-    storage: LayeredStorage, algorithm: str, title: str, memory_limit: int | str | None
-) -> tuple[str, int, int | None]:
-    """Return the purpose for messages, the bytes of vertex arrays, and the limit in bytes."""
-    num_vertices = storage.num_vertices
-    limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
-    purpose = f"{title} of a layered edge list of {num_vertices:,} vertices"
-    return purpose, num_vertices * ALGORITHM_BYTES[algorithm].per_vertex, limit
-
-
-def check_vertices_fit(
-    storage: LayeredStorage, algorithm: str, title: str, memory_limit: int | str | None
-) -> None:
-    """Raise InsufficientMemoryError if the vertex arrays alone exceed the limit."""
-    purpose, reserved, limit = memory_requirement(storage, algorithm, title, memory_limit)
-    if limit is not None and limit < reserved:
-        raise InsufficientMemoryError(purpose, reserved, limit, "memory_limit")
-
-
-@contextlib.contextmanager
-def algorithm_stream(
-    storage: LayeredStorage,
-    algorithm: str,
-    title: str,
-    memory_limit: int | str | None,
-    is_repeated: bool = True,
-) -> Iterator[PartitionStream]:
-    """Yield the partition stream of an algorithm, and close it at the end."""
-    purpose, reserved, limit = memory_requirement(storage, algorithm, title, memory_limit)
-    stream = open_stream(storage, reserved, limit, purpose, is_repeated)
-    try:
-        yield stream
-    finally:
-        stream.close()
-
-
-def finish_run(storage: LayeredStorage, stream: PartitionStream, passes: int) -> None:
-    """Raise the error of a damaged partition, or else record the statistics of the run."""
-    stream.finish()
-    storage.last_run = StreamStats(passes, stream.num_partitions, stream.nbytes)
-
-
-def to_vertex_order(storage: LayeredStorage, values: Array) -> Array:
-    """Return values by vertex id from values in layer order."""
-    by_vertex = storage.xp.empty_like(values)
-    by_vertex[storage.order] = values
-    return by_vertex
 
 
 def check_root(storage: LayeredStorage, source: Any) -> None:

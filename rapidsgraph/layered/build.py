@@ -1,30 +1,36 @@
-"""Build the layers and packed partitions of a graph in memory.
+"""Convert a graph in memory into a layered edge list, and a layered edge list into frames.
 
-The out-edges of each layer are split into forward and backward edges and packed once each. In
+The out-edges of each layer are split into forward and backward edges, and packed once each. In
 WolfPath (algorithm 4), vertices of the same layer enter the queue again, so that the next layer can
 correct a wrong value; sweeps that repeat until nothing changes need no such copies.
 
 References
 ----------
-.. [1] Zhu, H., He, L., Fu, S., Li, R., Han, X., Fu, Z., Hu, Y., Li, C.-T. (2018). WolfPath:
-   Accelerating iterative traversing-based graph processing algorithms on GPU.
+H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
+GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import device, frames
 from ..algorithms.traversal import run_bfs
-from ..device import Array
+from ..device import Array, ArrayModule
+from ..errors import GraphError, format_value
 from ..graph.csr import Adjacency
+from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
+from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import UNREACHED
-from .packing import COLUMN, pack_partition, split_rows
+from ..validation import check_free_memory
+from .packing import COLUMN, pack_partition, split_rows, unpack_partition
 from .storage import LayeredStorage
+
+EDGES_PER_CPU_THREAD = 2**15  # fewest edges of a combined layer that keep a thread busy
 
 # Offsets by position, positions of neighbors, and weights, of forward or of backward edges.
 Section = tuple[Array, Array, Array]
@@ -58,9 +64,13 @@ class LayerOrder:
 
 
 def build_storage(
-    graph: LocalGraph, root_id: int, minimum_edges: int | None, partition_bytes: int
+    graph: LocalGraph, root: Any, minimum_edges: int | None, partition_bytes: int
 ) -> LayeredStorage:
     """Build the layered edge list of a graph in the memory where the graph is."""
+    root_id = resolve_root(graph.labeling, root)
+    arc_bytes = 12 if graph.weighted else 4
+    needed = graph.num_arcs * 2 * arc_bytes + graph.num_vertices * 96  # an upper bound
+    check_free_memory(f"a layered edge list of {graph.num_arcs:,} edges", needed, graph.xp)
     csr = graph.csr
     weight_dtype = storage_dtype(csr.weights) if graph.weighted else None
     storage = LayeredStorage(
@@ -72,8 +82,8 @@ def build_storage(
         root_id=root_id,
         minimum_edges=minimum_edges,
     )
-    root = graph.xp.asarray([root_id], graph.xp.int32)
-    distances = run_bfs(graph, root, predecessors=False, bottom_up=not graph.directed).distances
+    roots = graph.xp.asarray([root_id], graph.xp.int32)
+    distances = run_bfs(graph, roots, predecessors=False, bottom_up=not graph.directed).distances
     layers = order_by_layer(distances)
     del distances
     split = split_by_direction(csr, layers, weight_dtype)
@@ -90,10 +100,16 @@ def build_storage(
     return storage
 
 
-def storage_build_bytes(graph: LocalGraph) -> int:
-    """Return an upper bound of the bytes that `build_storage` takes beside the graph."""
-    arc_bytes = 12 if graph.weighted else 4
-    return graph.num_arcs * 2 * arc_bytes + graph.num_vertices * 96
+def resolve_root(labeling: Labeling, root: Any) -> int:
+    """Return the id of the root; GraphError if it is not in the graph or names several vertices."""
+    ids = resolve_vertices(labeling, root, "root")
+    if ids.size > 1:
+        raise GraphError(
+            f"{{parameter}} names {ids.size} vertices; a layered edge list has one root",
+            parameter="root",
+            value=root,
+        )
+    return int(ids[0])
 
 
 def order_by_layer(distances: Array) -> LayerOrder:
@@ -163,14 +179,13 @@ def pack_partitions(
     split: list[Section],
     weight_dtype: type | None,
     partition_bytes: int,
-    report: Callable[[int, str], object] | None = None,
 ) -> tuple[Array, np.ndarray]:
     """Pack forward and backward edges into partitions; return their words and table."""
     xp = device.array_module(split[0][0])
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
     ranges = split_rows(split[0][0] + split[1][0], weight_bytes, partition_bytes)
     packed, rows, position = [], [], 0
-    for index, (start, stop) in enumerate(ranges):
+    for start, stop in ranges:
         sections = [
             (offsets[start : stop + 1], neighbors, weights) for offsets, neighbors, weights in split
         ]
@@ -179,8 +194,86 @@ def pack_partitions(
             position += words.size
             packed.append(words)
             rows.append(row)
-        if report:
-            report(index + 1, f"{len(rows)} partitions")
     words = xp.concatenate(packed) if packed else xp.zeros(0, xp.uint32)
     table = np.array(rows, np.int64).reshape(len(rows), len(COLUMN))
     return words, table
+
+
+def make_layer_frame(storage: LayeredStorage) -> frames.Frame:
+    """Return the frame of `LayeredEdgeList.layers`."""
+    num_vertices = np.diff(storage.layer_starts)
+    return _make_frame(
+        storage,
+        layer=np.arange(num_vertices.size),
+        vertices=num_vertices,
+        forward_edges=storage.layer_edges[0],
+        backward_edges=storage.layer_edges[1],
+    )
+
+
+def make_combined_frame(storage: LayeredStorage) -> frames.Frame:
+    """Return the frame of `LayeredEdgeList.combined`."""
+    min_edges = storage.minimum_edges or _saturating_edges(storage.xp)
+    num_edges = storage.layer_edges.sum(axis=0)
+    totals = np.concatenate([[0], np.cumsum(num_edges)])
+    rows: list[tuple[int, int, int]] = []
+    start = 0
+    while start < num_edges.size:
+        stop = int(np.searchsorted(totals, totals[start] + min_edges, side="left"))
+        stop = min(max(stop, start + 1), num_edges.size)
+        rows.append((start, stop - 1, int(totals[stop] - totals[start])))
+        start = stop
+    columns = np.array(rows, np.int64).reshape(len(rows), 3).T
+    return _make_frame(storage, first_layer=columns[0], last_layer=columns[1], edges=columns[2])
+
+
+def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
+    """Return the frame of `LayeredEdgeList.edges`."""
+    start, stop = 0, storage.num_vertices
+    if layer is not None:
+        is_integer = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
+        if not is_integer or not 0 <= layer <= storage.depth:
+            raise GraphError(
+                f"layer is {format_value(layer)}; it must be an integer from 0 to {storage.depth}",
+                parameter="layer",
+                value=layer,
+            )
+        start, stop = map(int, storage.layer_starts[layer : layer + 2])
+    xp = storage.xp
+    chunks: list[list[Array]] = [[], [], [], []]
+    first, rows = (storage.table[:, COLUMN[name]] for name in ("first", "rows"))
+    for section in range(2):
+        for partition in np.flatnonzero((first < stop) & (first + rows > start)).tolist():
+            words = xp.asarray(storage.partition_words(partition))
+            storage.verify_partition(partition, words)
+            columns = unpack_partition(words, storage.table[partition], storage.weight_dtype)
+            is_inside = (columns[section][0] >= start) & (columns[section][0] < stop)
+            for chunk, values in zip(chunks, columns[section], strict=False):
+                chunk.append(values[is_inside] if values.size else values)
+            chunks[3].append(xp.full(int(is_inside.sum()), section == 0))
+    empty = [xp.empty(0, xp.int32), xp.empty(0, xp.int32), xp.empty(0), xp.empty(0, bool)]
+    arrays = [xp.concatenate([e, *c]) for e, c in zip(empty, chunks, strict=True)]
+    # Both sections of a layer stay in their order; otherwise edges are sorted by source.
+    order = xp.argsort(arrays[0] * 0 if layer is not None else arrays[0], kind="stable")
+    sources, destinations, weights, forward = (
+        each[order] if each.size else each for each in arrays
+    )
+    weight = {"weight": weights} if storage.weighted else {}
+    return storage.labeling.edge_frame(
+        storage.order[sources], storage.order[destinations], {**weight, "forward": forward}
+    )
+
+
+def _make_frame(storage: LayeredStorage, **columns: np.ndarray) -> frames.Frame:
+    arrays = {name: storage.xp.asarray(values) for name, values in columns.items()}
+    return frames.make_frame(storage.labeling.library, arrays)
+
+
+def _saturating_edges(xp: ArrayModule) -> int:
+    """Return the number of edges that keep all threads of a device busy."""
+    if xp is np:
+        import numba
+
+        return EDGES_PER_CPU_THREAD * numba.get_num_threads()
+    attributes = xp.cuda.Device().attributes
+    return attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"]

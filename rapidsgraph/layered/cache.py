@@ -40,6 +40,19 @@ DEFAULTS: dict[str, Any] = {
 SAMPLE_BYTES = 2**16  # at the start and at the end of a file
 
 
+def check_no_file_options(**options: Any) -> None:
+    """Raise GraphError if an option for the path of a file does not have its default."""
+    for name, value in options.items():
+        default = "auto" if name == "device" else DEFAULTS.get(name)
+        if value is not default and not (isinstance(value, str) and value == default):
+            raise GraphError(
+                f"{name} is an option for the path of a file; a Graph or frame is used as it is",
+                parameter=name,
+                value=value,
+                hint=f"leave {name} out, or pass the path of a file",
+            )
+
+
 def build_from_file(
     path: str | Path,
     root: Any,

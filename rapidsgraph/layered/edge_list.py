@@ -8,21 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from ..device import choose
-from ..errors import GraphError
 from ..frames import Frame
 from ..graph.graph import as_local_graph
-from ..graph.vertex_arguments import resolve_vertices
 from ..progress import reporter
-from ..validation import check_count, check_free_memory
-from .build import build_storage, storage_build_bytes
-from .cache import DEFAULTS, build_from_file, cache_path, find_store
-from .layer_frames import make_combined_frame, make_edge_frame, make_layer_frame
+from ..validation import check_count
+from .build import (
+    build_storage,
+    make_combined_frame,
+    make_edge_frame,
+    make_layer_frame,
+)
+from .cache import build_from_file, cache_path, check_no_file_options, find_store
 from .packing import PARTITION_BYTES
 from .storage import LayeredStorage, StreamStats
 from .store import open_store
 from .store_writer import save_store
 
-_openers: dict[str, Callable[..., Any]] = {}  # of lists that several workers partition
+_openers: dict[str, Callable[..., Any]] = {}  # set by `dispatch`, which imports `distributed`
 
 
 def register_distributed_layered(open_distributed: Callable[..., Any]) -> None:
@@ -138,49 +140,21 @@ class LayeredEdgeList:
         """
         minimum_edges = _check_minimum_edges(minimum_edges)
         check_count("partition_bytes", partition_bytes)
-        read_options = {
-            "source": source,
-            "destination": destination,
-            "weight": weight,
-            "directed": directed,
-            "multi_edges": multi_edges,
-            "self_loops": self_loops,
-            "vertices": vertices,
-        }
+        options = {
+            "source": source, "destination": destination, "weight": weight, "directed": directed,
+            "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
+        }  # fmt: skip
         if isinstance(graph, (str, Path)):
             return _wrap(
                 build_from_file(
-                    graph, root, store, {**read_options, "minimum_edges": minimum_edges},
+                    graph, root, store, {**options, "minimum_edges": minimum_edges},
                     partition_bytes, device, memory_limit, progress,
                 )
             )  # fmt: skip
-        file_options = {
-            **read_options,
-            "store": store,
-            "device": device,
-            "memory_limit": memory_limit,
-            "progress": progress,
-        }
-        for name, value in file_options.items():
-            if not _is_default(name, value):
-                raise GraphError(
-                    f"{name} is an option for the path of a file; a Graph or frame is used as it "
-                    "is",
-                    parameter=name,
-                    value=value,
-                    hint=f"leave {name} out, or pass the path of a file",
-                )
-        local_graph = as_local_graph(graph)
-        ids = resolve_vertices(local_graph.labeling, root, "root")
-        if ids.size > 1:
-            raise GraphError(
-                f"{{parameter}} names {ids.size} vertices; a layered edge list has one root",
-                parameter="root",
-                value=root,
-            )
-        purpose = f"a layered edge list of {local_graph.num_arcs:,} edges"
-        check_free_memory(purpose, storage_build_bytes(local_graph), local_graph.xp)
-        return _wrap(build_storage(local_graph, int(ids[0]), minimum_edges, partition_bytes))
+        check_no_file_options(
+            **options, store=store, device=device, memory_limit=memory_limit, progress=progress
+        )
+        return _wrap(build_storage(as_local_graph(graph), root, minimum_edges, partition_bytes))
 
     @classmethod
     def open(cls, path: str | Path, *, device: str = "auto", client: Any = None) -> Any:
@@ -246,26 +220,12 @@ class LayeredEdgeList:
             Edge file. The store is the folder of the same name with the suffix ``.layers``.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
-        source, destination : str or list of str, optional
-            Columns of vertex names in the file; see `read_edges`.
-        weight : str, optional
-            Column of weights in the file; by default, there are none.
-        directed : bool, default True
-            Whether edges have a direction.
-        multi_edges : {"first", "sum", "min", "max", "keep"}, default "first"
-            Policy for parallel edges; see `Graph`.
-        self_loops : {"keep", "drop"}, default "keep"
-            Policy for self-loops.
+        source, destination, weight, directed, multi_edges, self_loops : optional
+            Options of the file; see `build`.
         vertices : str or Path, optional
             File of names to include even without edges.
-        minimum_edges : int, optional
-            Minimum number of edges of a combined edge list; see `combined`.
-        device : {"auto", "cpu", "gpu"}, default "auto"
-            Device of later computations; the build itself uses the CPU.
-        memory_limit : int or str, optional
-            Memory by which the process may grow; see `build`.
-        progress : bool or callable, optional
-            Progress display; see `pagerank`.
+        minimum_edges, device, memory_limit, progress : optional
+            Options of the list and the build; see `build`.
 
         Returns
         -------
@@ -291,15 +251,10 @@ class LayeredEdgeList:
         """
         choose(device)
         options = {
-            "source": source,
-            "destination": destination,
-            "weight": weight,
-            "directed": directed,
-            "multi_edges": multi_edges,
-            "self_loops": self_loops,
-            "vertices": vertices,
+            "source": source, "destination": destination, "weight": weight, "directed": directed,
+            "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
             "minimum_edges": _check_minimum_edges(minimum_edges),
-        }
+        }  # fmt: skip
         store = find_store(path, root, options)
         if store is not None:
             storage = LayeredStorage.from_store(store, device)
@@ -368,7 +323,7 @@ class LayeredEdgeList:
         Each consists of consecutive layers with at least `minimum_edges` edges; the last one has
         the remaining edges. The default of `minimum_edges` is the number of threads of a GPU
         (WolfPath's equation 1: multiprocessors x resident warps x 32), or 2^15 edges per thread
-        of a CPU. A host that starts work per combined list would start it this many times.
+        of a CPU.
         """
         return make_combined_frame(self._storage)
 
@@ -429,19 +384,10 @@ class LayeredEdgeList:
         return repr(self._storage)
 
 
-_FILE_DEFAULTS = {**DEFAULTS, "device": "auto"}
-
-
-def _is_default(name: str, value: Any) -> bool:
-    default = _FILE_DEFAULTS.get(name)
-    return value is default or (isinstance(value, str) and value == default)
-
-
 def _check_minimum_edges(minimum_edges: Any) -> int | None:
-    if minimum_edges is None:
-        return None
-    check_count("minimum_edges", minimum_edges)
-    return int(minimum_edges)
+    if minimum_edges is not None:
+        check_count("minimum_edges", minimum_edges)
+    return None if minimum_edges is None else int(minimum_edges)
 
 
 def _wrap(storage: LayeredStorage) -> LayeredEdgeList:

@@ -370,10 +370,6 @@ class LayeredStorage:
         start = int(position[0])
         return start - start % (mmap.PAGESIZE // 4), int((position + size).max())
 
-    def move_to_host(self) -> None:
-        """Move the partitions from GPU memory to host memory."""
-        self.words = device.to_host(self.words)
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the path of an opened store, or else the arrays."""
         if self._store is not None:

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -294,8 +295,17 @@ class Store:
 
     @cached_property
     def words(self) -> np.ndarray:
-        """The mapped file of edges as uint32; the memory must not be written to."""
-        return np.asarray(_MappedWords(self.mapped))
+        """The mapped file of edges as uint32; the memory must not be written to.
+
+        The array is declared writable, because Numba would compile every kernel again for read-only
+        arrays, and CuPy cannot copy from them.
+        """
+        words = np.frombuffer(
+            self.mapped, np.uint32, len(self.mapped) // 8 * 2
+        )  # for 8-byte weights
+        interface = {**words.__array_interface__, "data": (words.ctypes.data, False)}
+        # The array keeps the namespace alive, and the namespace keeps the mapping alive.
+        return np.asarray(SimpleNamespace(__array_interface__=interface, mapped=self.mapped))
 
     @property
     def root(self) -> Any:
@@ -313,18 +323,6 @@ class Store:
         """Type of the weights, or None without weights."""
         name = self.manifest["weight_dtype"]
         return None if name is None else np.dtype(name).type
-
-
-class _MappedWords:
-    """Read-only mapped memory that is declared writable.
-
-    Numba would compile every kernel again for read-only arrays, and CuPy cannot copy from them.
-    """
-
-    def __init__(self, mapped: mmap.mmap) -> None:
-        self.mapped = mapped  # keeps the memory alive
-        data = np.frombuffer(mapped, np.uint32, len(mapped) // 8 * 2)  # weights are 8 bytes
-        self.__array_interface__ = {**data.__array_interface__, "data": (data.ctypes.data, False)}
 
 
 def _copy_text(values: pyarrow.Array) -> pyarrow.Array:

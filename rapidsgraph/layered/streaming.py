@@ -4,8 +4,7 @@ A partition stream yields one partition after another in memory that kernels can
 first partitions stay there, as many as fit beside the vertex arrays. The others are copied while
 their predecessors are processed: through a few page-locked buffers or, if they are copied more than
 once and host memory suffices, directly from their own memory, which is then page-locked. On a CPU,
-partitions are used in place: in memory, or in a memory-mapped file whose pages are requested ahead
-and released behind.
+partitions are used in place, in memory or in a memory-mapped file.
 
 Kernels that read a partition must be launched before the next partition is requested.
 
@@ -22,6 +21,7 @@ import collections
 import concurrent.futures
 import ctypes
 import itertools
+import mmap
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -32,13 +32,7 @@ from .. import device
 from ..device import Array
 from ..errors import InsufficientMemoryError
 from ..kernels.constants import MAX_LAUNCH_PARTITIONS
-from .packing import COLUMN
-from .partition_stream import (
-    MappedStream,
-    PartitionStream,
-    Run,
-    column_bytes,
-)
+from .packing import COLUMN, verify_partitions
 from .storage import LayeredStorage
 
 NUM_DEVICE_BUFFERS = 3
@@ -47,6 +41,8 @@ MAX_COPY_THREADS = 12  # that fill pinned buffers
 MAX_PREFETCH = 64  # partitions
 HOST_TO_DEVICE = 1  # cudaMemcpyHostToDevice
 
+# Number of the first partition, number after the last one, index of the first word, words.
+Run = tuple[int, int, int, Array]
 # Buffer number (None: copied directly), address, offset and size in bytes, and the pending copy.
 Chunk = tuple[int | None, int, int, int, concurrent.futures.Future | None]
 
@@ -66,19 +62,15 @@ def open_stream(
     reserved : int
         Bytes of the vertex arrays of the algorithm.
     limit : int or None
-        Memory limit in bytes, for everything; None is the free memory.
+        Memory limit in bytes, which includes `reserved`; None is the free memory.
     purpose : str
-        What the memory is for, for messages.
+        What the memory is for, in the message of the InsufficientMemoryError that is raised if the
+        vertex arrays and two partitions do not fit.
     is_repeated : bool
         Whether there is more than one sweep.
-
-    Raises
-    ------
-    InsufficientMemoryError
-        The vertex arrays and two partitions do not fit; `needed` is a sufficient limit.
     """
     on_gpu = storage.xp is not np
-    sizes = column_bytes(storage.table, "words")
+    sizes = 4 * storage.table[:, COLUMN["words"]]
     total, largest = int(sizes.sum()), int(sizes.max(initial=0))
     resident_bytes = total if on_gpu and device.is_on_gpu(storage.words) else 0
     available = device.free_memory(storage.xp) + resident_bytes if limit is None else limit
@@ -86,16 +78,17 @@ def open_stream(
     if not on_gpu and not storage.is_mapped:
         needed = reserved + total
     if available < needed:
-        where = "on the GPU" if on_gpu else "in memory"
-        raise InsufficientMemoryError(
-            purpose, needed, available, where if limit is None else "memory_limit"
-        )
+        where = "memory_limit" if limit is not None else "on the GPU" if on_gpu else "in memory"
+        raise InsufficientMemoryError(purpose, needed, available, where)
     fits = reserved + total <= available
     if not on_gpu:
         return MappedStream(storage) if storage.is_mapped and not fits else PartitionStream(storage)
     if fits and (resident_bytes or limit is None):
         if not device.is_on_gpu(storage.words):
-            move_to_gpu(storage)
+            stream = GpuStream(storage, len(storage.table), 0, is_repeated=False)
+            storage.words, storage.table = stream.resident, stream.resident_table
+            storage.is_mapped = False
+            stream.close()
         return PartitionStream(storage)
     num_buffers = 0
     if not fits:
@@ -105,12 +98,122 @@ def open_stream(
     return GpuStream(storage, num_resident, num_buffers, is_repeated)
 
 
-def move_to_gpu(storage: LayeredStorage) -> None:
-    """Copy all partitions of a storage to GPU memory, where they stay."""
-    stream = GpuStream(storage, len(storage.table), 0, is_repeated=False)
-    storage.words, storage.table = stream.resident, stream.resident_table
-    storage.is_mapped = False
-    stream.close()
+class PartitionStream:
+    """A stream of partitions that kernels read in place.
+
+    Attributes
+    ----------
+    table, checksums : arrays on the device
+        Arguments of kernels.
+    num_partitions, nbytes : int
+        Partitions that were yielded so far, and their size.
+    """
+
+    def __init__(self, storage: LayeredStorage) -> None:
+        self.storage, self.words = storage, storage.words
+        self.table, self.checksums, self._is_verified = storage.verification_arrays()
+        self.num_partitions = self.nbytes = 0
+
+    def sweep(
+        self,
+        partitions: Iterable[int],
+        *,
+        forward_only: bool = False,
+        next_partitions: Iterable[int] = (),
+    ) -> Iterator[Run]:
+        """Yield runs of partitions: (start, stop, origin, words).
+
+        `words[0]` has the index `origin` among the words of all partitions.
+
+        Parameters
+        ----------
+        partitions : iterable of int
+            Ascending numbers; the stream looks ahead.
+        forward_only : bool
+            Whether backward sections may be missing.
+        next_partitions : iterable of int
+            First partitions of the next sweep, if they are known, to be prefetched.
+        """
+        runs = self._runs(iter(partitions), forward_only, iter(next_partitions))
+        for start, stop, origin, words in runs:
+            self._verify(start, stop, origin, words, forward_only)
+            yield start, stop, origin, words
+
+    def _runs(
+        self, partitions: Iterator[int], forward_only: bool, next_partitions: Iterator[int]
+    ) -> Iterator[Run]:
+        for start, stop in _consecutive_runs(partitions):
+            yield start, stop, 0, self.words
+
+    def _verify(self, start: int, stop: int, origin: int, words: Array, forward_only: bool) -> None:
+        """Count a run of partitions and launch its verification if necessary."""
+        storage = self.storage
+        self.num_partitions += stop - start
+        self.nbytes += self._num_bytes(start, stop, forward_only)
+        sections = 1 if forward_only else 2
+        is_complete = self._is_verified[start:stop, :sections].all(axis=1)
+        for partition in (np.flatnonzero(~is_complete) + start).tolist():
+            self.checksums[2 * partition : 2 * partition + 2] = 0
+            verify_partitions(
+                partition, partition + 1, origin, sections, storage.num_vertices, self.table,
+                words, storage.weight_dtype, self.checksums,
+                int(storage.table[partition, COLUMN["words"]]),
+            )  # fmt: skip
+            self._is_verified[partition, :sections] = True
+
+    def _num_bytes(self, start: int, stop: int, forward_only: bool) -> int:
+        column = COLUMN["forward_words" if forward_only else "words"]
+        return 4 * int(self.storage.table[start:stop, column].sum())
+
+    def finish(self) -> None:
+        """Wait for the last kernels; raise GraphError if a partition was damaged or invalid."""
+        if (self._is_verified == self.storage.is_verified).all():
+            return
+        checksums = device.to_host(self.checksums)
+        is_new = self._is_verified & ~self.storage.is_verified
+        for partition in np.flatnonzero(is_new.any(axis=1)).tolist():
+            sections = int(self._is_verified[partition].sum())
+            computed = checksums[2 * partition : 2 * partition + sections].tolist()
+            self.storage.record_checksums(partition, computed)
+
+    def close(self) -> None:
+        """Release buffers and threads."""
+
+
+def _consecutive_runs(partitions: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of consecutive numbers, at most as many as one launch accepts."""
+    start = stop = -1
+    for partition in partitions:
+        if partition != stop or stop - start == MAX_LAUNCH_PARTITIONS:
+            if stop >= 0:
+                yield start, stop
+            start = partition
+        stop = partition + 1
+    if stop >= 0:
+        yield start, stop
+
+
+class MappedStream(PartitionStream):
+    """A stream from a memory-mapped file that does not fit in memory."""
+
+    def _runs(
+        self, partitions: Iterator[int], forward_only: bool, next_partitions: Iterator[int]
+    ) -> Iterator[Run]:
+        ahead = next(partitions, None)
+        while ahead is not None:
+            partition, ahead = ahead, next(partitions, None)
+            if ahead is not None:
+                self._advise(ahead, mmap.MADV_WILLNEED)
+            yield partition, partition + 1, 0, self.words
+            self._advise(partition, mmap.MADV_DONTNEED)
+
+    def _advise(self, partition: int, advice: int) -> None:
+        row = self.storage.table[partition]
+        start = int(row[COLUMN["position"]]) * 4
+        stop = start + int(row[COLUMN["words"]]) * 4
+        start -= start % mmap.PAGESIZE
+        if stop > start:
+            self.storage.mapped.madvise(advice, start, stop - start)
 
 
 class GpuStream(PartitionStream):
@@ -121,7 +224,7 @@ class GpuStream(PartitionStream):
     ) -> None:
         import cupy
 
-        storage.move_to_host()
+        storage.words = device.to_host(storage.words)
         super().__init__(storage)
         self._cupy = cupy
         cupy.cuda.get_current_stream().synchronize()  # freed memory may still be in use
@@ -132,15 +235,13 @@ class GpuStream(PartitionStream):
         self._source, self._num_pinned = storage.words.ctypes.data, 0
         largest = int(storage.table[:, COLUMN["words"]].max(initial=1))
         if not self._is_pinned:
-            num_chunks = int(
-                (-(-column_bytes(storage.table, "words") // PINNED_BUFFER_BYTES)).sum()
-            )
+            sizes = 4 * storage.table[:, COLUMN["words"]]
+            num_chunks = int((-(-sizes // PINNED_BUFFER_BYTES)).sum())
             self._num_pinned = max(
                 min(MAX_PINNED_BUFFERS, num_chunks), -(-4 * largest // PINNED_BUFFER_BYTES)
             )
-            self._pinned: Any = cupy.cuda.alloc_pinned_memory(
-                self._num_pinned * PINNED_BUFFER_BYTES
-            )
+            num_bytes = self._num_pinned * PINNED_BUFFER_BYTES
+            self._pinned: Any = cupy.cuda.alloc_pinned_memory(num_bytes)
         self._ring = [cupy.empty(largest, cupy.uint32) for _ in range(num_buffers)]
         self._copy_stream = cupy.cuda.Stream(non_blocking=True)
         # A pinned buffer may be refilled; a buffer on the GPU is full, and may be refilled.
@@ -148,12 +249,9 @@ class GpuStream(PartitionStream):
             [cupy.cuda.Event(disable_timing=True) for _ in range(count)]
             for count in (self._num_pinned, num_buffers, num_buffers)
         )
-        self._num_ring_uses = self._num_fills = 0
+        self._num_ring_uses = self._num_fills = self._num_resident = 0
         # Chunks that were filled for the next sweep: ((partition, forward_only), chunks).
-        self._prefetched: collections.deque[tuple[tuple[int, bool], list[Chunk]]] = (
-            collections.deque()
-        )
-        self._num_resident = 0
+        self._prefetched: collections.deque[Any] = collections.deque()
         self.resident, self.resident_table = cupy.empty(0, cupy.uint32), storage.table
         if num_resident:
             self._load_resident(num_resident)
@@ -172,13 +270,9 @@ class GpuStream(PartitionStream):
         self.resident_table = table
         self.table, self._num_resident = self._cupy.asarray(table), num_resident
 
-    def _partition_bytes(self, partition: int, forward_only: bool) -> int:
-        row = self.storage.table[partition]
-        return 4 * int(row[COLUMN["forward_words" if forward_only else "words"]])
-
     def _fill(self, partition: int, forward_only: bool) -> list[Chunk]:
         """Start to fill pinned buffers with a partition."""
-        size = self._partition_bytes(partition, forward_only)
+        size = self._num_bytes(partition, partition + 1, forward_only)
         source = self._source + 4 * int(self.storage.table[partition, COLUMN["position"]])
         if self._is_pinned:
             return [(None, source, 0, size, None)]
@@ -252,43 +346,38 @@ class GpuStream(PartitionStream):
         """Return the number of pinned buffers that a partition takes."""
         if self._is_pinned or partition < self._num_resident:
             return 0
-        return -(-self._partition_bytes(partition, forward_only) // PINNED_BUFFER_BYTES)
+        return -(-self._num_bytes(partition, partition + 1, forward_only) // PINNED_BUFFER_BYTES)
 
-    def sweep(
-        self,
-        partitions: Iterable[int],
-        *,
-        forward_only: bool = False,
-        next_partitions: Iterable[int] = (),
+    def _runs(
+        self, partitions: Iterator[int], forward_only: bool, next_partitions: Iterator[int]
     ) -> Iterator[Run]:
         stream = self._cupy.cuda.get_current_stream()
         run: tuple[int, int] | None = None  # of resident partitions
-        for partition, chunks in self._prefetch(
-            iter(partitions), forward_only, iter(next_partitions)
-        ):
-            if chunks is None:
-                if run and run[1] == partition < run[0] + MAX_LAUNCH_PARTITIONS:
-                    run = run[0], partition + 1
-                    continue
-                if run:
-                    yield self._verified(*run, 0, self.resident, forward_only)
-                run = partition, partition + 1
+        for partition, chunks in self._prefetch(partitions, forward_only, next_partitions):
+            is_resident = chunks is None
+            if is_resident and run and run[1] == partition < run[0] + MAX_LAUNCH_PARTITIONS:
+                run = run[0], partition + 1
                 continue
             if run:
-                yield self._verified(*run, 0, self.resident, forward_only)
-                run = None
+                yield *run, 0, self.resident
+            run = (partition, partition + 1) if is_resident else None
+            if chunks is None:
+                continue
             index = self._num_ring_uses % len(self._ring)
             self._num_ring_uses += 1
-            buffer, size = self._ring[index], self._partition_bytes(partition, forward_only)
+            buffer, size = (
+                self._ring[index],
+                self._num_bytes(partition, partition + 1, forward_only),
+            )
             self._copy_stream.wait_event(self._processed[index])
             self._copy(chunks, buffer[: size // 4])
             self._arrived[index].record(self._copy_stream)
             stream.wait_event(self._arrived[index])
             origin = int(self.storage.table[partition, COLUMN["position"]])
-            yield self._verified(partition, partition + 1, origin, buffer, forward_only)
+            yield partition, partition + 1, origin, buffer
             self._processed[index].record(stream)
         if run:
-            yield self._verified(*run, 0, self.resident, forward_only)
+            yield *run, 0, self.resident
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)

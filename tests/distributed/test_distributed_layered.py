@@ -22,7 +22,7 @@ from rapidsgraph import device
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import layered as spread
 from rapidsgraph.distributed import store_shard
-from rapidsgraph.layered import LayeredEdgeList, partition_stream
+from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.layered.storage import StreamStats
 from rapidsgraph.memory import ALGORITHM_BYTES
@@ -390,9 +390,9 @@ def test_memory_limit_below_vertex_arrays(client, saved):
 @pytest.mark.parametrize(
     ("allowed", "kind"),
     [
-        (0, partition_stream.PartitionStream),
-        (2**40, partition_stream.PartitionStream),
-        (1, partition_stream.MappedStream),
+        (0, streaming.PartitionStream),
+        (2**40, streaming.PartitionStream),
+        (1, streaming.MappedStream),
     ],
 )
 def test_worker_limit_of_dask_limits_memory(saved, monkeypatch, allowed, kind):
@@ -449,7 +449,7 @@ def test_stream_is_closed_with_its_shard(saved, monkeypatch):
     def close(stream):  # a method, unlike closed.append
         closed.append(stream)
 
-    monkeypatch.setattr(partition_stream.PartitionStream, "close", close)
+    monkeypatch.setattr(streaming.PartitionStream, "close", close)
     shard = open_shard(saved, 0, 5)
     shard.close()
     assert closed == []  # no stream was open

@@ -18,7 +18,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import rapidsgraph as rg
-from rapidsgraph.layered.outofcore.limits import (
+from rapidsgraph.layered.outofcore.file_array import (
     MIN_WORK_BYTES,
     OPEN_VERTEX_BYTES,
     OVERHEAD_BYTES,

@@ -406,11 +406,11 @@ def test_a_neighbor_beyond_the_vertices_is_seen_at_every_place(make_arrays, bits
 
 
 def test_partitions_are_checked_once(stores, monkeypatch):
-    from rapidsgraph.layered import partition_stream
+    from rapidsgraph.layered import streaming
 
-    calls, verify = [], partition_stream.verify_partitions
+    calls, verify = [], streaming.verify_partitions
     monkeypatch.setattr(
-        partition_stream,
+        streaming,
         "verify_partitions",
         lambda *given: (calls.append(given[0]), verify(*given)),
     )

@@ -15,7 +15,7 @@ from test_traversal_large import LARGE
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.generate import rmat
-from rapidsgraph.layered import LayeredEdgeList, partition_stream, streaming
+from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 
 pytestmark = pytest.mark.slow
@@ -480,8 +480,7 @@ def test_bfs_of_a_root_without_edges_reads_nothing(make_arrays):
 
 
 def set_launch_partitions(monkeypatch, count):
-    for module in (partition_stream, streaming):
-        monkeypatch.setattr(module, "MAX_LAUNCH_PARTITIONS", count)
+    monkeypatch.setattr(streaming, "MAX_LAUNCH_PARTITIONS", count)
 
 
 def test_sssp_skips_partitions_whose_sources_did_not_change(make_arrays, monkeypatch):

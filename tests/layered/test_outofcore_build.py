@@ -22,7 +22,7 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
 from rapidsgraph.io import declared_vertices, write_frame
 from rapidsgraph.layered import LayeredEdgeList
-from rapidsgraph.layered.outofcore import build, dictionaries, file_array, integer_names, limits
+from rapidsgraph.layered.outofcore import build, dictionaries, file_array, integer_names
 from rapidsgraph.layered.outofcore.build import build_from_file
 from rapidsgraph.layered.packing import COLUMN, checksum, unpack_partition
 from rapidsgraph.layered.store import open_store
@@ -36,7 +36,7 @@ TINY = 2**18 + 50_000  # bytes: many batches and buckets of a few thousand edges
 @pytest.fixture(autouse=True)
 def no_overhead(monkeypatch):
     """Let small limits work, so that small files take many batches, runs and buckets."""
-    monkeypatch.setattr(limits, "OVERHEAD_BYTES", 0)
+    monkeypatch.setattr(file_array, "OVERHEAD_BYTES", 0)
     monkeypatch.setattr(build, "MIN_NAMING_BYTES", 2**18)
 
 
@@ -388,7 +388,7 @@ ADVISED = {
 @pytest.mark.parametrize("case", ADVISED)
 @pytest.mark.parametrize("limit", [1, 300_000])
 def test_the_advised_limit_suffices(tmp_path, case, limit, monkeypatch):
-    monkeypatch.setattr(limits, "OVERHEAD_BYTES", 100_000)
+    monkeypatch.setattr(file_array, "OVERHEAD_BYTES", 100_000)
     (columns, options), frame, path = ADVISED[case], random_frame(16, 5000, 20_000), "edges.parquet"
     root = int(frame["source"][0])
     if case == "text":
@@ -495,7 +495,7 @@ def test_too_little_memory(tmp_path):
 def test_vertices_by_count_and_range(tmp_path, dtype, vertices):
     edges = pandas.DataFrame({"source": [5, 9, 70], "destination": [9, 70, 5]}, dtype=dtype)
     edges.to_parquet(tmp_path / "edges.parquet")
-    limit = 2**18 + 20_000 * limits.VERTEX_BYTES
+    limit = 2**18 + 20_000 * file_array.VERTEX_BYTES
     check(tmp_path / "edges.parquet", 5, tmp_path / "layers", limit=limit, vertices=vertices)
 
 
@@ -534,7 +534,7 @@ def test_vertices_beyond_the_limit(tmp_path, monkeypatch, vertices):
         build_from_file(
             tmp_path / "edges.parquet", 5, tmp_path / "layers", vertices=vertices, memory_limit=TINY
         )
-    assert caught.value.needed > 2_000_000_000 * limits.VERTEX_BYTES
+    assert caught.value.needed > 2_000_000_000 * file_array.VERTEX_BYTES
     assert os.listdir(tmp_path) == ["edges.parquet"]
 
 

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.layered import LayeredEdgeList, partition_stream, streaming
+from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, sections
 from rapidsgraph.memory import ALGORITHM_BYTES
 from rapidsgraph.validation import parse_bytes
@@ -192,9 +192,9 @@ def test_a_mapped_file_within_the_least_limit(saved, monkeypatch, algorithm):
     graph, folder = saved
     layered = LayeredEdgeList.open(folder, device="cpu")
     advised = []
-    advise = partition_stream.MappedStream._advise
+    advise = streaming.MappedStream._advise
     monkeypatch.setattr(
-        partition_stream.MappedStream,
+        streaming.MappedStream,
         "_advise",
         lambda *given: (advised.append(given[1:]), advise(*given)),
     )
@@ -429,8 +429,8 @@ def test_a_truncated_file_is_an_error_at_once(copied):
 def test_runs_of_consecutive_partitions(wanted, most):
     most *= 60
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition_stream, "MAX_LAUNCH_PARTITIONS", most)
-        runs = list(partition_stream._consecutive_runs(sorted(wanted)))
+        patch.setattr(streaming, "MAX_LAUNCH_PARTITIONS", most)
+        runs = list(streaming._consecutive_runs(sorted(wanted)))
     assert [p for start, stop in runs for p in range(start, stop)] == sorted(wanted)
     assert all(0 < stop - start <= most for start, stop in runs)
     for (_, stop), (start, _), before in zip(runs, runs[1:], runs):

@@ -31,7 +31,7 @@ from pipelines.benchmarks.timing import Clock
 from rapidsgraph import device
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import streaming
-from rapidsgraph.layered.outofcore.limits import OVERHEAD_BYTES
+from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import COLUMN
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

@@ -32,24 +32,28 @@ from ... import device
 from ...errors import GraphError, format_value
 from ...graph.build import check_policies
 from ...graph.labeling import Labeling
-from ...graph.vertex_arguments import resolve_vertices
 from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
 from ...validation import check_path, vertex_labels
 from ..atomic_folder import temporary_folder
-from ..build import order_by_layer
+from ..build import order_by_layer, resolve_root
 from ..packing import PARTITION_BYTES
 from ..store_writer import create_store, write_errors
 from . import run_kernel
-from .bucket_sort import MAX_BUCKETS, BucketSorter
-from .csr_file import CsrFile, bfs_distances
+from .csr_file import MAX_BUCKETS, BucketSorter, CsrFile, bfs_distances
 from .edge_reader import EdgeFile
-from .file_array import TempFiles, WeightSpool, release_free_memory, system_allocator
+from .file_array import (
+    MIN_NAMING_BYTES,
+    Limits,
+    TempFiles,
+    WeightSpool,
+    release_free_memory,
+    system_allocator,
+)
 from .integer_names import check_unchanged
-from .limits import MIN_NAMING_BYTES, Limits
 from .pack import pack_partitions
-from .vertex_names import NameCollector
+from .vertex_names import NameCollector, check_no_floats
 
 MAX_CHUNK_KEYS = 2**27  # keys that are moved at once: 1 GB, which one system call reads
 STEPS = 100  # of a progress report
@@ -78,40 +82,23 @@ def build_from_file(
     origin: dict[str, Any] | None = None,
     vertices: Any = None,
 ) -> None:
-    """Build a store of a layered edge list from a file of edges.
+    """Build the store of a layered edge list from a file of edges.
+
+    Parameters, results and errors are those of `LayeredEdgeList.build`, except for the following.
 
     Parameters
     ----------
-    path, source, destination, weight
-        As for `read_edges`.
-    root : vertex name
-        A tuple where several columns name a vertex.
     folder : str or Path
         Folder of the store. An existing store is replaced when the new one is complete.
-    directed, multi_edges, self_loops
-        As for `Graph`.
-    minimum_edges : int, optional
-        As for `LayeredEdgeList.build`.
     memory_limit : int, optional
         Bytes by which the process may grow; by default half of the free memory. `OVERHEAD_BYTES`
         of them are for libraries. Arrays by vertex take `VERTEX_BYTES` per vertex, or the names in
-        the open store twice their size where that is more; everything else goes to disk where it
-        does not fit. Imports and the compilation in the first run of a process are not counted.
-    partition_bytes : int
-        Approximate size of a partition before packing.
+        the open store twice their size if that is more; everything else goes to disk if it does
+        not fit. Imports and the compilation in the first run of a process are not counted.
     report : callable, optional
         Called with the number of completed steps, of `STEPS`, and a text.
     origin : dict, optional
-        The description of the input in the manifest of the store.
-    vertices : str, Path, or as for `Graph`
-        Names to include even without edges; a path is that of a file for `read_vertices`.
-
-    Raises
-    ------
-    GraphError
-        As for `read_edges` and `Graph`; if the root is not in the graph or the disk is full.
-    InsufficientMemoryError
-        If arrays by vertex take more than `memory_limit`; `needed` is a sufficient limit.
+        Description of the input in the manifest of the store.
     """
     check_policies(directed, multi_edges, self_loops)
     if memory_limit is None:
@@ -201,19 +188,12 @@ class _Builder:
             file.remove_parsed()
         limits.check_disk(files.folder)
         labeling = _label_vertices(names, file.ends)
-        ids = resolve_vertices(labeling, root, "root")
-        if ids.size > 1:
-            raise GraphError(
-                f"root names {ids.size} vertices; a layered edge list has one",
-                parameter="root",
-                value=root,
-            )
+        root_id = resolve_root(labeling, root)
         csr = self._build_csr(collector, weights, labeling, files)
         collector.close()
         weights.close()
         file.remove_parsed()
         release_free_memory()
-        root_id = int(ids[0])
         distances = bfs_distances(
             csr, root_id, limits.work_bytes // 4,
             lambda level, done: self._progress(SEARCH, done, names.count, f"{level:,} levels"),
@@ -251,7 +231,7 @@ class _Builder:
         batches = limits.batches(max(limits.usable_bytes, MIN_NAMING_BYTES) // 2)
         for batch in batches:
             if batch.num_rows and not done:
-                file.check_names(collector.labels, batch, batches)
+                check_no_floats(collector.labels, file.ends, batch, batches)
             try:
                 collector.add(batch.sources, batch.destinations)
             except GraphError:

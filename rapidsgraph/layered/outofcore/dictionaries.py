@@ -15,37 +15,126 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...validation import check_vertex_count
-from .file_array import FileArray, FileColumn, TempFiles, check_free_disk, release_free_memory
+from .file_array import FileArray, TempFiles, check_free_disk, release_free_memory
 
 HASH_BYTES = 176  # of a growing hash table, per distinct value; measured with pyarrow
 CHUNK_ROWS = 2**16  # rows gathered at once while a column is written in sorted order
 MIN_SAMPLE_STEP = 16  # rows of a run between two samples, by which runs are cut into ranges
 
 
-class Run(NamedTuple):
-    """A sorted run: the rows [start, stop) of the column of all runs."""
+class FileColumn:
+    """A column of integers or text in files, read by row range.
 
-    start: int
-    stop: int
+    Parameters
+    ----------
+    files : TempFiles
+    type : pyarrow.DataType
+        An integer type, or large_binary for UTF-8 text; bytes sort in the order of code points.
 
-
-class _Batch(NamedTuple):
-    """The rows of one call of `DictionaryEncoder.add`.
-
-    A code refers to one of the distinct values of the batch; the entries map these to the
-    dictionary of a run. `codes` and `entries` are the first indices in the files of that name.
+    Attributes
+    ----------
+    values : FileArray
+        Integers, or the bytes of all text.
+    offsets : FileArray or None
+        For text, the offsets of the values; None for integers.
+    dtype : numpy.dtype or None
+        The dtype of integers in `to_arrow`; None for that of the file.
     """
 
-    run: int
-    codes: int
-    num_rows: int
-    entries: int
-    num_distinct: int
+    def __init__(self, files: TempFiles, type: Any) -> None:
+        import pyarrow
+
+        self.type = type
+        self.offsets: FileArray | None = None
+        self.dtype: np.dtype | None = None
+        if pyarrow.types.is_integer(type):
+            self.values = files.create(type.to_pandas_dtype())
+        else:
+            self.values, self.offsets = files.create(np.uint8), files.create(np.int64)
+            self.offsets.append(np.zeros(1, np.int64))
+
+    def __len__(self) -> int:
+        return self.values.size if self.offsets is None else self.offsets.size - 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes + (0 if self.offsets is None else self.offsets.nbytes)
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of text without offsets; 0 for integers."""
+        return 0 if self.offsets is None else self.values.size
+
+    def append(self, array: Any) -> None:
+        """Append an Arrow array of the column's type."""
+        if not len(array):
+            return
+        if self.offsets is None:
+            self.values.append(array.to_numpy())
+            return
+        offsets = np.frombuffer(array.buffers()[1], np.int64)
+        offsets = offsets[array.offset : array.offset + len(array) + 1]
+        base = self.values.size
+        if array.buffers()[2] is not None:
+            data = np.frombuffer(array.buffers()[2], np.uint8)
+            self.values.append(data[offsets[0] : offsets[-1]])
+        self.offsets.append(offsets[1:] - offsets[0] + base)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the rows in [start, stop) as an Arrow array."""
+        import pyarrow
+
+        if self.offsets is None:
+            return pyarrow.array(self.values.read(start, stop))
+        offsets = self.offsets.read(start, stop + 1)
+        data = self.values.read(int(offsets[0]), int(offsets[-1]))
+        offsets -= offsets[0]
+        buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
+        return pyarrow.Array.from_buffers(self.type, offsets.size - 1, buffers)
+
+    def item(self, row: int) -> Any:
+        """Return the value of a row: an int, or the bytes of a text."""
+        return self.read(row, row + 1)[0].as_py()
+
+    def find(self, value: Any) -> int:
+        """Return the row of `value` in a sorted column, or -1."""
+        row = bisect.bisect_left(range(len(self)), value, key=self.item)
+        return row if row < len(self) and self.item(row) == value else -1
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> np.ndarray | list[str]:
+        """Return the values of some rows: an array of integers or a list of str."""
+        items = [self.item(int(row)) for row in rows]
+        if self.offsets is None:
+            return np.array(items, self.values.dtype)
+        return [item.decode() for item in items]
+
+    def to_arrow(self) -> Any:
+        """Return the whole column as an Arrow array over its mapped files."""
+        import pyarrow
+
+        if self.offsets is None:
+            values = self.values.mapped()
+            return pyarrow.array(values.astype(self.dtype or values.dtype, copy=False))
+        arrays = self.offsets.mapped(), self.values.mapped()
+        buffers = [None, *map(pyarrow.py_buffer, arrays)]
+        return pyarrow.Array.from_buffers(pyarrow.large_string(), len(self), buffers)
+
+    def release(self) -> None:
+        """Drop the pages that reading the array of `to_arrow` has loaded."""
+        self.values.release()
+        if self.offsets is not None:
+            self.offsets.release()
+
+    def close(self) -> None:
+        """Close and remove the files."""
+        self.values.close()
+        if self.offsets is not None:
+            self.offsets.close()
 
 
 class DictionaryEncoder:
@@ -59,8 +148,8 @@ class DictionaryEncoder:
 
     Attributes
     ----------
-    runs : list of Run
-        The sorted runs on disk.
+    runs : list of range
+        Rows of each sorted run in the column of all runs.
     """
 
     def __init__(self, files: TempFiles, memory: int) -> None:
@@ -68,8 +157,10 @@ class DictionaryEncoder:
         self._codes, self._entries = files.create(np.int32), files.create(np.int32)
         self._entry_ranks = files.create(np.int32)  # of the entries of each run, within the run
         self._merged_ranks: FileArray | None = None  # of each row of the runs, among all values
-        self._batches: list[_Batch] = []
-        self.runs: list[Run] = []
+        # The run, codes and entries of each batch. A code is the index of a distinct value of the
+        # batch, and an entry is the index of such a value in the dictionary of the run.
+        self._batches: list[tuple[int, range, range]] = []
+        self.runs: list[range] = []
         self._column: FileColumn | None = None
         self._dictionary: Any = None
         self._pending: list[tuple[Any, int, int]] = []  # (distinct values, first code, rows)
@@ -123,7 +214,11 @@ class DictionaryEncoder:
                 dictionary = chunk.dictionary
             elif len(distinct):
                 self._entries.append(np.arange(len(distinct), dtype=np.int32))
-            self._batches.append(_Batch(len(self.runs), codes, num_rows, start, len(distinct)))
+            code_range, entry_range = (
+                range(codes, codes + num_rows),
+                range(start, start + len(distinct)),
+            )
+            self._batches.append((len(self.runs), code_range, entry_range))
         self._dictionary, self._pending = dictionary, []
         del encoded, chunks, known_chunk, arrays  # so that release_free_memory can return them
         release_free_memory()
@@ -143,7 +238,7 @@ class DictionaryEncoder:
         ranks = np.empty(count, np.int32)
         ranks[order.to_numpy()] = np.arange(count, dtype=np.int32)
         self._entry_ranks.append(ranks)
-        self.runs.append(Run(start, start + count))
+        self.runs.append(range(start, start + count))
         self._dictionary = pyarrow.array([], self._column.type)
         del order, ranks
         release_free_memory()
@@ -166,16 +261,15 @@ class DictionaryEncoder:
 
     def ids(self) -> Iterator[np.ndarray]:
         """Yield an int32 array with the rank of each row, for each batch in the order of `add`."""
-        run, ranks = None, np.empty(0, np.int32)
-        for batch in self._batches:
-            if batch.run != run:
+        last_run, ranks = None, np.empty(0, np.int32)
+        for run, codes, entries in self._batches:
+            if run != last_run:
                 del ranks  # frees those of the last run first
-                run, ranks = batch.run, self._read_ranks(self.runs[batch.run])
-            entries = self._entries.read(batch.entries, batch.entries + batch.num_distinct)
-            codes = self._codes.read(batch.codes, batch.codes + batch.num_rows)
-            yield ranks[entries][codes]
+                last_run, ranks = run, self._read_ranks(self.runs[run])
+            batch_ranks = ranks[self._entries.read(entries.start, entries.stop)]
+            yield batch_ranks[self._codes.read(codes.start, codes.stop)]
 
-    def _read_ranks(self, run: Run) -> np.ndarray:
+    def _read_ranks(self, run: range) -> np.ndarray:
         """Return the rank of each entry of a run among all distinct values."""
         ranks = self._entry_ranks.read(run.start, run.stop)
         if self._merged_ranks is not None:
@@ -191,7 +285,7 @@ class DictionaryEncoder:
 
 def merge_runs(
     column: FileColumn,
-    runs: Sequence[Run],
+    runs: Sequence[range],
     files: TempFiles,
     *,
     memory: int,
@@ -203,7 +297,7 @@ def merge_runs(
     Parameters
     ----------
     column : FileColumn
-    runs : list of Run
+    runs : list of range
     files : TempFiles
     memory : int
         Bytes for the values that are merged at once: ranges of all runs between two bounds.
@@ -215,7 +309,7 @@ def merge_runs(
     check_free_disk(files.folder, column.nbytes + 4 * len(column))
     merged = FileColumn(files, column.type)
     value_bytes = column.nbytes // len(column) + 1
-    runs = [run for run in runs if run.start < run.stop]
+    runs = [run for run in runs if run]
     step = memory // (4 * len(runs) * (HASH_BYTES + 4 * value_bytes))
     step = max(step, MIN_SAMPLE_STEP)
     rows = itertools.chain.from_iterable(range(r.start + step - 1, r.stop, step) for r in runs)

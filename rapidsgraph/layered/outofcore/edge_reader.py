@@ -2,14 +2,18 @@
 
 Columns, checks and messages are those of `read_edges` and `Graph`; rows are counted over the whole
 file. Parquet files and their row groups may be of any size. A record batch of an Arrow file has to
-fit in memory. Text becomes an Arrow file first.
+fit in memory.
+
+Text is parsed once, into an Arrow file of the needed columns. Whether names are integers is known
+only at the end of the text. The entries of a symmetric matrix are read twice.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +21,13 @@ import numpy as np
 
 from ... import frames
 from ...errors import GraphError
-from ...graph.vertex_names import check_names
 from ...io.columnar_files import Arrow, Parquet
 from ...io.edge_files import open_table, read_vertices
 from ...io.matrix_market import Matrix
 from ...io.tables import POSITIONAL, check_table, read_errors, select_columns
-from ...io.text_files import Text
+from ...io.text_files import Text, to_integers
+from ...io.text_stream import LineBreakInQuotes
 from ...validation import check_path, check_vertex_range, check_vertices, check_weights
-from .text_to_arrow import ArrowSpool
 
 READ_BYTES = 2**20  # of a Parquet column at a time
 MIN_BATCH_ROWS = 256
@@ -98,10 +101,6 @@ class EdgeFile:
     def weighted(self) -> bool:
         return bool(self.weights)
 
-    @property
-    def is_text(self) -> bool:
-        return isinstance(self.file, Text)
-
     def count_rows(self) -> int:
         """Return the number of rows; before `parse`, lines of comments in text count."""
         if self.rows is not None:
@@ -126,7 +125,7 @@ class EdgeFile:
     def remove_parsed(self) -> None:
         """Remove the file that `parse` has written."""
         if self._spool is not None:
-            self._spool.remove()
+            self._spool.path.unlink(missing_ok=True)
 
     def vertex_batches(
         self, size: int, labels: list[str], text_labels: list[str]
@@ -134,14 +133,7 @@ class EdgeFile:
         """Yield the names of additional vertices: those that the file declares, then `vertices`.
 
         Each batch has one column per label with at most `size` rows. A range from 0 yields ranges.
-
-        Parameters
-        ----------
-        size : int
-        labels : list of str
-            The names of the columns.
-        text_labels : list of str
-            The labels of the columns that are text in the file of edges.
+        Columns of `text_labels` are text in the file of edges.
         """
         names = self._vertices
         if isinstance(names, (str, Path)):
@@ -160,16 +152,12 @@ class EdgeFile:
     def batches(self, size: int, memory: int) -> Iterator[Batch]:
         """Yield batches of at most `size` rows in the order of the file; the last one is empty.
 
-        Raises
-        ------
-        GraphError
-            As for `read_edges` and `Graph`.
-        InsufficientMemoryError
-            If a record batch of an Arrow file takes more than `memory` bytes.
+        Raises GraphError as `read_edges` and `Graph` do, and InsufficientMemoryError if a record
+        batch of an Arrow file takes more than `memory` bytes.
         """
         first_row, columns = 0, [*self.ids, *self.weights]
         for unchecked in self._tables(columns, size, memory):
-            with _offset_rows(first_row):
+            with offset_rows(first_row):
                 table = check_table(unchecked.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
@@ -191,7 +179,14 @@ class EdgeFile:
         elif isinstance(self.file, Parquet):
             tables = _parquet_tables(self.file, columns, size, memory)
         else:
-            tables = _arrow_batches(self.file, columns, size, memory)
+            assert not isinstance(self.file, Text)  # `parse` has made a spool of it
+            batches = (
+                batch.slice(start, size)
+                for batch in self.file.record_batches(columns, memory)
+                for start in range(0, len(batch), size)
+            )
+            schema = pyarrow.schema([self.file.schema.field(name) for name in columns])
+            tables = itertools.chain(batches, [schema.empty_table()])
         while True:
             with read_errors(self.path):
                 table = next(tables, None)
@@ -201,41 +196,6 @@ class EdgeFile:
                 table = pyarrow.Table.from_batches([table])
             yield table
 
-    def check_names(self, labels: list[str], batch: Batch, batches: Iterable[Batch]) -> None:
-        """Raise GraphError, as `Graph` does, if a column of names holds floats.
-
-        Parameters
-        ----------
-        labels : list of str
-        batch : Batch
-            The first batch with rows, which has the types.
-        batches : iterator of Batch
-            The other batches, which are read to the end if the error depends on them.
-        """
-        columns = [*self.ends[0], *self.ends[1]]
-        kinds = [getattr(values.dtype, "kind", "O") for values in _name_columns(batch)]
-        if "f" not in kinds:
-            return
-        index = kinds.index("f")
-        # A missing name is reported before a fraction, a fraction before any other float.
-        first_row, priority, row, value = 0, 3, 0, None
-        for each in itertools.chain([batch], batches):
-            values = _name_columns(each)[index]
-            is_missing = np.isnan(values)
-            is_fraction = (values != np.round(values)) | np.isinf(values)
-            problems = is_missing, is_fraction, np.ones(each.num_rows, bool)
-            for order, problem in enumerate(problems):
-                if order < priority and problem.any():
-                    priority, row = order, int(problem.argmax())
-                    value, row = values[row : row + 1], row + first_row
-            first_row += each.num_rows
-        with _offset_rows(row):
-            check_names(value, [*labels, *labels][index], columns[index])
-
-
-def _name_columns(batch: Batch) -> list[Any]:
-    return [*batch.sources, *batch.destinations]
-
 
 def _max_rows(memory: int, row_bytes: int, size: int) -> int:
     """Return how many rows, at most `size`, can be converted at once within `memory` bytes."""
@@ -243,7 +203,7 @@ def _max_rows(memory: int, row_bytes: int, size: int) -> int:
 
 
 @contextlib.contextmanager
-def _offset_rows(first_row: int) -> Iterator[None]:
+def offset_rows(first_row: int) -> Iterator[None]:
     """Count the row of an error from the first row of the file, not of the batch."""
     try:
         yield
@@ -280,12 +240,159 @@ def _parquet_tables(file: Any, columns: list[str], size: int, memory: int) -> It
     yield schema.empty_table()
 
 
-def _arrow_batches(file: Any, columns: list[str], size: int, memory: int) -> Iterator[Any]:
-    """Yield record batches of an Arrow file, and an empty table."""
-    import pyarrow
+class ArrowSpool:
+    """The columns of a text file in an Arrow file.
 
-    schema = pyarrow.schema([file.schema.field(name) for name in columns])
-    for batch in file.record_batches(columns, memory):
+    Parameters
+    ----------
+    path : Path
+        The Arrow file, which `parse` writes.
+    file : Text
+    groups, numbers : list
+        `groups` and `weights` of the `EdgeFile`.
+
+    Attributes
+    ----------
+    num_rows : int
+        Number of edges, with the mirrored entries of a symmetric matrix.
+    row_bytes : int
+        Memory of a row while it is converted.
+    """
+
+    def __init__(self, path: Path, file: Text, groups: list[list[str]], numbers: list[str]) -> None:
+        self._file, self._groups, self._numbers = file, groups, numbers
+        self._matrix = file if isinstance(file, Matrix) else None
+        self._ids = list(dict.fromkeys(name for group in groups for name in group))
+        self._integer_groups: list[list[str]] = []  # text columns that hold only integers
+        self._num_mirrored = 0
+        self.path = path
+        self.num_rows = self.row_bytes = 0
+
+    def parse(self, report: Callable[[str], None]) -> None:
+        """Write the Arrow file: in one pass, or in two if names are not integers."""
+        import pyarrow as pa
+
+        try:
+            try:
+                num_rows = self._write(pa.int64(), report)
+            except pa.ArrowInvalid:
+                if self._matrix is not None:
+                    raise
+                self._integer_groups = [group for group in self._groups if len(self._groups) > 1]
+                num_rows = self._write(pa.string(), report)
+        except pa.ArrowInvalid:
+            self._file.raise_first_error(self._ids, self._numbers)
+            raise
+        if self._matrix is not None:
+            self._matrix.check_num_entries(num_rows)
+        self.num_rows = num_rows + self._num_mirrored
+
+    def _write(self, id_type: Any, report: Callable[[str], None]) -> int:
+        """Write the Arrow file; return the number of rows."""
+        try:
+            return self._write_blocks(id_type, report)
+        except LineBreakInQuotes:
+            self._file.check_quotes()
+            return self._write_blocks(id_type, report)
+
+    def _write_blocks(self, id_type: Any, report: Callable[[str], None]) -> int:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        number_type = getattr(pa, self._file.number_type)()
+        schema = pa.schema(
+            [(name, id_type) for name in self._ids]
+            + [(name, number_type) for name in self._numbers]
+        )
+        num_rows = nbytes = self._num_mirrored = 0
+        types = dict(zip(schema.names, schema.types, strict=True))
+        write_options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with contextlib.ExitStack() as stack:
+            out = stack.enter_context(pa.OSFile(os.fsencode(self.path), "wb"))
+            writer = stack.enter_context(pa.ipc.new_file(out, schema, options=write_options))
+            batches: Iterable[Any] = ()
+            if self._file.has_rows:
+                read_options = stack.enter_context(self._file.arrow_options(types))
+                batches = stack.enter_context(csv.open_csv(*read_options))
+            for batch in batches:
+                if any(column.null_count for column in batch.columns):
+                    self._file.raise_first_error(self._ids, self._numbers)
+                if self._matrix is not None:
+                    self._check_entries(batch, self._matrix)
+                self._integer_groups = [
+                    group for group in self._integer_groups if _are_integers(batch, group)
+                ]
+                writer.write_batch(batch)
+                num_rows, nbytes = num_rows + len(batch), nbytes + batch.nbytes
+                report(f"{num_rows:,} rows read")
+        self.row_bytes = 2 * nbytes // max(num_rows, 1)
+        return num_rows
+
+    def _check_entries(self, batch: Any, matrix: Matrix) -> None:
+        """Check the ids of a matrix; count the entries to mirror if it is symmetric."""
+        import pyarrow.compute as pc
+
+        for name in self._ids if len(batch) else ():
+            bounds = pc.min_max(batch[name]).as_py()
+            if bounds["min"] < 1 or bounds["max"] > matrix.size:
+                self._file.raise_first_error(self._ids, self._numbers)
+        if matrix.is_symmetric:
+            is_off_diagonal = pc.not_equal(batch[self._ids[0]], batch[self._ids[1]])
+            self._num_mirrored += pc.sum(is_off_diagonal).as_py() or 0
+
+    def tables(self, size: int) -> Iterator[Any]:
+        """Yield tables of at most `size` rows, and an empty one at the end.
+
+        The mirrored entries of a symmetric matrix come after all others.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        integers = {name for group in self._integer_groups for name in group}
+        is_symmetric = self._matrix is not None and self._matrix.is_symmetric
+        for is_mirrored in (False, True) if is_symmetric else (False,):
+            with pa.memory_map(os.fsencode(self.path)) as file, pa.ipc.open_file(file) as reader:
+                fields = [
+                    pa.field(field.name, pa.int64()) if field.name in integers else field
+                    for field in reader.schema
+                ]
+                schema = pa.schema(fields)
+                batches = map(reader.get_batch, range(reader.num_record_batches))
+                for batch in _rebatch(batches, size):
+                    table = batch.cast(schema)
+                    if is_mirrored:
+                        is_off_diagonal = pc.not_equal(table[self._ids[0]], table[self._ids[1]])
+                        table = table.filter(is_off_diagonal)
+                        swapped = [*reversed(self._ids), *self._numbers]
+                        table = table.select(swapped).rename_columns(schema.names)
+                    yield table
+        yield schema.empty_table()
+
+
+def _are_integers(batch: Any, group: Sequence[str]) -> bool:
+    """Return whether all values of some columns of a batch are integers."""
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowInvalid):
+        if pa.types.is_integer(batch[group[0]].type):
+            return True
+        return all(to_integers(batch[name]) is not None for name in group)
+    return False
+
+
+def _rebatch(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Join small record batches into tables of at most `size` rows, and cut large ones."""
+    import pyarrow as pa
+
+    pending: list[Any] = []
+    num_rows = 0
+    for batch in batches:
         for start in range(0, len(batch), size):
-            yield batch.slice(start, size)
-    yield schema.empty_table()
+            chunk = batch.slice(start, size)
+            if num_rows + len(chunk) > size:
+                yield pa.Table.from_batches(pending)
+                pending, num_rows = [], 0
+            pending.append(chunk)
+            num_rows += len(chunk)
+    if pending:
+        yield pa.Table.from_batches(pending)

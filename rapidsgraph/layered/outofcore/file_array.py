@@ -1,8 +1,7 @@
-"""Arrays and columns in temporary files, and the memory and disk space of an out-of-core build."""
+"""Arrays in temporary files, and the limits of memory and disk space, of an out-of-core build."""
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import ctypes
 import math
@@ -11,12 +10,22 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...errors import GraphError, format_bytes
+from ...errors import GraphError, InsufficientMemoryError, format_bytes
 
+if TYPE_CHECKING:
+    from .edge_reader import Batch, EdgeFile
+
+VERTEX_BYTES = 48  # in memory, of all arrays by vertex at their peak
+OPEN_VERTEX_BYTES = 12  # per vertex of an open store, mapped and copied, without its name
+MIN_WORK_BYTES = 2**18  # beyond the arrays by vertex
+OVERHEAD_BYTES = 45_000_000  # of a limit, for decoders and memory that allocators retain; measured
+MIN_NAMING_BYTES = 2**22  # naming takes this even under a lower limit, to compute a sufficient one
+CODE_BYTES = 16  # on disk, per row and name column that is dictionary-encoded
+MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1024, 2**20
 # Under a memory limit from this size on, the memory that Arrow's allocators retain is negligible.
 MIN_POOL_LIMIT = 10**9
 
@@ -64,6 +73,95 @@ def check_free_disk(folder: Path, num_bytes: int) -> None:
             value=free,
             hint=hint,
         )
+
+
+class Limits:
+    """The limits of one build, and what its phases may take of them.
+
+    Parameters
+    ----------
+    file : EdgeFile
+    directed : bool
+    weighted : bool
+        Whether the edges of the store have weights.
+    memory_limit : int
+        Bytes, including `OVERHEAD_BYTES`.
+
+    Attributes
+    ----------
+    memory_limit : int
+    usable_bytes : int
+        Bytes of the limit without the overhead.
+    work_bytes : int
+        Bytes of the limit without the overhead and the arrays by vertex, after `reserve`.
+    """
+
+    def __init__(self, file: EdgeFile, directed: bool, weighted: bool, memory_limit: int) -> None:
+        self._file, self._directed, self._weighted = file, directed, weighted
+        self.memory_limit = memory_limit
+        self.usable_bytes = max(memory_limit - OVERHEAD_BYTES, 0)
+        self.work_bytes = 0
+
+    def disk_bytes(self, encodes_names: bool = False) -> int:
+        """Return approximately how many bytes of disk space the build takes at its peak."""
+        rows = self._file.count_rows()
+        weight_bytes = 8 if self._weighted else 0
+        code_bytes = encodes_names * (CODE_BYTES * len(self._file.groups) + weight_bytes)
+        arcs = rows * (1 if self._directed else 2)
+        return arcs * (12 + 2 * weight_bytes) + rows * code_bytes
+
+    def check_disk(self, temporary: Path, encodes_names: bool = False) -> None:
+        """Raise GraphError if the disk is too small for the edges and the codes of names."""
+        if self._file.rows is not None:
+            check_free_disk(temporary.parent, self.disk_bytes(encodes_names))
+
+    def check_vertex_ranges(self) -> None:
+        """Raise InsufficientMemoryError if a range of vertices alone exceeds the limit."""
+        for vertices in self._file.vertex_ranges:
+            num_vertices = max_vertices = len(vertices)
+            if num_vertices * VERTEX_BYTES <= self.usable_bytes:
+                continue
+            if vertices.start:  # edges may have other names
+                max_vertices += 2 * self._file.count_rows()
+            self._check(num_vertices, max_vertices * VERTEX_BYTES + self._min_work_bytes())
+
+    def reserve(self, num_vertices: int, name_bytes: int) -> None:
+        """Reserve memory for arrays by vertex and, at the end, for the open store.
+
+        Raises
+        ------
+        InsufficientMemoryError
+            If the limit is too low; names a sufficient one.
+        """
+        arrays = num_vertices * VERTEX_BYTES
+        reserved = max(arrays, num_vertices * OPEN_VERTEX_BYTES + 2 * name_bytes)
+        self._check(num_vertices, reserved + self._min_work_bytes())
+        self.work_bytes = self.usable_bytes - reserved
+
+    def _min_work_bytes(self) -> int:
+        return max(MIN_WORK_BYTES, 2 * self._file.largest_batch + 2)
+
+    def _check(self, num_vertices: int, needed: int) -> None:
+        if needed > self.usable_bytes:
+            self._raise(f"building layers of {num_vertices:,} vertices", needed)
+
+    def _raise(self, what: str, needed: int, cause: Exception | None = None) -> None:
+        total = needed + OVERHEAD_BYTES
+        raise InsufficientMemoryError(what, total, self.memory_limit, "memory_limit") from cause
+
+    def batch_rows(self, memory: int) -> int:
+        """Return how many rows of the file may be read at once into `memory` bytes."""
+        row_bytes = 64 * (len(self._file.ids) + self._file.weighted)
+        return int(np.clip(memory // row_bytes // 2, MIN_BATCH_ROWS, MAX_BATCH_ROWS))
+
+    def batches(self, memory: int) -> Iterator[Batch]:
+        """Yield the batches of the file, of which each takes less than half of `memory`."""
+        try:
+            yield from self._file.batches(self.batch_rows(memory), memory)
+        except InsufficientMemoryError as error:
+            # A compressed batch is too large. The number of vertices is not known, that of rows is.
+            vertex_bytes = 2 * VERTEX_BYTES * self._file.count_rows()
+            self._raise(error.what, error.needed + vertex_bytes + MIN_WORK_BYTES, error)
 
 
 class TempFiles:
@@ -193,113 +291,3 @@ class WeightSpool:
     def close(self) -> None:
         for array in self._arrays:
             array.close()
-
-
-class FileColumn:
-    """A column of integers or text in files, read by row range.
-
-    Parameters
-    ----------
-    files : TempFiles
-    type : pyarrow.DataType
-        An integer type, or large_binary for UTF-8 text; bytes sort in the order of code points.
-
-    Attributes
-    ----------
-    values : FileArray
-        Integers, or the bytes of all text.
-    offsets : FileArray or None
-        For text, the offsets of the values; None for integers.
-    dtype : numpy.dtype or None
-        The dtype of integers in `to_arrow`; None for that of the file.
-    """
-
-    def __init__(self, files: TempFiles, type: Any) -> None:
-        import pyarrow
-
-        self.type = type
-        self.offsets: FileArray | None = None
-        self.dtype: np.dtype | None = None
-        if pyarrow.types.is_integer(type):
-            self.values = files.create(type.to_pandas_dtype())
-        else:
-            self.values, self.offsets = files.create(np.uint8), files.create(np.int64)
-            self.offsets.append(np.zeros(1, np.int64))
-
-    def __len__(self) -> int:
-        return self.values.size if self.offsets is None else self.offsets.size - 1
-
-    @property
-    def nbytes(self) -> int:
-        return self.values.nbytes + (0 if self.offsets is None else self.offsets.nbytes)
-
-    @property
-    def text_bytes(self) -> int:
-        """Bytes of text without offsets; 0 for integers."""
-        return 0 if self.offsets is None else self.values.size
-
-    def append(self, array: Any) -> None:
-        """Append an Arrow array of the column's type."""
-        if not len(array):
-            return
-        if self.offsets is None:
-            self.values.append(array.to_numpy())
-            return
-        offsets = np.frombuffer(array.buffers()[1], np.int64)
-        offsets = offsets[array.offset : array.offset + len(array) + 1]
-        base = self.values.size
-        if array.buffers()[2] is not None:
-            data = np.frombuffer(array.buffers()[2], np.uint8)
-            self.values.append(data[offsets[0] : offsets[-1]])
-        self.offsets.append(offsets[1:] - offsets[0] + base)
-
-    def read(self, start: int, stop: int) -> Any:
-        """Return the rows in [start, stop) as an Arrow array."""
-        import pyarrow
-
-        if self.offsets is None:
-            return pyarrow.array(self.values.read(start, stop))
-        offsets = self.offsets.read(start, stop + 1)
-        data = self.values.read(int(offsets[0]), int(offsets[-1]))
-        offsets -= offsets[0]
-        buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
-        return pyarrow.Array.from_buffers(self.type, offsets.size - 1, buffers)
-
-    def item(self, row: int) -> Any:
-        """Return the value of a row: an int, or the bytes of a text."""
-        return self.read(row, row + 1)[0].as_py()
-
-    def find(self, value: Any) -> int:
-        """Return the row of `value` in a sorted column, or -1."""
-        row = bisect.bisect_left(range(len(self)), value, key=self.item)
-        return row if row < len(self) and self.item(row) == value else -1
-
-    def take(self, rows: Sequence[int] | np.ndarray) -> np.ndarray | list[str]:
-        """Return the values of some rows: an array of integers or a list of str."""
-        items = [self.item(int(row)) for row in rows]
-        if self.offsets is None:
-            return np.array(items, self.values.dtype)
-        return [item.decode() for item in items]
-
-    def to_arrow(self) -> Any:
-        """Return the whole column as an Arrow array over its mapped files."""
-        import pyarrow
-
-        if self.offsets is None:
-            values = self.values.mapped()
-            return pyarrow.array(values.astype(self.dtype or values.dtype, copy=False))
-        arrays = self.offsets.mapped(), self.values.mapped()
-        buffers = [None, *map(pyarrow.py_buffer, arrays)]
-        return pyarrow.Array.from_buffers(pyarrow.large_string(), len(self), buffers)
-
-    def release(self) -> None:
-        """Drop the pages that reading the array of `to_arrow` has loaded."""
-        self.values.release()
-        if self.offsets is not None:
-            self.offsets.release()
-
-    def close(self) -> None:
-        """Close and remove the files."""
-        self.values.close()
-        if self.offsets is not None:
-            self.offsets.close()

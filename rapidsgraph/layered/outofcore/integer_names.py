@@ -17,8 +17,8 @@ from ...errors import GraphError
 from ...graph.vertex_names import VertexNames, as_integers, check_present
 from ...validation import check_vertex_count
 from . import run_kernel
-from .dictionaries import Run, merge_runs
-from .file_array import FileColumn, TempFiles, check_free_disk
+from .dictionaries import FileColumn, merge_runs
+from .file_array import TempFiles, check_free_disk
 
 DISTINCT_BYTES = 32  # per integer that is sorted and merged
 MIN_CHUNK_ROWS = 1024
@@ -51,7 +51,7 @@ class IntegerCollector:
         self._pending: list[np.ndarray] = []
         self._num_pending = 0
         self._column: FileColumn | None = None
-        self._runs: list[Run] = []
+        self._runs: list[range] = []
 
     def add(self, values: np.ndarray) -> None:
         """Add the names in a column of a batch."""
@@ -129,7 +129,7 @@ class IntegerCollector:
             self._column = FileColumn(self._files, pyarrow.from_numpy_dtype(self._wide_dtype))
         start = self._runs.pop().start if extends else len(self._column)
         self._column.append(pyarrow.array(values))
-        self._runs.append(Run(start, len(self._column)))
+        self._runs.append(range(start, len(self._column)))
 
     def _merge_pending(self) -> None:
         self._sorted = _sort_unique(np.concatenate([self._sorted, *self._pending]))
@@ -224,46 +224,44 @@ def check_unchanged(is_unchanged: bool) -> None:
         raise GraphError(f"the file was changed while it was read; {hint}", hint=hint)
 
 
-class IntegerLookup:
-    """Map integer names to ids by a table over the high bits of their distance to the smallest."""
+def integer_lookup(names: VertexNames) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from integer names to their int32 ids.
 
-    def __init__(self, names: VertexNames) -> None:
-        self._count, (part,) = names.count, names.parts
-        self._names: np.ndarray | None = None
-        if part is None:
-            return
-        self._names = _as_uint64(part)
-        self._min_name = self._names[0]
-        span = (int(self._names[-1]) - int(self._min_name)) % 2**64
-        shift = (span // max(2 * self._count, 1024)).bit_length()
-        self._shift = np.uint64(shift)
-        distances = self._names - self._min_name
-        self._bucket_starts = np.empty((span >> shift) + 2, np.int32)
-        for start in range(0, self._bucket_starts.size, LOOKUP_BUCKETS):
-            stop = min(start + LOOKUP_BUCKETS, self._bucket_starts.size)
-            buckets = np.arange(start, stop, dtype=np.uint64) << self._shift
-            self._bucket_starts[start:stop] = np.searchsorted(distances, buckets)
-        self._bucket_starts[-1] = self._count  # the end of the last bucket may exceed 64 bits
+    It uses a table over the high bits of the distance to the smallest name, and raises GraphError
+    for a name that was not collected, because the file has changed.
+    """
+    count, (part,) = names.count, names.parts
+    if part is None:
 
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Return the int32 ids of an array of names that were collected before.
-
-        Raises
-        ------
-        GraphError
-            If a name was not collected, because the file has changed.
-        """
-        if self._names is None:
+        def convert(values: np.ndarray) -> np.ndarray:
             ids = values.astype(np.int32, copy=False)
-            check_unchanged(not values.size or (values.min() >= 0 and values.max() < self._count))
+            check_unchanged(not values.size or (values.min() >= 0 and values.max() < count))
             return ids
+
+        return convert
+
+    known = _as_uint64(part)
+    min_name = known[0]
+    span = (int(known[-1]) - int(min_name)) % 2**64
+    shift = np.uint64((span // max(2 * count, 1024)).bit_length())
+    distances = known - min_name
+    bucket_starts = np.empty((span >> int(shift)) + 2, np.int32)
+    for start in range(0, bucket_starts.size, LOOKUP_BUCKETS):
+        stop = min(start + LOOKUP_BUCKETS, bucket_starts.size)
+        buckets = np.arange(start, stop, dtype=np.uint64) << shift
+        bucket_starts[start:stop] = np.searchsorted(distances, buckets)
+    bucket_starts[-1] = count  # the end of the last bucket may exceed 64 bits
+    del distances
+
+    def look_up(values: np.ndarray) -> np.ndarray:
         ids = np.empty(values.size, np.int32)
         run_kernel(
-            "look_up_integers", _as_uint64(values), self._min_name, self._shift,
-            self._bucket_starts, self._names, ids,
-        )  # fmt: skip
+            "look_up_integers", _as_uint64(values), min_name, shift, bucket_starts, known, ids
+        )
         check_unchanged(not ids.size or ids.min() >= 0)
         return ids
+
+    return look_up
 
 
 def _as_uint64(values: np.ndarray) -> np.ndarray:

@@ -45,8 +45,7 @@ def pack_partitions(
     csr : CsrFile
         Closed as soon as its edges are in buckets.
     layers : LayerOrder
-    writer : Writer
-        Writes the store.
+    writer : StoreWriter
     files : TempFiles
     memory : int
         Bytes that arrays may take.
@@ -60,60 +59,20 @@ def pack_partitions(
     int64 array, shape (2, number of layers)
         Number of forward and backward edges of each layer.
     """
-    packer = _Packer(csr, layers, memory, partition_bytes)
-    buckets = packer.fill_buckets(files, report)
+    packer = _Packer(csr, layers, files, memory, partition_bytes)
+    packer.fill_buckets(report)
     num_arcs = csr.num_arcs
     csr.close()
     for bucket, arc_stop in enumerate(packer.bucket_arc_stops.tolist()):
-        for words, table_row in packer.pack_bucket(buckets, bucket):
+        for words, table_row in packer.pack_bucket(bucket):
             writer.add(words, table_row)
         report(num_arcs + arc_stop, f"{arc_stop:,} edges packed")
-    buckets.close()
+    packer.close()
     return packer.layer_edges
 
 
-class _Buckets:
-    """The neighbors' positions and the weights of all rows, by bucket and vertex id."""
-
-    def __init__(self, files: TempFiles, weight_dtype: Any) -> None:
-        self._positions = files.create(np.int32)
-        self._weights = None if weight_dtype is None else files.create(weight_dtype)
-        self._batch_offsets: list[np.ndarray] = []
-
-    def append(self, positions: np.ndarray, weights: np.ndarray, offsets: np.ndarray) -> None:
-        """Append a batch of arcs; `offsets` has the first of each bucket, and their number."""
-        self._batch_offsets.append(offsets + self._positions.size)
-        self._positions.append(positions)
-        if self._weights is not None:
-            self._weights.append(weights)
-
-    def read(self, bucket: int, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions and weights of the arcs [start, stop) of a bucket."""
-        positions = np.empty(stop - start, np.int32)
-        weights = np.empty(0)
-        if self._weights is not None:
-            weights = np.empty(positions.size, self._weights.dtype)
-        batch_start = size = 0
-        for offsets in self._batch_offsets:
-            first, last = int(offsets[bucket]), int(offsets[bucket + 1])
-            low, high = max(start - batch_start, 0), min(stop - batch_start, last - first)
-            if high > low:
-                target = slice(size, size + high - low)
-                self._positions.read_into(first + low, [positions[target]])
-                if self._weights is not None:
-                    self._weights.read_into(first + low, [weights[target]])
-                size += high - low
-            batch_start += last - first
-        return positions, weights
-
-    def close(self) -> None:
-        self._positions.close()
-        if self._weights is not None:
-            self._weights.close()
-
-
 class _Packer:
-    """The state of `pack_partitions`.
+    """The state of `pack_partitions`, with the arcs by bucket and vertex id in files.
 
     Attributes
     ----------
@@ -124,8 +83,18 @@ class _Packer:
     layer_edges : int64 array, shape (2, number of layers)
     """
 
-    def __init__(self, csr: CsrFile, layers: LayerOrder, memory: int, partition_bytes: int) -> None:
+    def __init__(
+        self,
+        csr: CsrFile,
+        layers: LayerOrder,
+        files: TempFiles,
+        memory: int,
+        partition_bytes: int,
+    ) -> None:
         self._csr, self._layers, self._offsets = csr, layers, csr.offsets
+        self._positions = files.create(np.int32)  # of the neighbors
+        self._weights = None if csr.weights is None else files.create(csr.weights.dtype)
+        self._batch_offsets: list[np.ndarray] = []  # first arc of each bucket, by batch
         self._dtype = csr.weight_dtype
         self._weight_bytes = 0 if self._dtype is None else np.dtype(self._dtype).itemsize
         file_weight_bytes = 0 if csr.weights is None else csr.weights.dtype.itemsize
@@ -153,24 +122,20 @@ class _Packer:
         bucket_starts = np.array(starts, np.int64)
         return bucket_starts, arc_offsets[bucket_starts[1:]]
 
-    def fill_buckets(self, files: TempFiles, report: Callable[[int, str], None]) -> _Buckets:
+    def fill_buckets(self, report: Callable[[int, str], None]) -> None:
         """Scatter all rows into buckets."""
-        csr, offsets = self._csr, self._offsets
-        buckets = _Buckets(files, None if csr.weights is None else csr.weights.dtype)
-        start, num_arcs = 0, csr.num_arcs
+        offsets = self._offsets
+        start, num_arcs = 0, self._csr.num_arcs
         while start < num_arcs:
             first_row = int(np.searchsorted(offsets, start, side="right")) - 1
             last_row = min(first_row + self._max_rows, offsets.size - 1)
             stop = min(start + self._max_arcs, int(offsets[last_row]))
             last_row = int(np.searchsorted(offsets, stop, side="left"))
-            self._scatter(buckets, first_row, last_row, start, stop)
+            self._scatter(first_row, last_row, start, stop)
             report(stop, f"{stop:,} edges by layer")
             start = stop
-        return buckets
 
-    def _scatter(
-        self, buckets: _Buckets, first_row: int, last_row: int, start: int, stop: int
-    ) -> None:
+    def _scatter(self, first_row: int, last_row: int, start: int, stop: int) -> None:
         """Scatter the arcs [start, stop), which belong to the rows [first_row, last_row)."""
         position_of = self._layers.positions
         neighbors = self._csr.neighbors.read(start, stop)
@@ -192,11 +157,31 @@ class _Packer:
         )  # fmt: skip
         bucket_offsets = np.zeros(self.bucket_starts.size, np.int64)
         bucket_offsets[1:] = cursors[:-1]  # each cursor ends at the start of the next bucket
-        buckets.append(positions, bucketed_weights, bucket_offsets)
+        self._batch_offsets.append(bucket_offsets + self._positions.size)
+        self._positions.append(positions)
+        if self._weights is not None:
+            self._weights.append(bucketed_weights)
 
-    def pack_bucket(
-        self, buckets: _Buckets, bucket: int
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _read_bucket(self, bucket: int, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions and weights of the arcs [start, stop) of a bucket."""
+        positions = np.empty(stop - start, np.int32)
+        weights = np.empty(0)
+        if self._weights is not None:
+            weights = np.empty(positions.size, self._weights.dtype)
+        batch_start = size = 0
+        for offsets in self._batch_offsets:
+            first, last = int(offsets[bucket]), int(offsets[bucket + 1])
+            low, high = max(start - batch_start, 0), min(stop - batch_start, last - first)
+            if high > low:
+                target = slice(size, size + high - low)
+                self._positions.read_into(first + low, [positions[target]])
+                if self._weights is not None:
+                    self._weights.read_into(first + low, [weights[target]])
+                size += high - low
+            batch_start += last - first
+        return positions, weights
+
+    def pack_bucket(self, bucket: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the words and the table row of each partition of a bucket."""
         first, last = map(int, self.bucket_starts[bucket : bucket + 2])
         positions = np.arange(first, last)
@@ -212,9 +197,9 @@ class _Packer:
         row_starts[order] = np.cumsum(degrees[order]) - degrees[order]
         num_arcs = int(degrees.sum())
         if num_arcs > self._max_arcs and last - first == 1:
-            yield from self._pack_long_row(buckets, bucket, num_arcs, bounds, layer)
+            yield from self._pack_long_row(bucket, num_arcs, bounds, layer)
             return
-        arcs = buckets.read(bucket, 0, num_arcs)
+        arcs = self._read_bucket(bucket, 0, num_arcs)
         sections = self._split(arcs, row_starts, degrees, bounds)
         self._count_edges(sections, layer)
         total_offsets = sections[0][0] + sections[1][0]
@@ -229,7 +214,6 @@ class _Packer:
 
     def _pack_long_row(
         self,
-        buckets: _Buckets,
         bucket: int,
         num_arcs: int,
         bounds: np.ndarray,
@@ -239,7 +223,7 @@ class _Packer:
         position, no_offsets = int(self.bucket_starts[bucket]), np.zeros(2, np.int64)
         for section in range(2):
             for start in range(0, num_arcs, self._max_arcs):
-                arcs = buckets.read(bucket, start, min(start + self._max_arcs, num_arcs))
+                arcs = self._read_bucket(bucket, start, min(start + self._max_arcs, num_arcs))
                 degrees = np.array([arcs[0].size])
                 sections = self._split(arcs, np.zeros(1, np.int64), degrees, bounds)
                 _, neighbors, weights = sections[1 - section]
@@ -281,3 +265,9 @@ class _Packer:
         is_reached = layer <= self._layers.depth
         for section, (offsets, *_) in enumerate(sections):
             np.add.at(self.layer_edges[section], layer[is_reached], np.diff(offsets)[is_reached])
+
+    def close(self) -> None:
+        """Remove the files of the buckets."""
+        self._positions.close()
+        if self._weights is not None:
+            self._weights.close()

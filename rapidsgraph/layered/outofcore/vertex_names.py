@@ -8,17 +8,24 @@ disk (`dictionaries`), with the ids of all rows, so that the file is not read ag
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import frames
 from ...errors import GraphError, VertexTypeError
-from ...graph.vertex_names import VertexNames, as_integers, check_present, name_vertices
-from .dictionaries import HASH_BYTES, DictionaryEncoder, encode_pairs
-from .file_array import FileColumn, TempFiles
-from .integer_names import IntegerCollector, IntegerLookup, MemoryCheck
+from ...graph.vertex_names import (
+    VertexNames,
+    as_integers,
+    check_names,
+    check_present,
+    name_vertices,
+)
+from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
+from .edge_reader import Batch, offset_rows
+from .file_array import TempFiles
+from .integer_names import IntegerCollector, MemoryCheck, integer_lookup
 
 MIN_ENCODED_ROWS = 1024
 NUM_SAMPLED_ROWS = 1024  # rows whose types are checked, as all batches have the same types
@@ -167,7 +174,7 @@ class NameCollector:
         self, names: VertexNames
     ) -> Callable[[list[Any], list[Any]], tuple[np.ndarray, np.ndarray]]:
         """Return a function from the columns of a batch to the ids of sources and destinations."""
-        look_up = IntegerLookup(names)
+        look_up = integer_lookup(names)
 
         def edge_ids(sources: list[Any], destinations: list[Any]) -> tuple[np.ndarray, np.ndarray]:
             return look_up(self._convert(sources)[0]), look_up(self._convert(destinations)[0])
@@ -327,3 +334,42 @@ def _mixed_sign_error(label: str) -> GraphError:
     return GraphError(
         f"{label} names are beyond 2^63 in one column and signed in another", column=label
     )
+
+
+def check_no_floats(
+    labels: list[str], ends: list[list[str]], batch: Batch, batches: Iterable[Batch]
+) -> None:
+    """Raise GraphError, as `Graph` does, if a column of names holds floats.
+
+    Parameters
+    ----------
+    labels : list of str
+    ends : two lists of str
+        The columns of sources and of destinations.
+    batch : Batch
+        The first batch with rows, which has the types.
+    batches : iterable of Batch
+        The other batches, which are read to the end if the error depends on them.
+    """
+    kinds = [getattr(values.dtype, "kind", "O") for values in _name_columns(batch)]
+    if "f" not in kinds:
+        return
+    index = kinds.index("f")
+    # A missing name is reported before a fraction, a fraction before any other float.
+    first_row, priority, row, value = 0, 3, 0, None
+    for each in itertools.chain([batch], batches):
+        values = _name_columns(each)[index]
+        is_missing = np.isnan(values)
+        is_fraction = (values != np.round(values)) | np.isinf(values)
+        problems = is_missing, is_fraction, np.ones(each.num_rows, bool)
+        for order, problem in enumerate(problems):
+            if order < priority and problem.any():
+                priority, row = order, int(problem.argmax())
+                value, row = values[row : row + 1], row + first_row
+        first_row += each.num_rows
+    with offset_rows(row):
+        check_names(value, [*labels, *labels][index], [*ends[0], *ends[1]][index])
+
+
+def _name_columns(batch: Batch) -> list[Any]:
+    return [*batch.sources, *batch.destinations]
