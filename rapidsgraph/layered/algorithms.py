@@ -82,31 +82,6 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    check_method(method)
-    storage.labeling.check_name_collisions("pagerank")
-    xp, dtype = storage.xp, PRECISIONS[precision]
-    if not storage.num_vertices:
-        return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)})
-    if storage.weighted:
-        check_out_weights(storage.out_weights, storage.labeling, storage.order)
-    run = PageRankProblem.create(
-        storage, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
-    )
-    run.reorder(storage.order)
-    with (
-        reporter(progress, "PageRank", max_iterations) as report,
-        algorithm_stream(storage, "pagerank", "PageRank", memory_limit) as run.partitions,
-    ):
-        values, iterations, residual = power_iterate(run, _scatter_sweep, report)
-        finish_run(storage, run.partitions, iterations)
-    check_convergence(iterations, residual, tolerance)
-    pagerank = xp.empty(values.size, dtype)
-    pagerank[storage.order] = values
-    return storage.labeling.vertex_frame({"pagerank": pagerank})
-
-
-def check_method(method: str) -> None:
-    """Raise GraphError unless a layered edge list supports a method of PageRank."""
     if method != "auto":
         raise GraphError(
             f"method is {method!r}; a layered edge list supports only 'auto'",
@@ -114,17 +89,40 @@ def check_method(method: str) -> None:
             value=method,
             hint="leave method out",
         )
+    storage.labeling.check_name_collisions("pagerank")
+    xp, dtype = storage.xp, PRECISIONS[precision]
+    if not storage.num_vertices:
+        return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)})
+    if storage.weighted:
+        check_out_weights(storage.out_weights, storage.labeling, storage.order)
+    problem = PageRankProblem.create(
+        storage, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
+    )
+    problem.reorder(storage.order)
+    with (
+        reporter(progress, "PageRank", max_iterations) as report,
+        algorithm_stream(storage, "pagerank", "PageRank", memory_limit) as problem.partitions,
+    ):
+        values, iterations, residual = power_iterate(problem, _scatter_sweep, report)
+        finish_run(storage, problem.partitions, iterations)
+    check_convergence(iterations, residual, tolerance)
+    pagerank = xp.empty(values.size, dtype)
+    pagerank[storage.order] = values
+    return storage.labeling.vertex_frame({"pagerank": pagerank})
 
 
 def _scatter_sweep(
-    run: Any, method: str, out_weights: Array, ranks: Any, state: Array
+    problem: Any, method: str, out_weights: Array, pagerank: Any, state: Array
 ) -> Callable[[int], Array]:
     """Return the function of one power iteration for `power_iterate`."""
-    sums = run.graph.xp.empty(run.graph.num_vertices)
-    scatter = make_scatter(run.graph, run.partitions, run.damping, out_weights, ranks[0], state)
+    graph = problem.graph
+    sums = graph.xp.empty(graph.num_vertices)
+    scatter = make_scatter(
+        graph, problem.partitions, problem.damping, out_weights, pagerank[0], state
+    )
 
     def sweep(parity: int) -> Array:
-        initialize_sums(run, state, sums)
+        initialize_sums(problem, state, sums)
         scatter(sums)
         return sums
 

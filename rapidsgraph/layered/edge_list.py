@@ -12,12 +12,7 @@ from ..frames import Frame
 from ..graph.graph import as_local_graph
 from ..progress import reporter
 from ..validation import check_count
-from .build import (
-    build_storage,
-    make_combined_frame,
-    make_edge_frame,
-    make_layer_frame,
-)
+from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
 from .cache import build_from_file, cache_path, check_no_file_options, find_store
 from .packing import PARTITION_BYTES
 from .storage import LayeredStorage, StreamStats
@@ -378,7 +373,7 @@ class LayeredEdgeList:
         return self._storage.last_run
 
     def __copy__(self) -> LayeredEdgeList:
-        return _wrap(copy.copy(self._storage))  # with a `last_run` of its own
+        return _wrap(copy.copy(self._storage))  # with its own `last_run`
 
     def __repr__(self) -> str:
         return repr(self._storage)

@@ -41,7 +41,7 @@ MAX_COPY_THREADS = 12  # that fill pinned buffers
 MAX_PREFETCH = 64  # partitions
 HOST_TO_DEVICE = 1  # cudaMemcpyHostToDevice
 
-# Number of the first partition, number after the last one, index of the first word, words.
+# First partition, stop, index of the first word, words.
 Run = tuple[int, int, int, Array]
 # Buffer number (None: copied directly), address, offset and size in bytes, and the pending copy.
 Chunk = tuple[int | None, int, int, int, concurrent.futures.Future | None]
@@ -74,9 +74,8 @@ def open_stream(
     total, largest = int(sizes.sum()), int(sizes.max(initial=0))
     resident_bytes = total if on_gpu and device.is_on_gpu(storage.words) else 0
     available = device.free_memory(storage.xp) + resident_bytes if limit is None else limit
-    needed = reserved + min(2 * largest, total)
-    if not on_gpu and not storage.is_mapped:
-        needed = reserved + total
+    is_streamable = on_gpu or storage.is_mapped
+    needed = reserved + (min(2 * largest, total) if is_streamable else total)
     if available < needed:
         where = "memory_limit" if limit is not None else "on the GPU" if on_gpu else "in memory"
         raise InsufficientMemoryError(purpose, needed, available, where)
@@ -106,7 +105,7 @@ class PartitionStream:
     table, checksums : arrays on the device
         Arguments of kernels.
     num_partitions, nbytes : int
-        Partitions that were yielded so far, and their size.
+        Number and size of the partitions that were yielded so far.
     """
 
     def __init__(self, storage: LayeredStorage) -> None:
@@ -354,13 +353,13 @@ class GpuStream(PartitionStream):
         stream = self._cupy.cuda.get_current_stream()
         run: tuple[int, int] | None = None  # of resident partitions
         for partition, chunks in self._prefetch(partitions, forward_only, next_partitions):
-            is_resident = chunks is None
-            if is_resident and run and run[1] == partition < run[0] + MAX_LAUNCH_PARTITIONS:
+            is_next = run and run[1] == partition < run[0] + MAX_LAUNCH_PARTITIONS
+            if chunks is None and run and is_next:
                 run = run[0], partition + 1
                 continue
             if run:
                 yield *run, 0, self.resident
-            run = (partition, partition + 1) if is_resident else None
+            run = (partition, partition + 1) if chunks is None else None
             if chunks is None:
                 continue
             index = self._num_ring_uses % len(self._ring)

@@ -245,7 +245,7 @@ def make_scatter(
     stream: PartitionStream,
     damping: float,
     out_weights: Array,
-    ranks: Array,
+    pagerank: Array,
     state: Array,
 ) -> Callable[[Array], Array]:
     """Return a function that adds the contributions of all edges to an array of sums."""
@@ -262,7 +262,7 @@ def make_scatter(
                 storage, "layered_sweep", "scatter", start, stop,
                 origin=origin, table=stream.table, words=words, checksums=stream.checksums,
                 weight_type=weight_type, weighted=storage.weighted, damping=damping,
-                out_weights=out_weights, pagerank=ranks, state=state, sums=totals,
+                out_weights=out_weights, pagerank=pagerank, state=state, sums=totals,
             )  # fmt: skip
         for index in range(num_copies):
             sums += copies[index * sums.size : (index + 1) * sums.size]
