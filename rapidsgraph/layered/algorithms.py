@@ -82,13 +82,7 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    if method != "auto":
-        raise GraphError(
-            f"method is {method!r}; a layered edge list supports only 'auto'",
-            parameter="method",
-            value=method,
-            hint="leave method out",
-        )
+    check_method(method)
     storage.labeling.check_name_collisions("pagerank")
     xp, dtype = storage.xp, PRECISIONS[precision]
     if not storage.num_vertices:
@@ -109,6 +103,17 @@ def pagerank(
     pagerank = xp.empty(values.size, dtype)
     pagerank[storage.order] = values
     return storage.labeling.vertex_frame({"pagerank": pagerank})
+
+
+def check_method(method: str) -> None:
+    """Raise GraphError unless a layered edge list supports a method of PageRank."""
+    if method != "auto":
+        raise GraphError(
+            f"method is {method!r}; a layered edge list supports only 'auto'",
+            parameter="method",
+            value=method,
+            hint="leave method out",
+        )
 
 
 def _scatter_sweep(
