@@ -26,11 +26,11 @@ from ..errors import GraphError
 from ..graph.csr import Adjacency
 from ..graph.labeling import Labeling
 from ..graph.name_storage import (
-    check_name_facts,
+    check_name_metadata,
     check_names,
     name_columns,
-    name_facts,
-    names_from,
+    name_metadata,
+    restore_names,
 )
 from ..io.arrow_arrays import (
     Crc32Writer,
@@ -107,7 +107,7 @@ def save(path: str | os.PathLike[str], storage: IndexStorage) -> None:
         "cores": storage.cores,
         "core_offsets": storage.core_offsets,
     }
-    facts = {"version": VERSION, **name_facts(names, storage.labeling.is_endpoint_specific)}
+    facts = {"version": VERSION, **name_metadata(names, storage.labeling.is_endpoint_specific)}
     table = list_table({**arrays, **name_columns(names)})
     table = table.replace_schema_metadata({"facts": json.dumps(facts), "checksum": NO_CHECKSUM})
     try:
@@ -162,11 +162,11 @@ def load(path: str | os.PathLike[str], xp: ArrayModule) -> IndexStorage:
                 column="version",
                 value=facts["version"],
             )
-    check_name_facts(facts, path, REBUILD)
+    check_name_metadata(facts, path, REBUILD)
     _check_arrays(columns, facts["vertices"], path)
     check_names(columns, facts, path, REBUILD)
     columns = {name: from_arrow(values, xp) for name, values in columns.items()}
-    names = names_from(columns, facts)
+    names = restore_names(columns, facts)
     library = "pandas" if device_name(xp) == "cpu" else "cudf"
     adjacency = Adjacency(columns["offsets"], columns["neighbors"], xp.empty(0))
     return IndexStorage(

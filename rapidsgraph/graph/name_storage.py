@@ -20,12 +20,12 @@ INTEGERS = {
 
 
 def name_columns(names: VertexNames) -> dict[str, Any]:
-    """Return the arrays of VertexNames by the names of columns; `name_facts` has the rest."""
+    """Return the arrays of VertexNames by the names of columns; `name_metadata` has the rest."""
     columns = {f"names_{i}": part for i, part in enumerate(names.parts) if part is not None}
     return columns | {f"pairs_{i}": pairs for i, pairs in enumerate(names.pairs)}
 
 
-def name_facts(names: VertexNames, own: Sequence[bool]) -> dict[str, Any]:
+def name_metadata(names: VertexNames, own: Sequence[bool]) -> dict[str, Any]:
     """Return the metadata of VertexNames for JSON.
 
     `own` tells for each name column whether source and destination have columns of their own, or
@@ -39,8 +39,8 @@ def name_facts(names: VertexNames, own: Sequence[bool]) -> dict[str, Any]:
     }
 
 
-def names_from(columns: dict[str, Any], facts: Mapping[str, Any]) -> VertexNames:
-    """Restore VertexNames from `name_facts` and `name_columns`, which leave `columns`."""
+def restore_names(columns: dict[str, Any], facts: Mapping[str, Any]) -> VertexNames:
+    """Restore VertexNames from `name_metadata` and `name_columns`, which leave `columns`."""
     indices = range(len(facts["labels"]))
     return VertexNames(
         facts["labels"],
@@ -51,8 +51,8 @@ def names_from(columns: dict[str, Any], facts: Mapping[str, Any]) -> VertexNames
     )
 
 
-def check_name_facts(facts: Mapping[str, Any], path: Path, advice: str) -> None:
-    """Check the types and ranges of `name_facts`.
+def check_name_metadata(facts: Mapping[str, Any], path: Path, advice: str) -> None:
+    """Check the types and ranges of `name_metadata`.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def check_names(
     ----------
     columns : {name: pyarrow.Array}
     facts : dict
-        Accepted by `check_name_facts`.
+        Accepted by `check_name_metadata`.
     path : Path
     advice : str
     vertex : int, optional

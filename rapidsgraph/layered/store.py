@@ -24,7 +24,7 @@ import numpy as np
 
 from ..device import ArrayModule
 from ..errors import GraphError
-from ..graph.name_storage import names_from
+from ..graph.name_storage import restore_names
 from ..graph.vertex_names import VertexNames
 from ..io.arrow_arrays import from_arrow, read_lists
 from ..io.tables import read_errors
@@ -264,7 +264,7 @@ class Store:
             for name, values in self._vertex_columns.items()
             if name.startswith(("names_", "pairs_"))
         }
-        return names_from(columns, self.manifest)
+        return restore_names(columns, self.manifest)
 
     @cached_property
     def layer_starts(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError
-from ..graph.name_storage import INTEGERS, check_name_facts, check_names
+from ..graph.name_storage import INTEGERS, check_name_metadata, check_names
 from ..io.arrow_arrays import check_columns, invalid, is_count
 from ..kernels.constants import GROUP_ROWS
 from ..validation import MAX_VERTICES
@@ -58,7 +58,7 @@ def check_manifest(manifest: Mapping[str, Any], path: Path, files: Sequence[str]
         if not is_valid(manifest[field]):
             raise invalid(path, field, manifest[field], expected, REBUILD)
 
-    check_name_facts(manifest, path, REBUILD)
+    check_name_metadata(manifest, path, REBUILD)
     num_vertices = manifest["vertices"]
     check("vertices", lambda n: n >= 1, f"1 to {MAX_VERTICES}")
     check("edges", is_count, "an integer from 0")

@@ -37,7 +37,7 @@ from .. import device
 from ..atomic import write_error
 from ..device import Array
 from ..errors import GraphError
-from ..graph.name_storage import name_columns, name_facts
+from ..graph.name_storage import name_columns, name_metadata
 from ..io.arrow_arrays import Crc32Writer, list_table
 from ..io.tables import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
@@ -259,7 +259,7 @@ class StoreWriter:
                 "weighted": layered.weighted,
                 "weight_dtype": None if weight_dtype is None else np.dtype(weight_dtype).name,
                 "minimum_edges": layered.minimum_edges,
-                **name_facts(layered.labeling.names, layered.labeling.is_endpoint_specific),
+                **name_metadata(layered.labeling.names, layered.labeling.is_endpoint_specific),
                 "source_columns": list(layered.labeling.source_columns),
                 "origin": getattr(layered, "origin", None),
                 "files": files,
