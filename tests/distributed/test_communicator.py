@@ -1,4 +1,4 @@
-"""Members on workers: rounds in step, memory in common, and what happens where one is lost."""
+"""Members on workers: supersteps in step, shared memory, and recovery from a lost member."""
 
 import contextlib
 import gc
@@ -71,8 +71,8 @@ def start_three(client, step):
     return communicator.ActorGroup(executor.DaskExecutor(client), Counting, own, name="count")
 
 
-def test_rounds(client):
-    """Each takes what all made in the same round, in their order, however long one takes."""
+def test_supersteps_exchange_in_step(client):
+    """Each member gets what all made in the same superstep, in rank order, however slow one is."""
     members = start_three(client, late_second)
     counts, expected = [0, 1, 2], None
     for _ in range(7):
@@ -89,7 +89,7 @@ def late_second(number, count):
     return count
 
 
-def test_others_may_get_something_else(client):
+def test_messages_differ_by_receiver(client):
     members = start_three(client, negative)
     assert [seen for _, seen in members.call("go_on", 1)] == [
         [-1, -2, -3], [99, -2, 97], [199, 198, -3]
@@ -101,7 +101,7 @@ def negative(number, count):
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError])
-def test_one_fails(client, error):
+def test_a_failing_member_does_not_block_the_others(client, error):
     """The others do not wait for it."""
     members = start_three(client, {ValueError: wrong, OSError: broken}[error])
     expected = (
@@ -144,7 +144,7 @@ def no_garbage_collection():
     gc.enable()
 
 
-def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collection):
+def test_members_live_as_long_as_they_are_referenced(client, no_garbage_collection):
     with start_three(client, negative) as members:
         members.call("go_on", 2)
         assert [communicator.get_local_member(name).rank for name in members.names] == [0, 1, 2]
@@ -152,7 +152,7 @@ def test_members_are_here_as_long_as_someone_has_them(client, no_garbage_collect
     assert gone(members.names)
 
 
-def test_members_that_are_gone_are_no_error_of_their_worker(client, caplog):
+def test_calls_of_released_members_log_no_error(client, caplog):
     """Others may ask them still; Dask's actors would log a traceback for each question."""
     members = start_three(client, negative)
     names, kept = members.names, members.futures[0]
@@ -191,7 +191,7 @@ def look(address):
 
 
 @on_linux
-def test_memory_in_common():
+def test_shared_memory():
     array, address = shared_memory.allocate((2, 5), np.float32)
     assert array.shape == (2, 5) and not array.any()
     array[1, 2] = 7
@@ -209,7 +209,7 @@ def test_memory_in_common():
 
 
 @on_linux
-def test_no_files_stay_open():
+def test_no_file_stays_open():
     def count():
         return len(os.listdir("/proc/self/fd"))
 
@@ -237,26 +237,27 @@ def ranks_in_parts(**options):
     return rg.pagerank(spread, tolerance=0, max_iterations=30, **options).compute()["pagerank"]
 
 
-def make_way(patch, way):
-    """Have three members exchange in a way, one of `ways`."""
+def set_transport(patch, transport):
+    """Have three members exchange by one of the `TRANSPORTS`."""
     machines = iter(["one", "other", "one"])
-    if way == "sent":
+    if transport == "sent":
         patch.setattr(shared_memory, "get_machine_id", lambda: None)
-    if way == "some sent":
+    if transport == "partly sent":
         patch.setattr(shared_memory, "get_machine_id", lambda: next(machines))
-    if way == "unreachable":
+    if transport == "unreachable":
         patch.setattr(shared_memory, "attach", lambda *_: None)
-    if way == "tasks":
+    if transport == "tasks":
         patch.setattr(communicator.ActorGroup, "call", lost)
 
 
-ways = pytest.mark.parametrize("way", ["in common", "sent", "some sent", "unreachable", "tasks"])
+TRANSPORTS = ("shared memory", "sent", "partly sent", "unreachable", "tasks")
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
-@ways
-def test_ways_to_exchange(client, monkeypatch, way, precision):
-    """What members have in common, what they send each other, and tasks: the same bits."""
+@pytest.mark.parametrize(
+    ("transport", "precision"), [*((each, "double") for each in TRANSPORTS), ("sent", "single")]
+)
+def test_pagerank_is_the_same_by_every_transport(client, monkeypatch, transport, precision):
+    """Shared memory, messages and tasks give the same bits."""
     expected = rg.pagerank(EDGES, tolerance=0, max_iterations=30, precision=precision)["pagerank"]
     sent, message_for = [], pagerank_partition.PageRankMember.message_for
 
@@ -267,13 +268,18 @@ def test_ways_to_exchange(client, monkeypatch, way, precision):
 
     with monkeypatch.context() as patch:
         patch.setattr(pagerank_partition.PageRankMember, "message_for", watched)
-        make_way(patch, way)
+        set_transport(patch, transport)
         found = ranks_in_parts(precision=precision)
     close = 1e-12 if precision == "double" else 1e-6
     np.testing.assert_allclose(found, expected, rtol=0, atol=close)
     of_all = 31 * 6  # pieces in 30 iterations and before the first
-    if shared_memory.get_machine_id() is not None or way not in ("in common", "some sent"):
-        many = {"in common": 0, "tasks": 0, "some sent": 4 / 6 * of_all}.get(way, of_all)
+    if shared_memory.get_machine_id() is not None or transport not in (
+        "shared memory",
+        "partly sent",
+    ):
+        many = {"shared memory": 0, "tasks": 0, "partly sent": 4 / 6 * of_all}.get(
+            transport, of_all
+        )
         assert sum(sent) == many
     assert (found == ranks_in_parts(precision=precision)).all()
 
@@ -286,10 +292,15 @@ SEARCHES = {
 }
 
 
-@pytest.mark.parametrize("name", SEARCHES)
-@ways
-def test_ways_to_tell(client, monkeypatch, way, name):
-    """What others lowered is seen where it is, or sent, or known by tasks."""
+@pytest.mark.parametrize(
+    ("transport", "name"),
+    [
+        *((each, name) for each in TRANSPORTS for name in ("bfs", "sssp")),
+        *((each, name) for each in ("shared memory", "tasks") for name in ("levels", "cutoff")),
+    ],
+)
+def test_searches_are_the_same_by_every_transport(client, monkeypatch, transport, name):
+    """Distances lowered by others arrive by shared memory, messages or tasks."""
     frame = EDGES.assign(weight=np.random.default_rng(3).choice([0.0, 0.5, 1, 2.5], len(EDGES)))
     graph = rg.Graph(dataframe.from_pandas(frame, npartitions=3, sort=False), weight="weight")
     expected = SEARCHES[name](rg.Graph(frame, weight="weight"))
@@ -303,16 +314,16 @@ def test_ways_to_tell(client, monkeypatch, way, name):
 
     with monkeypatch.context() as patch:
         patch.setattr(traversal_partition.SearchMember, "message_for", watched)
-        make_way(patch, way)
+        set_transport(patch, transport)
         found = SEARCHES[name](graph).compute()
     pandas.testing.assert_frame_equal(found, expected)
-    assert bool(sent) == (way != "tasks")
+    assert bool(sent) == (transport != "tasks")
     if shared_memory.get_machine_id() is not None and sent:
-        share = {"in common": 0, "some sent": 4 / 6}.get(way, 1)
+        share = {"shared memory": 0, "partly sent": 4 / 6}.get(transport, 1)
         assert sum(sent) == pytest.approx(share * len(sent))
 
 
-def test_parts_without_vertices(client):
+def test_partitions_without_vertices(client):
     """There are more parts than vertices; some members have none."""
     pair = pandas.DataFrame({"source": [4, 4], "destination": [6, 4]})
     graph = rg.Graph(dataframe.from_pandas(pair, npartitions=2))
@@ -320,7 +331,7 @@ def test_parts_without_vertices(client):
         pandas.testing.assert_frame_equal(call(graph).compute(), call(pair))
 
 
-def test_rounds_go_on_where_few_are_left(client, monkeypatch):
+def test_long_paths_take_many_supersteps(client, monkeypatch):
     """A long path, whose vertices take turns between parts: many calls of some rounds each."""
     order = np.random.default_rng(1).permutation(400)
     path = pandas.DataFrame({"source": order[:-1], "destination": order[1:]})
@@ -334,7 +345,7 @@ def lost(self, *_):
     raise communicator.MemberLostError("of the test")
 
 
-def test_members_do_it_without_tasks(client, monkeypatch):
+def test_supersteps_need_no_tasks(client, monkeypatch):
     submit, names = executor.DaskExecutor.submit, []
 
     def watched(self, *arguments, **options):
@@ -346,7 +357,7 @@ def test_members_do_it_without_tasks(client, monkeypatch):
     assert names.count("pagerank-member") == 3 and "pagerank" not in names
 
 
-def test_results_are_made_again(client, monkeypatch):
+def test_results_are_recomputed(client, monkeypatch):
     """Where the member is gone when its piece is asked for."""
     expected = ranks_in_parts()
     monkeypatch.setattr(communicator, "get_local_member", lambda name: None)
@@ -354,7 +365,7 @@ def test_results_are_made_again(client, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
-def test_members_go_after_a_call(client, error, no_garbage_collection):
+def test_members_are_released_after_a_call(client, error, no_garbage_collection):
     def fail(done, total, text):
         if error and done > 20:
             raise error("now")
@@ -397,12 +408,12 @@ def share(number):
 
 
 @gpu
-@pytest.mark.parametrize("way", ["in common", "sent", "lost"])
-def test_gpus(way, monkeypatch):
+@pytest.mark.parametrize("transport", ["shared memory", "sent", "lost"])
+def test_gpus(transport, monkeypatch):
     """One reads what the other wrote; where it cannot, or one dies, the answer is the same."""
     from rapidsgraph.distributed import pagerank
 
-    iterations, tried = {"lost": 800}.get(way, 30), []
+    iterations, tried = {"lost": 800}.get(transport, 30), []
     by_tasks = pagerank._iterate_by_tasks
     monkeypatch.setattr(
         pagerank, "_iterate_by_tasks", lambda *given: tried.append(1) or by_tasks(*given)
@@ -410,11 +421,11 @@ def test_gpus(way, monkeypatch):
     monkeypatch.setattr(communicator, "FIRST_BATCH", 400)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        client.run(watch, None if way == "sent" else "as it is")
+        client.run(watch, None if transport == "sent" else "as it is")
         spread = dataframe.from_map(share, range(2), meta=share(0).iloc[:0])
 
         def progress(done, total, text):
-            if done == 1 and way == "lost":
+            if done == 1 and transport == "lost":
                 pid = min(client.run(os.getpid).values())
                 threading.Timer(0.1, os.kill, [pid, signal.SIGKILL]).start()
 
@@ -422,10 +433,10 @@ def test_gpus(way, monkeypatch):
         expected = rg.pagerank(EDGES, tolerance=0, max_iterations=iterations)
         found = found.compute().to_pandas()
         np.testing.assert_allclose(found["pagerank"], expected["pagerank"], rtol=0, atol=1e-12)
-        assert len(tried) == (way == "lost")
-        if way != "lost":
+        assert len(tried) == (transport == "lost")
+        if transport != "lost":
             sent = [sum(each) for each in client.run(sent_here).values()]
-            assert sent == ([31, 31] if way == "sent" else [0, 0])
+            assert sent == ([31, 31] if transport == "sent" else [0, 0])
 
 
 def sent_here():

@@ -139,7 +139,7 @@ def test_names_of_several_columns(in_parts):
     check_all(*graphs, (frame["a"][0], frame["b"][0]))
 
 
-def test_vertices_besides(in_parts):
+def test_vertices_without_edges(in_parts):
     frame = frame_of(random_edges(8, 40, 200))
     spread = in_partitions(frame, 3)
     names = pandas.DataFrame({"vertex": [500, 3, -2]})
@@ -151,7 +151,7 @@ def test_vertices_besides(in_parts):
     same(graph.vertices, rg.Graph(frame, vertices=names).vertices)
 
 
-def test_more_parts_than_vertices(in_parts):
+def test_more_partitions_than_vertices(in_parts):
     frame = pandas.DataFrame({"source": [5, 5], "destination": [5, 5]})
     check_all(in_partitions(frame, 1), frame, 5)
     nothing = frame.iloc[:0]
@@ -165,7 +165,7 @@ def test_one_vertex_has_most_edges(in_parts):
     check_all(in_partitions(frame, 3), frame, 0)
 
 
-def test_ways_that_change_parts_often(client):
+def test_paths_across_partitions(client):
     """A path whose vertices take turns between ranges, and where a cheaper way comes late."""
     order = np.random.default_rng(1).permutation(90)
     path = [(int(a), int(b), 1.0) for a, b in itertools.pairwise(order)]
@@ -174,7 +174,7 @@ def test_ways_that_change_parts_often(client):
     check_all(in_partitions(frame, 3), frame, int(order[0]))
 
 
-def test_ways_that_add_nothing(in_parts):
+def test_paths_of_weight_zero(in_parts):
     """Predecessors along edges of weight 0 are a forest, the same as in one memory."""
     edges = [(a, b, float(w > 3.5)) for a, b, w in random_edges(10, 200, 900)]
     frame = frame_of(edges)
@@ -227,7 +227,7 @@ def test_iterations_and_progress(client):
     assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)
 
 
-def test_what_cannot_be_used(client):
+def test_invalid_arguments(client):
     frame = frame_of(random_edges(13, 30, 90))
     for column, value, message in (
         ("weight", np.nan, "partition 2 of the Dask frame: weight nan in row 0 of column 'weight'"),
@@ -263,7 +263,7 @@ def test_what_cannot_be_used(client):
         rg.pagerank(mixed)
 
 
-def test_parts_stay_and_are_built_once(client):
+def test_partitions_are_built_once(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(14)), 3))
     storage = storage_of(graph)
     assert storage.partitions() is storage.partitions()
@@ -274,7 +274,7 @@ def test_parts_stay_and_are_built_once(client):
     assert len({tuple(where) for where in holders.values()}) == 3  # one on each worker
 
 
-def test_parts_without_arcs(in_parts):
+def test_partitions_without_arcs(in_parts):
     """Edges that all lead from one range into another, with weights: a part has none."""
     random = np.random.default_rng(0)
     for rows in (1, 2, 40):
@@ -287,7 +287,7 @@ def test_parts_without_arcs(in_parts):
             assert storage_of(graphs[0].compute()).csr.weights.size == graphs[1].num_edges
 
 
-def test_ways_that_end_at_the_cutoff(in_parts):
+def test_paths_that_end_at_the_cutoff(in_parts):
     frame = pandas.DataFrame(
         {"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4], "weight": [1, 0, 0, 0.5]}
     )
@@ -302,7 +302,7 @@ def test_ways_that_end_at_the_cutoff(in_parts):
     same(*(rg.sssp(graph, 5) for graph in graphs))
 
 
-def test_a_call_that_fails_leaves_nothing(client):
+def test_a_failed_call_leaves_no_data(client):
     frame = frame_of(random_edges(16))
     graph = rg.Graph(in_partitions(frame, 3))
     rg.pagerank(graph)
@@ -352,7 +352,7 @@ def test_within_a_task(client):
     assert {future.result(timeout=60) for future in futures} == {len(rg.pagerank(spread))}
 
 
-def test_what_is_not_sent_about(client):
+def test_graphs_cannot_be_pickled_and_may_be_empty(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(19)), 1))
     with pytest.raises(rg.GraphError, match="a distributed Graph cannot leave its client"):
         pickle.dumps(graph)
@@ -362,7 +362,7 @@ def test_what_is_not_sent_about(client):
     same(rg.pagerank(in_partitions(nothing, 3)), rg.pagerank(nothing))
 
 
-def test_ranges_hold_about_as_many_ends():
+def test_ranges_are_balanced():
     counts = np.ones(1000, np.int64)
     assert partition.balance_ranges(counts, 4, 1000) == [0, 250, 500, 750, 1000]
     counts[0] = 10**6  # one vertex has almost all

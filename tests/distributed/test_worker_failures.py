@@ -488,7 +488,7 @@ def stop(pid):
         ("bfs", 1), ("sssp", 1), ("sssp", 2), ("pagerank", 2)
     ])],
 )  # fmt: skip
-def test_workers_that_stop_are_restarted(two, edges, name, stopped, time_limit):
+def test_stopped_workers_are_restarted(two, edges, name, stopped, time_limit):
     stopping = Killing(3, lambda: [time_limit(6), *map(stop, pids_of(two)[:stopped])])
     began = time.monotonic()
     with pytest.warns(RuntimeWarning, match="did not answer for 6 s and is restarted"):
