@@ -101,6 +101,7 @@ def test_small_graphs_agree_with_naive(edges, kind):
         assert similarity_of(found) == expected_similarity(edges)
 
 
+@pytest.mark.slow
 @both_methods
 @pytest.mark.parametrize("counters", COUNTERS)
 def test_a_thousand_graphs_at_once(make_arrays, monkeypatch, counters, method):
@@ -154,6 +155,7 @@ def common_by_matrix(sources, destinations):
     return rows, common.indices, common.data, np.diff(matrix.indptr) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", LARGE)
 def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, shape):
     sources, destinations = LARGE[shape]()
@@ -215,6 +217,7 @@ def test_what_was_counted_is_kept(make_arrays):
     assert similarity.neighborhoods(graph) is similarity.neighborhoods(graph)
 
 
+@pytest.mark.slow
 def test_every_time_the_same(make_arrays):
     frame = make_arrays(frame_columns(edges_of(zip(*map(np.ndarray.tolist, dense_and_hubs())))))
     first = on_host(similarity.common_neighbors(build_storage(frame)))

@@ -201,6 +201,7 @@ def test_verify_says_what_it_found(edges, monkeypatch):
     assert os.listdir(edges.parent) == ["edges.csv"]
 
 
+@pytest.mark.slow
 def test_plot(edges):
     pytest.importorskip("matplotlib")
     run("pagerank", edges, "--plot", edges.with_name("a.png"))

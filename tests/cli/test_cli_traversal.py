@@ -334,6 +334,7 @@ def test_errors_name_options_instead_of_parameters():
         assert describe_error(error) == message
 
 
+@pytest.mark.slow
 def test_plot(edges):
     pytest.importorskip("matplotlib")
     for name in ("bfs", "sssp", "components"):

@@ -10,6 +10,8 @@ from test_cli_traversal import PAIRS
 import rapidsgraph as rg
 from rapidsgraph.io import read_edges, write_frame
 
+pytestmark = pytest.mark.slow
+
 HEAD = "%%MatrixMarket matrix coordinate"
 COMMANDS = [
     ["pagerank"],

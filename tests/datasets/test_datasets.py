@@ -10,6 +10,8 @@ import pytest
 from pipelines import make_debian_dataset as pipeline
 from rapidsgraph import datasets
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = """\
 Package: editor
 Version: 2.0
@@ -64,7 +66,6 @@ def test_counts(edges):
     }
 
 
-@pytest.mark.slow
 def test_rows_are_sorted_and_distinct(edges):
     rows = list(zip(edges["source"], edges["destination"], edges["kind"]))
     assert rows == sorted(set(rows))
