@@ -124,7 +124,7 @@ def pagerank(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     check_memory_limit(memory_limit)
-    graph = as_local_graph(graph, "csc")
+    graph = as_local_graph(graph, layout="csc")
     value_type = PRECISIONS[precision]
     graph.labeling.check_name_collisions("pagerank")
     if not graph.num_vertices:

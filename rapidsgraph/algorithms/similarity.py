@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import device, frames
+from .. import device
 from ..device import Array
-from ..graph.build import build_graph
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
-from ..graph.graph import local_storage_of
+from ..graph.graph import as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS, WARP
 from ..memory import check_run_memory
@@ -116,11 +115,7 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
 
 def undirected_graph(edges: Any) -> LocalGraph:
     """Return the storage of a graph; build an undirected one without self-loops from a frame."""
-    storage = local_storage_of(edges)
-    if isinstance(storage, LocalGraph):
-        return storage
-    frames.frame_kind(storage)  # raises for a Dask frame
-    return build_graph(storage, directed=False, self_loops="drop")
+    return as_local_graph(edges, directed=False, self_loops="drop")
 
 
 def neighborhoods(graph: LocalGraph) -> Adjacency:

@@ -20,7 +20,7 @@ from ..device import Array
 from ..errors import GraphError, format_value
 from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import as_local_graph, local_storage_of
+from ..graph.graph import Graph, as_local_graph
 from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
@@ -235,13 +235,12 @@ def float_distances(distances: Array) -> Array:
 
 def weighted_graph(edges: Any) -> LocalGraph:
     """Return the storage of a graph; build one with minimum weights from a frame."""
-    storage = local_storage_of(edges)
-    if isinstance(storage, LocalGraph):
-        return storage
-    _, frame = frames.normalize_frame(storage)
+    if isinstance(edges, (Graph, LocalGraph)):
+        return as_local_graph(edges)
+    _, frame = frames.normalize_frame(edges)
     if "weight" not in frames.column_names(frame):
-        return as_local_graph(storage)
-    return build_graph(storage, weight="weight", multi_edges="min")
+        return build_graph(edges)
+    return build_graph(edges, weight="weight", multi_edges="min")
 
 
 def run_bfs(

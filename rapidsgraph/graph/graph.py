@@ -6,6 +6,7 @@ that `rapidsgraph.dispatch` registers for Dask frames.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -145,16 +146,12 @@ class Graph:
         """
         if isinstance(self._storage, LocalGraph):
             return self
-        return _wrap(self._storage.compute())
+        graph = copy.copy(self)
+        graph._storage = self._storage.compute()
+        return graph
 
     def __repr__(self) -> str:
         return repr(self._storage)
-
-
-def _wrap(storage: Any) -> Graph:
-    graph = Graph.__new__(Graph)
-    graph._storage = storage
-    return graph
 
 
 def storage_of(graph: Any) -> Any:
@@ -162,8 +159,8 @@ def storage_of(graph: Any) -> Any:
     return graph._storage if isinstance(graph, Graph) else graph
 
 
-def local_storage_of(graph: Any) -> Any:
-    """Return the `LocalGraph` of a `Graph`; an edge frame or `LocalGraph` unchanged.
+def as_local_graph(graph: Any, **options: Any) -> LocalGraph:
+    """Return the storage of a graph; build a graph with `options` from an edge frame.
 
     Raises
     ------
@@ -171,16 +168,12 @@ def local_storage_of(graph: Any) -> Any:
         The graph is partitioned over the workers of a Dask cluster.
     """
     storage = storage_of(graph)
-    if isinstance(graph, Graph) and not isinstance(storage, LocalGraph):
+    if isinstance(storage, LocalGraph):
+        return storage
+    if isinstance(graph, Graph):
         raise GraphError(
             "the graph is partitioned over a Dask cluster, which this function does not support; "
             "call graph.compute() first",
             parameter="graph",
         )
-    return storage
-
-
-def as_local_graph(graph: Any, layout: str = "csr") -> LocalGraph:
-    """Return the storage of a graph; build a directed graph with default policies from a frame."""
-    storage = local_storage_of(graph)
-    return storage if isinstance(storage, LocalGraph) else build_graph(storage, layout=layout)
+    return build_graph(graph, **options)
