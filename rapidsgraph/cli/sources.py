@@ -190,13 +190,14 @@ def _read_sources(path: Path, columns: Sequence[str]) -> list[Source]:
         rows: list[Source] = []
         if isinstance(table, Text):  # unchanged: 007 may be the name of a vertex
             indices = [table.names.index(name) for name in columns]
-            for line, fields in itertools.islice(table.rows(), table.header_rows, None):
+            lines = itertools.islice(table.rows(), table.header_rows, None)
+            for row, (line, fields) in enumerate(lines):
                 where = f"{path}, line {line}"
                 if len(fields) != len(table.names):
                     raise GraphError(
                         f"{where}: there are {len(fields)} fields, not {len(table.names)}",
                         path=path,
-                        row=line,
+                        row=row,
                     )
                 rows.append((where, [fields[index] for index in indices]))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +105,8 @@ class Matrix(Text):
                 path=self.path,
             )
 
-    def _find_problem(
-        self, row: Mapping[str, str], ids: Sequence[str], numbers: Sequence[str]
-    ) -> str | None:
-        for name in ids:
-            value = row.get(name, "")
-            if not INTEGER.fullmatch(value) or not 1 <= int(value) <= self.size:
-                return f"{value!r} in column {name!r} is not an integer from 1 to {self.size}"
-        return super()._find_problem(row, ids, numbers)
+    def _find_problem(self, name: str, value: str, must_be_number: bool) -> str | None:
+        is_id = INTEGER.fullmatch(value) and 1 <= int(value) <= self.size
+        if not must_be_number and not is_id:
+            return f"{value!r} in column {name!r} is not an integer from 1 to {self.size}"
+        return super()._find_problem(name, value, must_be_number)

@@ -107,8 +107,8 @@ class Text:
         """Whether fields may be in quotes."""
         return self.kind in ("csv", "tsv")
 
-    def _error(self, line: int, problem: str) -> GraphError:
-        return GraphError(f"{self.path}, line {line}: {problem}", path=self.path, row=line)
+    def _error(self, line: int, problem: str, **fields: Any) -> GraphError:
+        return GraphError(f"{self.path}, line {line}: {problem}", path=self.path, **fields)
 
     def _lines(self, file: IO[bytes]) -> Iterator[bytes]:
         """Yield lines; an overlong one raises GraphError before it is read completely."""
@@ -338,23 +338,23 @@ class Text:
 
     def raise_first_error(self, ids: Sequence[str], numbers: Sequence[str]) -> None:
         """Raise GraphError for the first invalid row; return if there is none."""
-        for line, fields in itertools.islice(self.rows(), self.header_rows, None):
-            problem = self._find_problem(dict(zip(self.names, fields, strict=False)), ids, numbers)
+        rows = itertools.islice(self.rows(), self.header_rows, None)
+        for row, (line, fields) in enumerate(rows):
             if len(fields) != len(self.names):
                 problem = f"there are {len(fields)} fields, not {len(self.names)}"
-            if problem:
-                raise self._error(line, problem)
+                raise self._error(line, problem, row=row)
+            values = dict(zip(self.names, fields, strict=True))
+            for name in (*ids, *numbers):
+                value_problem = self._find_problem(name, values[name], name in numbers)
+                if value_problem:
+                    raise self._error(line, value_problem, row=row, column=name, value=values[name])
 
-    def _find_problem(
-        self, row: Mapping[str, str], ids: Sequence[str], numbers: Sequence[str]
-    ) -> str | None:
-        """Return the problem of the first invalid field of a row, or None."""
-        for name in (*ids, *numbers):
-            if not row.get(name):
-                return f"there is no value in column {name!r}"
-        for name in numbers:
-            if not is_number(row[name]):
-                return f"{row[name]!r} in column {name!r} is not a number"
+    def _find_problem(self, name: str, value: str, must_be_number: bool) -> str | None:
+        """Return the problem of a value of column `name`, or None."""
+        if not value:
+            return f"there is no value in column {name!r}"
+        if must_be_number and not is_number(value):
+            return f"{value!r} in column {name!r} is not a number"
         return None
 
 

@@ -125,8 +125,8 @@ def _read_columns(frame: Frame) -> Columns:
     """Return the columns as float64 arrays of finite numbers, ordered by epsilon, then mu."""
     if isinstance(frame, (Graph, LocalGraph, ScanIndex)):
         raise GraphError(
-            f"there is nothing to plot: a {type(frame).__name__} is no frame; pass the result of "
-            "ScanIndex.sweep()",
+            f"there is nothing to plot: a {type(frame).__name__} is not a frame; pass the result "
+            "of ScanIndex.sweep()",
             parameter="frame",
         )
     _, table = frames.normalize_frame(frame)

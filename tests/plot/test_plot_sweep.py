@@ -210,9 +210,9 @@ def test_written_whole(tmp_path, ending, start):
         (
             lambda frame: ScanIndex({"source": [0], "destination": [1]}),
             "a.png",
-            r"a ScanIndex is no frame; pass the result of ScanIndex.sweep",
+            r"a ScanIndex is not a frame; pass the result of ScanIndex.sweep",
         ),
-        (lambda frame: Graph({"source": [0], "destination": [1]}), "a.png", "Graph is no frame"),
+        (lambda frame: Graph({"source": [0], "destination": [1]}), "a.png", "Graph is not a frame"),
         (
             lambda frame: {**frame, "hubs": np.array([1])},
             "a.png",
