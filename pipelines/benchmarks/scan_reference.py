@@ -110,7 +110,7 @@ class ScanCase:
             sample = np.unique(np.random.default_rng(1).integers(0, first.size, SAMPLE_SIZE))
             sample = self.xp.asarray(sample)
             keys = self.arc_sources.astype(np.int64) << 32 | self.lists.neighbors
-            expected = verify_scan._common_neighbors(
+            expected = verify_scan.count_common_neighbors(
                 first[sample], second[sample], self.lists, keys
             )
             num_wrong = int((counts[self.is_forward][sample] != expected).sum())

@@ -21,7 +21,7 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph, as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..validation import check_free_memory
-from ..verify.clusters import LOW, check_roles_fit, read_clusters
+from ..verify.result_reader import LOW_WORD, check_roles, read_clusters
 from .savefig import check, save_figure
 
 if TYPE_CHECKING:
@@ -164,17 +164,17 @@ def _order_by_cluster(graph: LocalGraph, clusters: Frame) -> VertexOrder:
     kind = next((column for column in CLUSTER_COLUMNS if column in column_names), None)
     if kind is None:
         raise frames.missing_column_error("cluster", column_names, "cluster", "clusters")
-    rows = read_clusters(graph, table, kind, "clusters")
-    numbers = rows.numbers
-    groups = rows.places[rows.first]  # clusters, then one group of hubs and one of outliers
-    if rows.roles is not None:
-        check_roles_fit(graph, rows, kind, "clusters")
-        groups += xp.maximum(rows.roles[rows.first].astype(xp.int64) - HUB, 0)
+    cluster_table = read_clusters(graph, table, kind, "clusters")
+    check_roles(graph, cluster_table, kind, "clusters")
+    numbers, roles = cluster_table.numbers, cluster_table.roles
+    groups = cluster_table.clusters  # followed by one group of hubs and one of outliers
+    if roles is not None:
+        groups = groups + xp.maximum(roles.astype(xp.int64) - HUB, 0)
     sizes = xp.bincount(groups, minlength=numbers.size + 2)
     positions = xp.empty(num_vertices, xp.int32)
     positions[xp.argsort(groups, kind="stable")] = xp.arange(num_vertices, dtype=xp.int32)
     num_hubs, num_outliers = sizes[numbers.size :].tolist()
-    if rows.roles is not None:
+    if roles is not None:
         unclustered = {"hub": num_hubs, "outlier": num_outliers}
     else:
         unclustered = {"none": num_hubs} if num_hubs else {}
@@ -204,7 +204,7 @@ def _count_arcs(graph: LocalGraph, cell_of: Array, num_cells: int) -> Array:
         keys = xp.sort(xp.concatenate(keys), kind="stable")  # merges sorted runs on a CPU
         is_counted = xp.ones(keys.size, bool)
         xp.not_equal(keys[1:], keys[:-1], out=is_counted[1:])
-        row, neighbor = keys >> 32, keys & LOW
+        row, neighbor = keys >> 32, keys & LOW_WORD
         is_counted &= row != neighbor
         cells = cell_of[row[is_counted]] * num_cells + cell_of[neighbor[is_counted]]
         counts += xp.bincount(cells, minlength=num_cells * num_cells)

@@ -1,7 +1,7 @@
-"""Is this answer right? Checks by definition, without a second solver and without our kernels.
+"""Verify results by definition, without a second solver and without the package's kernels.
 
-Each check recomputes what the definition says from the graph's edges with plain array code, in
-double precision, and raises VerificationError where a result does not satisfy it.
+Each function recomputes what the definition demands from the edges of the graph, with array
+operations in double precision, and raises VerificationError if a result violates it.
 
 Examples
 --------
@@ -10,7 +10,7 @@ Examples
 >>> wrong = rg.bfs(edges, 0).assign(distance=[0, 1, 3])
 >>> rg.verify.bfs(edges, wrong, 0)
 Traceback (most recent call last):
-rapidsgraph.errors.VerificationError: vertex 2 has distance 3, and the edge from vertex 1 makes it 2
+rapidsgraph.errors.VerificationError: vertex 2 has distance 3, but the edge from vertex 1 makes it 2
 """
 
 from .components import components

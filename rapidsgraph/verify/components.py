@@ -1,36 +1,51 @@
-"""No edge crosses components, each hangs together, and their numbers go by size."""
+"""Verify connected components, and other partitions of the vertices into connected groups."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
-from .result_reader import Result, check_order, smallest_joined, smallest_members, vertex_name
+from ..graph.local_graph import LocalGraph
+from .result_reader import Result, vertex_name
 
 
-def components(graph, result):
-    """Check that these are the weakly connected components.
-
-    That both ends of every edge are in one component; that a component hangs together, by
-    joining the ends of edges until none are apart; and that components are numbered from 0 by
-    descending size, those of one size by their smallest vertex names.
+def components(graph: Any, result: Any) -> int:
+    """Verify a result of `connected_components`.
 
     Parameters
     ----------
     graph : Graph or edge frame
+        A Dask frame, or the `Graph` of one, is computed.
     result : frame
-        As `rapidsgraph.connected_components` returns it: vertex names and `component`, one row a
-        vertex.
+        Vertex names and `component`, one row per vertex, in any order.
 
     Returns
     -------
     int
-        How many components there are.
+        Number of components.
 
     Raises
     ------
     VerificationError
-        One of these does not hold, or `result` lacks vertices, repeats them, or holds something
-        that is no component.
+        A check fails, a vertex is unknown, missing or repeated, or a value is not a component; the
+        message names the first such vertex.
+    GraphError
+        The result has no column `component`.
+
+    See Also
+    --------
+    connected_components : Compute the components.
+
+    Notes
+    -----
+    The checks are independent of the algorithm that made the result: both endpoints of every edge
+    are in one component; every component is connected, by linking the endpoints of edges until no
+    link changes; and components are numbered from 0 by descending size, ties by smallest vertex
+    name.
 
     Examples
     --------
@@ -40,50 +55,107 @@ def components(graph, result):
     2
     """
     graph = as_local_graph(in_memory(graph))
-    xp, lists, count = graph.xp, graph.csr, graph.num_vertices
-    given = Result(graph, result).numbers("component")
-    if not count:
+    xp, adjacency, num_vertices = graph.xp, graph.csr, graph.num_vertices
+    numbers = Result(graph, result).numbers("component")
+    if not num_vertices:
         return 0
-    bad = (given < 0) | (given >= count) | (given != xp.floor(given))
-    if bool(bad.any()):
-        wrong = int(bad.argmax())
+    is_wrong = (numbers < 0) | (numbers >= num_vertices) | (numbers != xp.floor(numbers))
+    if bool(is_wrong.any()):
+        vertex = int(is_wrong.argmax())
         raise VerificationError(
-            f"{vertex_name(graph, wrong)} is in component {float(given[wrong]):g}; components are "
-            "numbered from 0"
+            f"{vertex_name(graph, vertex)} is in component {float(numbers[vertex]):g}; components "
+            "are numbered from 0",
+            column="component",
+            value=float(numbers[vertex]),
         )
-    given = given.astype(xp.int32)
-    tails, heads = row_indices(lists), lists.neighbors
-    crosses = given[tails] != given[heads]
+    component = numbers.astype(xp.int32)
+    sources, destinations = row_indices(adjacency), adjacency.neighbors
+    crosses = component[sources] != component[destinations]
     if bool(crosses.any()):
         arc = int(crosses.argmax())
-        tail, head = int(tails[arc]), int(heads[arc])
+        source, destination = int(sources[arc]), int(destinations[arc])
         raise VerificationError(
-            f"the edge from {vertex_name(graph, tail)}, in component {int(given[tail])}, leads to "
-            f"{vertex_name(graph, head)}, in component {int(given[head])}"
+            f"the edge from {vertex_name(graph, source)}, in component {int(component[source])}, "
+            f"leads to {vertex_name(graph, destination)}, in component "
+            f"{int(component[destination])}"
         )
     del crosses
-    sizes, smallest = _sizes(given, xp)
-    joined = smallest_joined(tails, heads, count, xp)
-    apart = joined != smallest[given]
-    if bool(apart.any()):
-        wrong = int(apart.argmax())
+    sizes, smallest = _measure_components(component)
+    is_apart = connected_minimum(sources, destinations, num_vertices) != smallest[component]
+    if bool(is_apart.any()):
+        vertex = int(is_apart.argmax())
         raise VerificationError(
-            f"component {int(given[wrong])} does not hang together: nothing joins "
-            f"{vertex_name(graph, wrong)} and {vertex_name(graph, int(smallest[given[wrong]]))}"
+            f"component {int(component[vertex])} is not connected: no path joins "
+            f"{vertex_name(graph, vertex)} and "
+            f"{vertex_name(graph, int(smallest[component[vertex]]))}"
         )
-    check_order(sizes, smallest, graph, "component")
+    check_group_order(sizes, smallest, graph, "component")
     return sizes.size
 
 
-def _sizes(given, xp):
-    """Of each component the number of vertices and the smallest one; every number is in use."""
-    in_order = xp.sort(given)
-    number = int(in_order[-1]) + 1
-    ends = xp.searchsorted(in_order, xp.arange(number + 1, dtype=xp.int32))
-    sizes = ends[1:] - ends[:-1]
+def _measure_components(component: Array) -> tuple[Array, Array]:
+    """Return the size and the smallest vertex of every component; check that none is empty."""
+    xp, num_vertices = array_module(component), component.size
+    sorted_components = xp.sort(component)
+    num_components = int(sorted_components[-1]) + 1
+    bounds = xp.searchsorted(sorted_components, xp.arange(num_components + 1, dtype=xp.int32))
+    sizes = bounds[1:] - bounds[:-1]
     if not bool(sizes.all()):
         raise VerificationError(
-            f"there is no component {int((sizes == 0).argmax())}, and there is {number - 1}"
+            f"there is no component {int((sizes == 0).argmax())}, but there is a component "
+            f"{num_components - 1}"
         )
-    vertices = xp.arange(given.size, dtype=xp.int32)
-    return sizes, smallest_members(given, vertices, number, given.size, xp)
+    vertices = xp.arange(num_vertices, dtype=xp.int32)
+    return sizes, smallest_members(component, vertices, num_components, num_vertices)
+
+
+def smallest_members(groups: Array, vertices: Array, num_groups: int, empty: int) -> Array:
+    """Return the smallest vertex of every group: int32, `empty` for an empty group.
+
+    Parameters
+    ----------
+    groups : integer array
+        The group of each of the `vertices`.
+    vertices : int32 array
+    num_groups, empty : int
+    """
+    xp = array_module(vertices)
+    smallest = xp.full(num_groups, empty, xp.int32)
+    xp.minimum.at(smallest, groups, vertices)
+    return smallest
+
+
+def connected_minimum(sources: Array, destinations: Array, num_vertices: int) -> Array:
+    """Return the smallest vertex of every vertex's connected component: int32.
+
+    Where arcs connect two trees, the larger root is linked to the smaller one; then all vertices
+    are linked to their roots.
+    """
+    xp = array_module(sources)
+    parents = xp.arange(num_vertices, dtype=xp.int32)
+    while True:
+        is_open = sources != destinations
+        sources, destinations = sources[is_open], destinations[is_open]
+        if not sources.size:
+            return parents
+        xp.minimum.at(parents, xp.maximum(sources, destinations), xp.minimum(sources, destinations))
+        while True:
+            grandparents = parents[parents]
+            if bool((grandparents == parents).all()):
+                break
+            parents = grandparents
+        sources, destinations = parents[sources], parents[destinations]
+
+
+def check_group_order(sizes: Array, smallest: Array, graph: LocalGraph, kind: str) -> None:
+    """Check that groups are sorted by descending size, ties by smallest vertex."""
+    is_wrong = sizes[:-1] < sizes[1:]
+    is_wrong |= (sizes[:-1] == sizes[1:]) & (smallest[:-1] > smallest[1:])
+    if bool(is_wrong.any()):
+        first = int(is_wrong.argmax())
+        groups = [
+            f"{group} (size {int(sizes[group])}, smallest "
+            f"{vertex_name(graph, int(smallest[group]))})"
+            for group in (first, first + 1)
+        ]
+        raise VerificationError(f"{kind} {groups[0]} must come after {groups[1]}")

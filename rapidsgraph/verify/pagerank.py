@@ -1,4 +1,8 @@
-"""One more application of PageRank's formula must change next to nothing."""
+"""Verify PageRank: one more application of its formula must change next to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from ..algorithms.pagerank_problem import (
     check_formula_parameters,
@@ -13,21 +17,27 @@ from ..graph.weight_sums import check_out_weights
 from .result_reader import Result, vertex_name
 
 
-def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None, tolerance=1e-6):
-    """Check that ranks are PageRank's fixed point.
-
-    Applies the formula once, edge by edge, and compares. Where the total absolute change is r,
-    the exact ranks are at most r / (1 - damping) away in total.
+def pagerank(
+    graph: Any,
+    result: Any,
+    *,
+    damping: float = 0.85,
+    personalization: Any = None,
+    dangling: Any = None,
+    tolerance: float = 1e-6,
+) -> float:
+    """Verify a result of `pagerank`.
 
     Parameters
     ----------
     graph : Graph or edge frame
-    ranks : frame
-        As `rapidsgraph.pagerank` returns it: vertex names and `pagerank`, one row a vertex.
+        A Dask frame, or the `Graph` of one, is computed.
+    result : frame
+        Vertex names and `pagerank`, one row per vertex, in any order.
     damping, personalization, dangling
-        As they were given there.
-    tolerance : float
-        The most that one application of the formula may change, in total (L1).
+        As of `rapidsgraph.pagerank`.
+    tolerance : float, default 1e-6
+        Largest accepted change (L1 norm) by one application of the formula.
 
     Returns
     -------
@@ -37,7 +47,20 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     Raises
     ------
     VerificationError
-        It is larger, or `ranks` lacks vertices, repeats them, or holds something that is no rank.
+        The change exceeds the tolerance, a vertex is unknown, missing or repeated, or a value is
+        not a finite number; the message names the vertex.
+    GraphError
+        A parameter is invalid, or the result has no column `pagerank`.
+
+    See Also
+    --------
+    pagerank : Compute PageRank.
+
+    Notes
+    -----
+    The formula is applied edge by edge, in double precision and without the kernels of
+    `rapidsgraph.pagerank`. If the change is r, the values are at most r / (1 - damping) away from
+    the fixed point in the L1 norm.
 
     Examples
     --------
@@ -48,29 +71,33 @@ def pagerank(graph, ranks, *, damping=0.85, personalization=None, dangling=None,
     """
     damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
     graph = as_local_graph(in_memory(graph))
-    xp, lists = graph.xp, graph.csr
-    given = Result(graph, ranks).numbers("pagerank")
-    if not graph.num_vertices:
+    xp, adjacency, num_vertices = graph.xp, graph.csr, graph.num_vertices
+    values = Result(graph, result).numbers("pagerank")
+    if not num_vertices:
         return 0.0
-    sources = row_indices(lists)
-    weights = lists.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)
-    leaving = xp.bincount(sources, weights=weights, minlength=graph.num_vertices)
-    check_out_weights(leaving, graph.labeling)
-    shares = weights / xp.where(leaving > 0, leaving, 1)[sources]
+    sources = row_indices(adjacency)
+    weights = adjacency.weights.astype(xp.float64) if graph.weighted else xp.ones(sources.size)
+    out_weights = xp.bincount(sources, weights=weights, minlength=num_vertices)
+    check_out_weights(out_weights, graph.labeling)
+    is_dangling = out_weights == 0
+    weights = weights / xp.where(is_dangling, 1, out_weights)[sources]
     expected = damping * xp.bincount(
-        lists.neighbors, weights=shares * given[sources], minlength=graph.num_vertices
+        adjacency.neighbors, weights=weights * values[sources], minlength=num_vertices
     )
-    held = float(given[leaving == 0].sum())
+    dangling_sum = float(values[is_dangling].sum())
     teleport = vertex_distribution(graph.labeling, personalization, "personalization")
-    expected += damping * held * dangling_weights(graph.labeling, dangling, teleport)
+    expected += damping * dangling_sum * dangling_weights(graph.labeling, dangling, teleport)
     expected += (1 - damping) * teleport
-    change = xp.abs(expected - given)
-    total = float(change.sum())
-    if not total <= tolerance:
-        worst = int(change.argmax())
+    change = xp.abs(expected - values)
+    total_change = float(change.sum())
+    if not total_change <= tolerance:
+        vertex = int(change.argmax())
         raise VerificationError(
-            f"these are not the ranks: applying the formula once changes them by {total:.3g} in "
-            f"total, more than {tolerance:g}; most at {vertex_name(graph, worst)}, from "
-            f"{float(given[worst]):.6g} to {float(expected[worst]):.6g}"
+            f"the values are not PageRank: applying the formula once changes them by "
+            f"{total_change:.3g} in total, more than {tolerance:g}; most at "
+            f"{vertex_name(graph, vertex)}, from {float(values[vertex]):.6g} to "
+            f"{float(expected[vertex]):.6g}",
+            column="pagerank",
+            value=float(values[vertex]),
         )
-    return total
+    return total_change

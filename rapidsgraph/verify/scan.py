@@ -1,60 +1,77 @@
-"""Similar cores share a cluster, each cluster hangs together, and roles are what the rest makes.
+"""Verify SCAN: clusters, roles and their numbers follow from the similar edges.
 
-Neighbors that both ends of an edge have are found by looking up those of one end among those of
-the other; edges whose ends' sizes alone keep them below epsilon are left out. What is near to
-epsilon is compared in whole numbers.
+Common neighbors are counted by looking up the neighbors of one endpoint among those of the other,
+without the kernels of `rapidsgraph.scan`. Edges whose endpoints' sizes alone keep them below
+epsilon are left out. Similarities close to epsilon are compared as integers.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
 
 from .. import frames
 from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import Array, array_module
 from ..dispatch import in_memory
-from ..errors import GraphError, VerificationError, format_value
-from ..graph.csr import row_indices
-from .clusters import LOW, ClusterRows, check_roles_fit, read_clusters
-from .result_reader import check_order, smallest_joined, smallest_members, vertex_name
+from ..errors import VerificationError, format_value
+from ..graph.csr import Adjacency, row_indices
+from ..graph.local_graph import LocalGraph
+from .components import check_group_order, connected_minimum, smallest_members
+from .result_reader import (
+    LOW_WORD,
+    ClusterTable,
+    check_roles,
+    read_clusters,
+    verification_errors,
+    vertex_name,
+)
 
-PIECE = 2**22  # arcs that are looked at together
-PROBES = 2**21  # neighbors that are looked up together
-NEAR = 1e-9  # relative; farther from epsilon floating point is sure
-NAMES = [f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in ROLES]
+CHUNK_ARCS = 2**22  # arcs that are checked at a time
+CHUNK_LOOKUPS = 2**21  # neighbors that are looked up at a time
+ROUNDING = 1e-9  # relative distance from epsilon at which floating point may round wrongly
+ROLE_NAMES = [f"{'an' if role[0] in 'aeiou' else 'a'} {role}" for role in ROLES]
 
 
-def scan(graph, result, *, epsilon=0.5, mu=3):
-    """Check that these are the clusters, hubs and outliers of SCAN.
-
-    That cores and borders are those vertices that have as many similar neighbors, or a similar
-    core; that cores of one similar edge are in one cluster; that the cores of a cluster hang
-    together, by joining the ends of such edges until none are apart; that borders are in the
-    cluster of their most similar core; that hubs have neighbors in several clusters and outliers
-    have not; and that clusters are numbered from 0 by descending size, those of one size by their
-    smallest vertex names. Similarities are compared exactly.
+def scan(graph: Any, result: Any, *, epsilon: Any = 0.5, mu: int = 3) -> int:
+    """Verify a result of `scan`.
 
     Parameters
     ----------
     graph : Graph or edge frame
+        A Dask frame, or the `Graph` of one, is computed.
     result : frame
-        As `rapidsgraph.scan` returns it: vertex names, `cluster` and `role`, one row a vertex. Or
-        with memberships: where a vertex has several rows, every cluster with a core similar to a
-        border must be there, its own first, then the others by number.
+        Vertex names, `cluster` and `role`, one row per vertex, in any order. If borders have
+        several rows, as with memberships, each must have a row for every cluster with a core that
+        is similar to it: first its own, then the others by number.
     epsilon, mu
-        As they were given there.
+        As of `rapidsgraph.scan`.
 
     Returns
     -------
     int
-        How many clusters there are.
+        Number of clusters.
 
     Raises
     ------
     GraphError
-        epsilon or mu out of range.
+        `epsilon` or `mu` is invalid.
     VerificationError
-        One of these does not hold, or `result` lacks vertices, repeats others than borders, or
-        holds something that is no cluster or role.
+        A check fails, a column is missing, a vertex is unknown, missing, or repeated other than as
+        a border, or a value is not a cluster or role; the message names the vertex.
+
+    See Also
+    --------
+    scan : Cluster vertices by structural similarity.
+
+    Notes
+    -----
+    The checks: cores have at least `mu` similar vertices, borders a similar core, and other
+    vertices neither; similar cores are in one cluster, and each cluster's cores are connected by
+    similar edges; borders are in the cluster of their most similar core; hubs have neighbors in
+    several clusters and outliers have not; and clusters are numbered from 0 by descending size,
+    ties by smallest vertex name. Similarities are compared exactly.
 
     Examples
     --------
@@ -66,326 +83,317 @@ def scan(graph, result, *, epsilon=0.5, mu=3):
     """
     epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     graph = undirected_graph(in_memory(graph))
-    try:
-        rows = _read(graph, result)
-    except GraphError as error:
-        raise VerificationError(str(error)) from None
+    with verification_errors():
+        _, frame = frames.normalize_frame(in_memory(result))
+        table = read_clusters(graph, frame, "cluster", "the result")
+        if table.roles is None:
+            columns = frames.column_names(frame)
+            raise frames.missing_column_error("role", columns, "role", "the result")
     if not graph.num_vertices:
         return 0
-    xp, lists, roles = graph.xp, neighborhoods(graph), rows.roles[rows.first]
-    sizes = xp.diff(lists.offsets) + 1
-    first, second, common = _similar_edges(lists, sizes, epsilon)
-    similar_to = 1 + sum(xp.bincount(ends, minlength=sizes.size) for ends in (first, second))
-    is_core = similar_to >= min(mu, sizes.size + 1)
-    touching = _touching(first, second, common, sizes, is_core)
-    _check_cores_and_borders(graph, roles, is_core, similar_to, mu, touching)
-    try:
-        check_roles_fit(graph, rows, "cluster", "the result")
-    except GraphError as error:
-        raise VerificationError(str(error)) from None
-    given = Given(rows, rows.places[rows.first].astype(xp.int32))
-    joins = is_core[first] & is_core[second]
-    _check_joined(graph, given, first[joins], second[joins], is_core)
-    _check_borders(graph, given, touching)
-    if rows.ids.size > sizes.size:
-        _check_memberships(graph, given, touching)
-    _check_numbers(graph, given)
-    _check_hubs(graph, given, lists, roles)
-    return rows.numbers.size
-
-
-@dataclass(frozen=True)
-class Given:
-    """The clusters that a result gives.
-
-    Attributes
-    ----------
-    rows : ClusterRows
-    clusters : int32, shape (vertices,)
-        Of the first row of each vertex, as places in rows.numbers; by id.
-    """
-
-    rows: ClusterRows
-    clusters: Array
-
-    def number(self, place):
-        return int(self.rows.numbers[place])
-
-
-@dataclass(frozen=True)
-class Touching:
-    """Pairs of similar neighbors of which one, and only one, is a core.
-
-    Attributes
-    ----------
-    borders, cores : int32
-    whole, rest : int64
-        Squared similarity times the size of the border's closed neighborhood, as by `quotients`.
-    """
-
-    borders: Array
-    cores: Array
-    whole: Array
-    rest: Array
-
-
-def _read(graph, result):
-    _, table = frames.normalize_frame(in_memory(result))
-    rows = read_clusters(graph, table, "cluster", "the result")
-    if rows.roles is None:
-        raise frames.missing_column_error("role", frames.column_names(table), "role", "the result")
-    return rows
+    xp, adjacency = graph.xp, neighborhoods(graph)
+    sizes = xp.diff(adjacency.offsets) + 1
+    first, second, common = _find_similar_edges(adjacency, sizes, epsilon)
+    num_similar = 1 + sum(xp.bincount(ends, minlength=sizes.size) for ends in (first, second))
+    is_core = num_similar >= min(mu, sizes.size + 1)
+    is_outer = is_core[first] != is_core[second]  # edges from a core to another vertex
+    cores = xp.where(is_core[first], first, second)[is_outer]
+    borders = xp.where(is_core[first], second, first)[is_outer]
+    _check_cores_and_borders(graph, table.roles, is_core, num_similar, mu, borders, cores)
+    with verification_errors():
+        check_roles(graph, table, "cluster", "the result")
+    is_inner = is_core[first] & is_core[second]
+    _check_cores_connected(graph, table, first[is_inner], second[is_inner], is_core)
+    _check_nearest_cores(graph, table, borders, cores, common[is_outer], sizes)
+    if table.ids.size > sizes.size:
+        _check_memberships(graph, table, borders, cores)
+    _check_numbers(graph, table)
+    _check_hubs(graph, table, adjacency)
+    return table.numbers.size
 
 
 # Similarity
 
 
-def _similar_edges(lists, sizes, epsilon):
-    """(smaller ends, larger ends, common neighbors) of similar edges, by the smaller end."""
-    xp, neighbors = array_module(sizes), lists.neighbors
-    tails = row_indices(lists)
-    keys = tails.astype(xp.int64) << 32 | neighbors
-    found = []
-    for start in range(0, max(tails.size, 1), PIECE):
-        ends = tails[start : start + PIECE], neighbors[start : start + PIECE]
-        once = ends[0] < ends[1]
-        first, second = (values[once] for values in ends)
-        fewer = xp.minimum(sizes[first], sizes[second])
+def _find_similar_edges(adjacency: Adjacency, sizes: Array, epsilon: Fraction) -> list[Array]:
+    """Return the smaller endpoints, larger endpoints and common neighbors of similar edges."""
+    xp, neighbors = array_module(sizes), adjacency.neighbors
+    rows = row_indices(adjacency)
+    keys = rows.astype(xp.int64) << 32 | neighbors
+    chunks = []
+    for start in range(0, max(rows.size, 1), CHUNK_ARCS):
+        sources, destinations = (v[start : start + CHUNK_ARCS] for v in (rows, neighbors))
+        is_upper = sources < destinations
+        first, second = sources[is_upper], destinations[is_upper]
         product = sizes[first] * sizes[second]
-        able = is_similar(fewer, product, epsilon)
-        first, second, product = first[able], second[able], product[able]
-        common = _common_neighbors(first, second, lists, keys)
-        are = is_similar(common, product, epsilon)
-        found.append((first[are], second[are], common[are]))
-    return [xp.concatenate(columns) for columns in zip(*found)]
+        can_be_similar = is_similar(xp.minimum(sizes[first], sizes[second]), product, epsilon)
+        first, second, product = (v[can_be_similar] for v in (first, second, product))
+        common = count_common_neighbors(first, second, adjacency, keys)
+        keep = is_similar(common, product, epsilon)
+        chunks.append((first[keep], second[keep], common[keep]))
+    return [xp.concatenate(columns) for columns in zip(*chunks)]
 
 
-def _common_neighbors(first, second, lists, keys):
-    """|N[u] & N[v]| of edges (u, v): int64. `keys` are all arcs, row << 32 | neighbor."""
-    xp, offsets = array_module(keys), lists.offsets
-    common = xp.full(first.size, 2, xp.int64)  # both ends are in both
+def count_common_neighbors(first: Array, second: Array, adjacency: Adjacency, keys: Array) -> Array:
+    """Return |N[u] & N[v]| of edges (u, v) by binary search: int64.
+
+    `keys` are all arcs as row << 32 | neighbor, ascending: int64.
+    """
+    xp, offsets = array_module(keys), adjacency.offsets
+    common = xp.full(first.size, 2, xp.int64)  # both endpoints are in both neighborhoods
     if not first.size:
         return common
-    lengths = [offsets[1:][ends] - offsets[ends] for ends in (first, second)]
-    is_first = lengths[0] <= lengths[1]
-    asked, other = xp.where(is_first, first, second), xp.where(is_first, second, first)
-    lengths = xp.where(is_first, *lengths)
-    ends = xp.cumsum(lengths)
-    begins = ends - lengths
-    total = int(ends[-1])
-    for start in range(0, total, PROBES):
-        stop = min(start + PROBES, total)
-        bounds = xp.searchsorted(ends, xp.asarray([start, stop - 1]), side="right")
-        low, high = bounds.tolist()
-        edges = slice(low, high + 1)
-        owner = xp.zeros(stop - start, xp.int32)
-        owner[begins[low + 1 : high + 1] - start] = 1  # no list is empty
-        owner = xp.cumsum(owner)
-        places = xp.arange(start, stop) + (offsets[asked[edges]] - begins[edges])[owner]
-        probes = (other[edges].astype(xp.int64) << 32)[owner] | lists.neighbors[places]
-        at = xp.minimum(xp.searchsorted(keys, probes), keys.size - 1)
-        common[edges] += xp.bincount(owner[keys[at] == probes], minlength=high + 1 - low)
+    first_degrees, second_degrees = (offsets[1:][v] - offsets[v] for v in (first, second))
+    is_first = first_degrees <= second_degrees  # the endpoint whose neighbors are looked up
+    smaller, larger = xp.where(is_first, first, second), xp.where(is_first, second, first)
+    degrees = xp.where(is_first, first_degrees, second_degrees)
+    stops = xp.cumsum(degrees)
+    starts = stops - degrees
+    num_lookups = int(stops[-1])
+    for start in range(0, num_lookups, CHUNK_LOOKUPS):
+        stop = min(start + CHUNK_LOOKUPS, num_lookups)
+        bounds = xp.searchsorted(stops, xp.asarray([start, stop - 1]), side="right")
+        first_edge, last_edge = bounds.tolist()
+        edges = slice(first_edge, last_edge + 1)
+        edge = xp.zeros(stop - start, xp.int32)  # of every lookup, counted from first_edge
+        edge[starts[first_edge + 1 : last_edge + 1] - start] = 1  # no list is empty
+        edge = xp.cumsum(edge)
+        arcs = xp.arange(start, stop) + (offsets[smaller[edges]] - starts[edges])[edge]
+        lookups = (larger[edges].astype(xp.int64) << 32)[edge] | adjacency.neighbors[arcs]
+        found = keys[xp.minimum(xp.searchsorted(keys, lookups), keys.size - 1)] == lookups
+        common[edges] += xp.bincount(edge[found], minlength=last_edge + 1 - first_edge)
     return common
 
 
-def is_similar(common, product, epsilon):
-    """Whether common / sqrt(product) >= epsilon, a Fraction; exactly.
+def is_similar(common: Array, product: Array, epsilon: Fraction) -> Array:
+    """Return whether common / sqrt(product) >= epsilon, exactly.
 
     Parameters
     ----------
-    common, product : int64, shape (edges,)
-        From 1 to 2**31 - 1, and to the square of that.
+    common, product : int64 arrays, shape (edges,)
+        Common neighbors below 2**31, and products of two sizes below 2**31.
+    epsilon : Fraction
     """
-    xp, level = array_module(common), float(epsilon)
+    xp, threshold = array_module(common), float(epsilon)
     similarity = common / xp.sqrt(product)
-    answer = similarity >= level
-    near = xp.flatnonzero(xp.abs(similarity - level) <= NEAR * similarity)
-    if near.size:
-        products, place = xp.unique(product[near], return_inverse=True)
-        wide = int(common[near].max()) + 1
-        packed, which = xp.unique(place * wide + common[near], return_inverse=True)
-        pairs = zip((packed % wide).tolist(), products[packed // wide].tolist())
+    result = similarity >= threshold
+    close = xp.flatnonzero(xp.abs(similarity - threshold) <= ROUNDING * similarity)
+    if close.size:  # compare each different pair once, in Python's integers
+        products, product_index = xp.unique(product[close], return_inverse=True)
+        base = int(common[close].max()) + 1
+        packed, index = xp.unique(product_index * base + common[close], return_inverse=True)
+        pairs = zip((packed % base).tolist(), products[packed // base].tolist())
         p, q = epsilon.as_integer_ratio()
         exact = [c * c * q * q >= p * p * d for c, d in pairs]
-        answer[near] = xp.asarray(exact)[which]
-    return answer
+        result[close] = xp.asarray(exact)[index]
+    return result
 
 
-def quotients(common, size):
-    """(whole, rest), whose order is exactly that of common**2 / size.
+def quotients(common: Array, size: Array) -> tuple[Array, Array]:
+    """Return common**2 / size as an integer part and 62 binary places, in int64.
 
-    Fractions whose denominators are below 2**31 and that differ do so by more than 2**-62, so
-    62 binary places after the point tell them apart.
+    Different fractions with denominators below 2**31 differ by more than 2**-62, so the order of
+    the pairs is exactly that of the fractions.
 
-    Parameters
-    ----------
-    common, size : int64
-        From 1 to 2**31 - 1.
+    Both arrays are int64, with values from 1 to 2**31 - 1.
     """
-    whole, left = common * common // size, common * common % size
-    rest = (left << 31) // size
-    left = (left << 31) % size
-    return whole, rest << 31 | (left << 31) // size
-
-
-def _touching(first, second, common, sizes, is_core):
-    xp = array_module(sizes)
-    one = is_core[first] != is_core[second]
-    first, second, common = first[one], second[one], common[one]
-    is_first = is_core[first]
-    cores, borders = xp.where(is_first, first, second), xp.where(is_first, second, first)
-    return Touching(borders, cores, *quotients(common, sizes[cores]))
+    integer, remainder = common * common // size, common * common % size
+    places = (remainder << 31) // size
+    remainder = (remainder << 31) % size
+    return integer, places << 31 | (remainder << 31) // size
 
 
 # Checks
 
 
-def _check_cores_and_borders(graph, roles, is_core, similar_to, mu, touching):
-    """Cores are cores, borders are borders, and the others are hubs or outliers."""
-    xp, count = graph.xp, graph.num_vertices
-    core_beside = smallest_members(touching.borders, touching.cores, count, count, xp)
-    expected = xp.where(is_core, CORE, xp.where(core_beside < count, BORDER, HUB))
-    wrong = xp.minimum(roles, HUB) != expected
-    if not bool(wrong.any()):
+def _check_cores_and_borders(
+    graph: LocalGraph,
+    roles: Array,
+    is_core: Array,
+    num_similar: Array,
+    mu: int,
+    borders: Array,
+    cores: Array,
+) -> None:
+    """Check that exactly the cores and borders have these roles."""
+    xp, num_vertices = graph.xp, graph.num_vertices
+    similar_core = smallest_members(borders, cores, num_vertices, num_vertices)
+    expected = xp.where(is_core, CORE, xp.where(similar_core < num_vertices, BORDER, HUB))
+    is_wrong = xp.minimum(roles, HUB) != expected
+    if not bool(is_wrong.any()):
         return
-    vertex = int(wrong.argmax())
-    must_be = int(expected[vertex])
-    name = NAMES[must_be] if must_be != HUB else f"{NAMES[HUB]} or {NAMES[OUTLIER]}"
-    number = int(similar_to[vertex])
-    says = (
-        f"{number} {'vertices are' if number > 1 else 'vertex is'} similar to it, itself included"
+    vertex = int(is_wrong.argmax())
+    role, count = int(expected[vertex]), int(num_similar[vertex])
+    name = ROLE_NAMES[role] if role != HUB else f"{ROLE_NAMES[HUB]} or {ROLE_NAMES[OUTLIER]}"
+    reason = (
+        f"{count} {'vertices are' if count > 1 else 'vertex is'} similar to it, itself included"
     )
-    says += f", and mu is {format_value(mu)}"
-    if must_be == BORDER:
-        says += f"; {vertex_name(graph, int(core_beside[vertex]))} is a core and similar to it"
-    elif must_be == HUB:
-        says += "; no core is similar to it"
-    raise VerificationError(
-        f"{vertex_name(graph, vertex)} is {NAMES[int(roles[vertex])]}; it must be {name}: {says}"
+    reason += f", and mu is {format_value(mu)}"
+    if role == BORDER:
+        reason += f"; {vertex_name(graph, int(similar_core[vertex]))} is a core and similar to it"
+    elif role == HUB:
+        reason += "; no core is similar to it"
+    raise _role_error(graph, vertex, roles, name, reason)
+
+
+def _role_error(
+    graph: LocalGraph, vertex: int, roles: Array, name: str, reason: str
+) -> VerificationError:
+    role = int(roles[vertex])
+    return VerificationError(
+        f"{vertex_name(graph, vertex)} is {ROLE_NAMES[role]}; it must be {name}: {reason}",
+        column="role",
+        value=ROLES[role],
     )
 
 
-def _check_joined(graph, given, tails, heads, is_core):
-    """Ends of similar edges between cores are in one cluster, and others are not."""
-    xp, clusters, count = graph.xp, given.clusters, graph.num_vertices
-    crosses = clusters[tails] != clusters[heads]
+def _check_cores_connected(
+    graph: LocalGraph, table: ClusterTable, sources: Array, destinations: Array, is_core: Array
+) -> None:
+    """Check that similar cores, the endpoints of these edges, are in one cluster, others not."""
+    xp, clusters, num_vertices = graph.xp, table.clusters, graph.num_vertices
+    crosses = clusters[sources] != clusters[destinations]
     if bool(crosses.any()):
         edge = int(crosses.argmax())
-        ends = [int(tails[edge]), int(heads[edge])]
-        one, other = (
-            f"{vertex_name(graph, end)}, in cluster {given.number(clusters[end])}" for end in ends
+        first, second = (
+            f"{vertex_name(graph, vertex)}, in cluster {int(table.numbers[clusters[vertex]])}"
+            for vertex in (int(sources[edge]), int(destinations[edge]))
         )
         raise VerificationError(
-            f"an edge joins {one}, and {other}; they are cores and similar, so they must be in one "
-            "cluster"
+            f"an edge joins {first}, and {second}; they are similar cores and must be in one "
+            "cluster",
+            column="cluster",
         )
     cores = xp.flatnonzero(is_core).astype(xp.int32)
-    of_core = clusters[cores]
-    smallest = smallest_members(of_core, cores, given.rows.numbers.size, count, xp)
-    apart = smallest_joined(tails, heads, count, xp)[cores] != smallest[of_core]
-    if bool(apart.any()):
-        place = int(apart.argmax())
-        names = [vertex_name(graph, int(v)) for v in (cores[place], smallest[of_core[place]])]
+    core_clusters = clusters[cores]
+    smallest = smallest_members(core_clusters, cores, table.numbers.size, num_vertices)
+    roots = connected_minimum(sources, destinations, num_vertices)
+    is_apart = roots[cores] != smallest[core_clusters]
+    if bool(is_apart.any()):
+        index = int(is_apart.argmax())
+        cluster = core_clusters[index]
         raise VerificationError(
-            f"cluster {given.number(of_core[place])} does not hang together: no similar cores "
-            f"join {names[0]} and {names[1]}; they must be in different clusters"
+            f"cluster {int(table.numbers[cluster])} is not connected: no path of similar cores "
+            f"joins {vertex_name(graph, int(cores[index]))} and "
+            f"{vertex_name(graph, int(smallest[cluster]))}; they must be in different clusters",
+            column="cluster",
         )
 
 
-def _check_borders(graph, given, touching):
-    """Borders are in the cluster of their most similar core, of equals the smallest."""
-    xp, clusters = graph.xp, given.clusters
-    keys = (touching.cores, -touching.rest, -touching.whole, touching.borders)  # the last is first
+def _check_nearest_cores(
+    graph: LocalGraph,
+    table: ClusterTable,
+    borders: Array,
+    cores: Array,
+    common: Array,
+    sizes: Array,
+) -> None:
+    """Check that borders are in the cluster of their most similar core, ties by smallest id."""
+    xp, clusters = graph.xp, table.clusters
+    integer, places = quotients(common, sizes[cores])  # the size of the border is constant
+    keys = cores, -places, -integer, borders  # the last key is the first to sort by
     order = xp.lexsort(xp.stack([key.astype(xp.int64) for key in keys]))
-    borders, cores = touching.borders[order], touching.cores[order]
-    is_best = xp.ones(borders.size, bool)
-    xp.not_equal(borders[1:], borders[:-1], out=is_best[1:])
-    borders, cores = borders[is_best], cores[is_best]
-    wrong = clusters[borders] != clusters[cores]
-    if bool(wrong.any()):
-        place = int(wrong.argmax())
-        border, core = int(borders[place]), int(cores[place])
+    borders, cores = borders[order], cores[order]
+    is_first = xp.ones(borders.size, bool)
+    xp.not_equal(borders[1:], borders[:-1], out=is_first[1:])
+    borders, cores = borders[is_first], cores[is_first]
+    is_wrong = clusters[borders] != clusters[cores]
+    if bool(is_wrong.any()):
+        index = int(is_wrong.argmax())
+        border, core = int(borders[index]), int(cores[index])
         raise VerificationError(
             f"{vertex_name(graph, border)} is a border and in cluster "
-            f"{given.number(clusters[border])}; it must be in cluster "
-            f"{given.number(clusters[core])}, that of the core most similar to it, "
-            f"{vertex_name(graph, core)}"
+            f"{int(table.numbers[clusters[border]])}; it must be in cluster "
+            f"{int(table.numbers[clusters[core]])}, that of the core most similar to it, "
+            f"{vertex_name(graph, core)}",
+            column="cluster",
         )
 
 
-def _check_memberships(graph, given, touching):
-    """Rows after the first of a border are those of the other clusters it touches, ascending."""
-    xp, rows, none = graph.xp, given.rows, given.rows.numbers.size
-    is_more = xp.ones(rows.ids.size, bool)
-    is_more[rows.first] = False
-    ids = rows.ids[is_more]
-    listed = ids.astype(xp.int64) << 32 | rows.places[is_more]
-    listed = listed[xp.argsort(ids, kind="stable")]
-    others = given.clusters[touching.cores]
-    is_other = others != given.clusters[touching.borders]
-    touched = touching.borders[is_other].astype(xp.int64) << 32 | others[is_other]
-    extra = listed[~xp.isin(listed, touched)]
-    if extra.size:
-        name, place = vertex_name(graph, int(extra[0] >> 32)), int(extra[0] & LOW)
-        if place == none:
-            raise VerificationError(f"{name} has a row without a cluster after that of its own")
+def _check_memberships(
+    graph: LocalGraph, table: ClusterTable, borders: Array, cores: Array
+) -> None:
+    """Check that further rows of borders are those of their other clusters, ascending."""
+    xp, clusters, numbers = graph.xp, table.clusters, table.numbers
+    is_further = xp.ones(table.ids.size, bool)
+    is_further[table.first_rows] = False
+    ids = table.ids[is_further]
+    rows = ids.astype(xp.int64) << 32 | table.row_clusters[is_further]
+    rows = rows[xp.argsort(ids, kind="stable")]
+    core_clusters = clusters[cores]
+    is_other = core_clusters != clusters[borders]
+    expected = borders[is_other].astype(xp.int64) << 32 | core_clusters[is_other]
+    unexpected = rows[~xp.isin(rows, expected)]
+    if unexpected.size:
+        name = vertex_name(graph, int(unexpected[0] >> 32))
+        cluster = int(unexpected[0] & LOW_WORD)
+        if cluster == numbers.size:
+            raise VerificationError(
+                f"{name} has a row without a cluster after the row of its own cluster",
+                column="cluster",
+            )
         raise VerificationError(
-            f"{name} has a row for cluster {given.number(place)}, and no core of that is similar "
-            "to it"
+            f"{name} has a row for cluster {int(numbers[cluster])}, but no core of that cluster is "
+            "similar to it",
+            column="cluster",
         )
-    missing = ~xp.isin(touched, listed)
-    if bool(missing.any()):
-        place = int(missing.argmax())
-        border, core = (int(v[is_other][place]) for v in (touching.borders, touching.cores))
+    is_missing = ~xp.isin(expected, rows)
+    if bool(is_missing.any()):
+        index = int(is_missing.argmax())
+        border, core = int(borders[is_other][index]), int(cores[is_other][index])
         raise VerificationError(
-            f"{vertex_name(graph, border)} has no row for cluster "
-            f"{given.number(given.clusters[core])}; it must have one, because "
-            f"{vertex_name(graph, core)} is a core of that and similar to it"
+            f"{vertex_name(graph, border)} has no row for cluster {int(numbers[clusters[core]])}; "
+            f"it must have one, because {vertex_name(graph, core)} is a core of that cluster and "
+            "similar to it",
+            column="cluster",
         )
-    falls = listed[1:] < listed[:-1]  # which can only be inside the rows of one vertex
-    if bool(falls.any()):
-        place = int(falls.argmax())
-        late, early = (given.number(int(key & LOW)) for key in listed[place : place + 2])
+    descends = rows[1:] < rows[:-1]  # only within the rows of one vertex
+    if bool(descends.any()):
+        index = int(descends.argmax())
+        first, second = (int(numbers[int(row & LOW_WORD)]) for row in rows[index : index + 2])
         raise VerificationError(
-            f"{vertex_name(graph, int(listed[place] >> 32))} has a row for cluster {late} before "
-            f"that for cluster {early}; after its own cluster the others must ascend"
+            f"{vertex_name(graph, int(rows[index] >> 32))} has a row for cluster {first} before "
+            f"that for cluster {second}; after its own cluster the others must ascend",
+            column="cluster",
         )
 
 
-def _check_numbers(graph, given):
-    xp, numbers, clusters = graph.xp, given.rows.numbers, given.clusters
-    gap = numbers != xp.arange(numbers.size)
-    if bool(gap.any()):
+def _check_numbers(graph: LocalGraph, table: ClusterTable) -> None:
+    """Check that clusters are numbered from 0 by descending size, ties by smallest vertex."""
+    xp, numbers, clusters = graph.xp, table.numbers, table.clusters
+    is_wrong = numbers != xp.arange(numbers.size)
+    if bool(is_wrong.any()):
         raise VerificationError(
-            f"there is no cluster {int(gap.argmax())}, and there is {int(numbers[-1])}"
+            f"there is no cluster {int(is_wrong.argmax())}, but there is a cluster "
+            f"{int(numbers[-1])}",
+            column="cluster",
         )
     members = xp.flatnonzero(clusters < numbers.size).astype(xp.int32)
-    of_member = clusters[members]
-    smallest = smallest_members(of_member, members, numbers.size, clusters.size, xp)
-    check_order(xp.bincount(of_member, minlength=numbers.size), smallest, graph, "cluster")
+    member_clusters = clusters[members]
+    smallest = smallest_members(member_clusters, members, numbers.size, clusters.size)
+    sizes = xp.bincount(member_clusters, minlength=numbers.size)
+    check_group_order(sizes, smallest, graph, "cluster")
 
 
-def _check_hubs(graph, given, lists, roles):
-    """Vertices that are in no cluster are hubs if neighbors of them are in several."""
-    xp, clusters, none = graph.xp, given.clusters, given.rows.numbers.size
-    tails, heads = row_indices(lists), clusters[lists.neighbors]
-    counts = (clusters[tails] == none) & (heads < none)
-    tails, heads = tails[counts], heads[counts]
-    least = smallest_members(tails, heads, clusters.size, none, xp)
-    greatest = xp.full(clusters.size, -1, xp.int32)
-    xp.maximum.at(greatest, tails, heads)
-    expected = xp.where(least < greatest, HUB, OUTLIER)
-    wrong = (clusters == none) & (roles != expected)
-    if bool(wrong.any()):
-        vertex = int(wrong.argmax())
-        said, must_be = NAMES[int(roles[vertex])], NAMES[int(expected[vertex])]
+def _check_hubs(graph: LocalGraph, table: ClusterTable, adjacency: Adjacency) -> None:
+    """Check that unclustered vertices are hubs if they have neighbors in several clusters."""
+    xp, clusters, num_clusters = graph.xp, table.clusters, table.numbers.size
+    rows, neighbor_clusters = row_indices(adjacency), clusters[adjacency.neighbors]
+    keep = (clusters[rows] == num_clusters) & (neighbor_clusters < num_clusters)
+    rows, neighbor_clusters = rows[keep], neighbor_clusters[keep].astype(xp.int32)
+    smallest = smallest_members(rows, neighbor_clusters, clusters.size, num_clusters)
+    largest = xp.full(clusters.size, -1, xp.int32)
+    xp.maximum.at(largest, rows, neighbor_clusters)
+    expected = xp.where(smallest < largest, HUB, OUTLIER)
+    is_wrong = (clusters == num_clusters) & (table.roles != expected)
+    if bool(is_wrong.any()):
+        vertex = int(is_wrong.argmax())
         if int(expected[vertex]) == HUB:
-            found = given.number(least[vertex]), given.number(greatest[vertex])
-            says = f"neighbors of it are in clusters {found[0]} and {found[1]}"
-        elif int(least[vertex]) < none:
-            says = f"its neighbors are in cluster {given.number(least[vertex])} alone"
+            first, second = (int(table.numbers[v[vertex]]) for v in (smallest, largest))
+            reason = f"it has neighbors in clusters {first} and {second}"
+        elif int(smallest[vertex]) < num_clusters:
+            number = int(table.numbers[smallest[vertex]])
+            reason = f"its neighbors are in cluster {number} only"
         else:
-            says = "no neighbor of it is in a cluster"
-        raise VerificationError(
-            f"{vertex_name(graph, vertex)} is {said}; it must be {must_be}: {says}"
-        )
+            reason = "none of its neighbors is in a cluster"
+        raise _role_error(graph, vertex, table.roles, ROLE_NAMES[int(expected[vertex])], reason)

@@ -1,50 +1,63 @@
-"""Distances and predecessors, looked at edge by edge.
+"""Verify distances and predecessors of BFS and SSSP.
 
-A distance is right if no edge makes it smaller and if some path of edges that attain it leads
-there from a source: then it is the length of that path, and no path is shorter. Sums from left
-to right never fall in floating point, so all of it holds bit for bit.
+A distance is right if no edge makes it smaller, and if a path of edges that attain it leads to the
+vertex from a source: then it is the length of that path, and no path is shorter. Rounded sums of
+weights never decrease along a path, so distances are compared bit for bit.
 """
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from ..algorithms.traversal import check_cutoff, check_depth_limit, weighted_graph
-from ..device import Array
+from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..graph.csr import row_indices
 from ..graph.graph import as_local_graph
+from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from .result_reader import Result, vertex_name
 
-PIECE = 2**22  # arcs that are looked at together
+CHUNK_ARCS = 2**22  # arcs that are checked at a time
 
 
-def bfs(graph, result, source, *, depth_limit=None):
-    """Check that these are the levels of a breadth-first search, and its predecessors.
-
-    That sources alone have distance 0; that no edge spans more than one level; that one from the
-    level before leads to every other vertex that was reached; that nothing lies beyond the limit;
-    and that each predecessor, if the result has them, is the smallest that there can be.
+def bfs(graph: Any, result: Any, source: Any, *, depth_limit: int | None = None) -> int:
+    """Verify a result of `bfs`.
 
     Parameters
     ----------
     graph : Graph or edge frame
+        A Dask frame, or the `Graph` of one, is computed.
     result : frame
-        As `rapidsgraph.bfs` returns it: vertex names, `distance` and perhaps `predecessor`, one
-        row a vertex.
+        Vertex names, `distance` and optionally predecessors, one row per vertex, in any order.
     source, depth_limit
-        As they were given there.
+        As of `rapidsgraph.bfs`.
 
     Returns
     -------
     int
-        The greatest distance.
+        Largest distance.
 
     Raises
     ------
     VerificationError
-        One of these does not hold, or `result` lacks vertices, repeats them, or holds something
-        that is no distance: infinity, for instance, since unreached vertices have null.
+        A check fails, a vertex is unknown, missing or repeated, or a value is not a distance, such
+        as infinity: unreached vertices have null. The message names the vertex.
+    GraphError
+        A parameter is invalid, or the result has no column `distance`.
+
+    See Also
+    --------
+    bfs : Compute distances in edges.
+
+    Notes
+    -----
+    The checks: only sources have distance 0; no edge leads more than one level away from the
+    sources; an edge from the level before leads to every other reached vertex; no distance exceeds
+    the limit; and predecessors are the smallest valid ones.
 
     Examples
     --------
@@ -54,42 +67,46 @@ def bfs(graph, result, source, *, depth_limit=None):
     2
     """
     limit = None if depth_limit is None else check_depth_limit(depth_limit)
-    return int(
-        _greatest(as_local_graph(in_memory(graph)), result, source, limit, False, nullable=True)
-    )
+    graph = as_local_graph(in_memory(graph))
+    return int(_verify(graph, result, source, limit, weighted=False, nullable=True))
 
 
-def sssp(graph, result, source, *, cutoff=None):
-    """Check that these are the lengths of shortest paths, and the predecessors on them.
-
-    That sources have distance 0; that no edge makes a distance smaller; that a path of edges
-    which attain it leads to every vertex that was reached; that nothing lies beyond the cutoff;
-    and that each predecessor, if the result has them, is the smallest that there can be.
+def sssp(graph: Any, result: Any, source: Any, *, cutoff: float | None = None) -> float:
+    """Verify a result of `sssp`.
 
     Parameters
     ----------
     graph : Graph or edge frame
-        Of a frame weights are taken as `rapidsgraph.sssp` does.
+        The weights of a frame are taken as by `rapidsgraph.sssp`. A Dask frame, or the `Graph` of
+        one, is computed.
     result : frame
-        As `rapidsgraph.sssp` returns it: vertex names, `distance` and perhaps `predecessor`, one
-        row a vertex.
+        Vertex names, `distance` and optionally predecessors, one row per vertex, in any order.
     source, cutoff
-        As they were given there.
+        As of `rapidsgraph.sssp`.
 
     Returns
     -------
     float
-        The greatest finite distance.
+        Largest finite distance.
 
     Raises
     ------
     VerificationError
-        One of these does not hold, or `result` lacks vertices, repeats them, or holds something
-        that is no distance: null or NaN, for instance, since unreached vertices have infinity.
+        A check fails, a vertex is unknown, missing or repeated, or a value is not a distance, such
+        as null or NaN: unreached vertices have infinity. The message names the vertex.
+    GraphError
+        A parameter is invalid, or the result has no column `distance`.
+
+    See Also
+    --------
+    sssp : Compute lengths of shortest paths.
 
     Notes
     -----
-    Distances are compared bit for bit, so of a text file a reader must round decimals correctly.
+    The checks: sources have distance 0; no edge makes a distance smaller; a path of edges that
+    attain it leads from a source to every other reached vertex; no distance exceeds the cutoff; and
+    predecessors are the smallest valid ones. Distances are compared bit for bit, so a text file has
+    to be read with correct rounding.
 
     Examples
     --------
@@ -100,120 +117,150 @@ def sssp(graph, result, source, *, cutoff=None):
     1.5
     """
     graph = weighted_graph(in_memory(graph))
-    return _greatest(graph, result, source, check_cutoff(cutoff), graph.weighted, nullable=False)
+    limit = check_cutoff(cutoff)
+    return _verify(graph, result, source, limit, weighted=graph.weighted, nullable=False)
 
 
-def _greatest(graph, result, source, limit, weighted, *, nullable):
-    """Return the greatest finite distance of a result that passes all checks.
+def _verify(
+    graph: LocalGraph,
+    result: Any,
+    source: Any,
+    limit: float | None,
+    *,
+    weighted: bool,
+    nullable: bool,
+) -> float:
+    """Return the largest finite distance of a result that passes all checks.
 
-    `nullable` says whether null or infinity marks an unreached vertex, as in `Result.distances`.
+    `nullable` is as for `Result.distances`.
     """
-    xp, count = graph.xp, graph.num_vertices
+    xp, num_vertices = graph.xp, graph.num_vertices
     limit = np.inf if limit is None else float(limit)
     result = Result(graph, result)
-    distance, is_source = result.distances(nullable=nullable), xp.zeros(count, bool)
+    distances = result.distances(nullable=nullable)
+    is_source = xp.zeros(num_vertices, bool)
     is_source[resolve_vertices(graph.labeling, source)] = True
-    finite = xp.isfinite(distance)
-    for bad, says in (
-        (is_source & (distance != 0), "is a source and has"),
-        (finite & (distance > limit), f"lies beyond the limit {_shown(limit)}, with"),
+    is_reached = xp.isfinite(distances)
+    for is_wrong, predicate in (
+        (is_source & (distances != 0), "is a source and has"),
+        (is_reached & (distances > limit), f"is beyond the limit {_format_number(limit)}, with"),
     ):
-        if bool(bad.any()):
-            wrong = int(bad.argmax())
-            raise VerificationError(f"{vertex_name(graph, wrong)} {says} {_at(distance, wrong)}")
-    best, steps = _tight(graph, distance, limit, weighted)
-    best[is_source] = count
-    needs = finite & ~is_source & (best == count)
-    if bool(needs.any()):
-        _follow_zero_steps(steps, needs, best, xp)
-        if bool(needs.any()):
-            wrong = int(needs.argmax())
+        if bool(is_wrong.any()):
+            vertex = int(is_wrong.argmax())
             raise VerificationError(
-                f"{vertex_name(graph, wrong)} has {_at(distance, wrong)}, and no path of that "
-                "length leads there"
+                f"{vertex_name(graph, vertex)} {predicate} {_describe(distances, vertex)}",
+                column="distance",
             )
-    _check_predecessors(result.predecessors(best < count), best, graph)
-    return float(distance[finite].max())
+    predecessors, sources, destinations = _find_predecessors(graph, distances, limit, weighted)
+    predecessors[is_source] = num_vertices
+    is_unresolved = is_reached & ~is_source & (predecessors == num_vertices)
+    if bool(is_unresolved.any()):
+        _follow_zero_weight_arcs(sources, destinations, is_unresolved, predecessors)
+        if bool(is_unresolved.any()):
+            vertex = int(is_unresolved.argmax())
+            raise VerificationError(
+                f"{vertex_name(graph, vertex)} has {_describe(distances, vertex)}, but no path of "
+                "that length leads to it",
+                column="distance",
+            )
+    result_predecessors = result.predecessors(predecessors < num_vertices)
+    if result_predecessors is not None:
+        _check_predecessors(graph, result_predecessors, predecessors)
+    return float(distances[is_reached].max())
 
 
-def _tight(graph, distance, limit, weighted):
-    """What edges say that attain the distance at their destination; an error if one is below it.
+def _find_predecessors(
+    graph: LocalGraph, distances: Array, limit: float, weighted: bool
+) -> tuple[Array, Array, Array]:
+    """Find the arcs that attain the distance of their destination; check that none is below it.
 
     Returns
     -------
-    best : int32, shape (vertices,)
-        The smallest vertex nearer to a source from which such an edge comes, or the number of
+    predecessors : int32 array, shape (vertices,)
+        The smallest source of such an arc that is nearer than the vertex, or the number of
         vertices.
-    steps : list of two int32 arrays
-        Sources and destinations of those between equal distances, by source.
+    sources, destinations : int32 arrays
+        Endpoints of such arcs between equal distances, by source.
     """
-    xp, count, lists = graph.xp, graph.num_vertices, graph.csr
-    best = xp.full(count, count, xp.int32)
-    steps: list[list[Array]] = [[], []]
-    all_tails = row_indices(lists)
-    for start in range(0, all_tails.size, PIECE):
-        piece = slice(start, start + PIECE)
-        tails, heads = all_tails[piece], lists.neighbors[piece]
-        begins, ends = distance[tails], distance[heads]
-        with np.errstate(over="ignore"):  # a sum that is infinite reaches nothing
-            arrives = begins + (lists.weights[piece].astype(xp.float64) if weighted else 1.0)
-        below = (arrives < ends) & (arrives <= limit)
-        if bool(below.any()):
-            arc = int(below.argmax())
+    xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    predecessors = xp.full(num_vertices, num_vertices, xp.int32)
+    all_sources = row_indices(adjacency)
+    equal_sources, equal_destinations = [all_sources[:0]], [all_sources[:0]]
+    for start in range(0, all_sources.size, CHUNK_ARCS):
+        chunk = slice(start, start + CHUNK_ARCS)
+        sources, destinations = all_sources[chunk], adjacency.neighbors[chunk]
+        before, after = distances[sources], distances[destinations]
+        with np.errstate(over="ignore"):  # an infinite sum reaches no vertex
+            sums = before + (adjacency.weights[chunk].astype(xp.float64) if weighted else 1.0)
+        is_smaller = (sums < after) & (sums <= limit)
+        if bool(is_smaller.any()):
+            arc = int(is_smaller.argmax())
             raise VerificationError(
-                f"{vertex_name(graph, int(heads[arc]))} has {_at(ends, arc)}, and the edge from "
-                f"{vertex_name(graph, int(tails[arc]))} makes it {_shown(arrives[arc])}"
+                f"{vertex_name(graph, int(destinations[arc]))} has {_describe(after, arc)}, but "
+                f"the edge from {vertex_name(graph, int(sources[arc]))} makes it "
+                f"{_format_number(sums[arc])}",
+                column="distance",
             )
-        tight = (arrives == ends) & xp.isfinite(ends)
-        nearer = tight & (begins < ends)
-        xp.minimum.at(best, heads[nearer], tails[nearer])
-        tight &= begins == ends
-        if bool(tight.any()):
-            steps[0].append(tails[tight])
-            steps[1].append(heads[tight])
-    return best, [xp.concatenate(ends) if ends else all_tails[:0] for ends in steps]
+        is_tight = (sums == after) & xp.isfinite(after)
+        is_nearer = is_tight & (before < after)
+        xp.minimum.at(predecessors, destinations[is_nearer], sources[is_nearer])
+        is_tight &= before == after
+        if bool(is_tight.any()):
+            equal_sources.append(sources[is_tight])
+            equal_destinations.append(destinations[is_tight])
+    return predecessors, xp.concatenate(equal_sources), xp.concatenate(equal_destinations)
 
 
-def _follow_zero_steps(steps, needs, best, xp):
-    """Where only edges between equals attain a distance, follow them from vertices without need.
+def _follow_zero_weight_arcs(
+    sources: Array, destinations: Array, is_unresolved: Array, predecessors: Array
+) -> None:
+    """Resolve vertices that only zero-weight arcs reach, by BFS from the resolved vertices.
 
-    Fills in `best`, level by level, and takes from `needs` what is reached.
+    Stores their predecessors, and clears their flags in `is_unresolved`.
+
+    Parameters
+    ----------
+    sources, destinations : int32 arrays
+        Endpoints of the zero-weight arcs, by source.
     """
-    tails, heads = (ends[needs[steps[1]]] for ends in steps)
-    ready = ~needs[tails]
-    start, end = tails[ready], heads[ready]
-    while end.size:
-        xp.minimum.at(best, end, start)
-        reached = xp.unique(end)
-        needs[reached] = False
-        first = xp.searchsorted(tails, reached, side="left")
-        last = xp.searchsorted(tails, reached, side="right")
-        ends = xp.cumsum(last - first)
-        arcs = xp.arange(int(ends[-1]))
-        row = xp.searchsorted(ends, arcs, side="right")
-        arcs += last[row] - ends[row]
-        open_ = needs[heads[arcs]]
-        start, end = tails[arcs][open_], heads[arcs][open_]
+    xp = array_module(sources)
+    keep = is_unresolved[destinations]
+    sources, destinations = sources[keep], destinations[keep]
+    is_first = ~is_unresolved[sources]
+    tails, heads = sources[is_first], destinations[is_first]  # arcs of one level
+    while heads.size:
+        xp.minimum.at(predecessors, heads, tails)
+        frontier = xp.unique(heads)
+        is_unresolved[frontier] = False
+        starts = xp.searchsorted(sources, frontier, side="left")
+        stops = xp.searchsorted(sources, frontier, side="right")
+        offsets = xp.cumsum(stops - starts)
+        arcs = xp.arange(int(offsets[-1]))
+        rows = xp.searchsorted(offsets, arcs, side="right")
+        arcs += stops[rows] - offsets[rows]
+        keep = is_unresolved[destinations[arcs]]
+        tails, heads = sources[arcs][keep], destinations[arcs][keep]
 
 
-def _check_predecessors(given, best, graph):
-    if given is None:
-        return
-    differs = given != best
+def _check_predecessors(graph: LocalGraph, actual: Array, expected: Array) -> None:
+    differs = actual != expected
     if bool(differs.any()):
-        wrong = int(differs.argmax())
-        said, right = (
+        vertex = int(differs.argmax())
+        actual_name, expected_name = (
             "no predecessor" if p == graph.num_vertices else f"predecessor {vertex_name(graph, p)}"
-            for p in (int(given[wrong]), int(best[wrong]))
+            for p in (int(actual[vertex]), int(expected[vertex]))
         )
-        raise VerificationError(f"{vertex_name(graph, wrong)} has {said}; it must have {right}")
+        raise VerificationError(
+            f"{vertex_name(graph, vertex)} has {actual_name}; it must have {expected_name}",
+            column="predecessor",
+        )
 
 
-def _at(distance, place):
-    value = float(distance[place])
-    return "no distance" if value == np.inf else f"distance {_shown(value)}"
+def _describe(distances: Array, index: int) -> str:
+    distance = float(distances[index])
+    return "no distance" if distance == np.inf else f"distance {_format_number(distance)}"
 
 
-def _shown(value):
+def _format_number(value: float) -> str:
     value = float(value)
     return str(int(value)) if value.is_integer() else repr(value)

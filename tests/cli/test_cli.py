@@ -197,7 +197,7 @@ def test_verify_says_what_it_found(edges, monkeypatch):
     wrong = ranks_of(EDGES).assign(pagerank=1 / 3)
     monkeypatch.setattr(rg, "pagerank", lambda graph, **options: wrong)
     done = run("pagerank", edges, "--verify", "-o", edges.with_name("r.csv"), code=1)
-    assert "error: these are not the ranks" in done.stderr
+    assert "error: the values are not PageRank" in done.stderr
     assert os.listdir(edges.parent) == ["edges.csv"]
 
 

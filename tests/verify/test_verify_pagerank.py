@@ -123,8 +123,8 @@ def changed(ranks, what):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("lacks a vertex", "the result has 0 rows for vertex 2; it needs one"),
-        ("repeats a vertex", "the result has 2 rows for vertex 1; it needs one"),
+        ("lacks a vertex", "the result has 0 rows for vertex 2; it must have one row"),
+        ("repeats a vertex", "the result has 2 rows for vertex 1; it must have one row"),
         ("knows another vertex", "vertex 7 is not in the graph"),
         ("has no column", "no column 'pagerank'"),
         (

@@ -138,7 +138,7 @@ def test_results_of_every_library(make_held_frame):
         assert check(BORDERS, rows, 0.36, 6, BORDER_VERTICES, make_held_frame) == 3
     with pytest.raises(rg.VerificationError, match="vertex 4 is an outlier; it must be a hub"):
         check(FIGURE, replaced(FIGURE_ROWS, 4, role="outlier"), 0.7, 3, maker=make_held_frame)
-    with pytest.raises(rg.VerificationError, match="vertex 3 is of role 'core' and in no cluster"):
+    with pytest.raises(rg.VerificationError, match="vertex 3 has role 'core' and is in no cluster"):
         check(FIGURE, replaced(FIGURE_ROWS, 3, cluster=None), 0.7, 3, maker=make_held_frame)
 
 
@@ -229,8 +229,8 @@ def test_portions_change_nothing(make_arrays, monkeypatch):
     edges = random_edges(5, 40, 400)
     rows = naive_rows(edges, 0.5, 3, range(40))
     for piece, probes in product((1, 7, 2**20), (1, 2, 13)):
-        monkeypatch.setattr(MODULE, "PIECE", piece)
-        monkeypatch.setattr(MODULE, "PROBES", probes)
+        monkeypatch.setattr(MODULE, "CHUNK_ARCS", piece)
+        monkeypatch.setattr(MODULE, "CHUNK_LOOKUPS", probes)
         assert check(edges, rows, 0.5, 3, 40, make_arrays) == 1 + max(c or 0 for _, c, _ in rows)
 
 
@@ -257,31 +257,31 @@ WRONG = {
     ),
     "no hub": (
         replaced(FIGURE_ROWS, 4, role="outlier"),
-        "vertex 4 is an outlier; it must be a hub: neighbors of it are in clusters 0 and 1",
+        "vertex 4 is an outlier; it must be a hub: it has neighbors in clusters 0 and 1",
     ),
     "a hub beside one cluster": (
         replaced(FIGURE_ROWS, 8, role="hub"),
-        "vertex 8 is a hub; it must be an outlier: its neighbors are in cluster 1 alone",
+        "vertex 8 is a hub; it must be an outlier: its neighbors are in cluster 1 only",
     ),
     "a hub beside none": (
         replaced(FIGURE_ROWS, 9, role="hub"),
-        "vertex 9 is a hub; it must be an outlier: no neighbor of it is in a cluster",
+        "vertex 9 is a hub; it must be an outlier: none of its neighbors is in a cluster",
     ),
     "a core in no cluster": (
         replaced(FIGURE_ROWS, 6, cluster=None),
-        "the result: vertex 6 is of role 'core' and in no cluster; it must be in one",
+        "the result: vertex 6 has role 'core' and is in no cluster; it must be in one",
     ),
     "a hub in a cluster": (
         replaced(FIGURE_ROWS, 4, cluster=1),
-        "vertex 4 is of role 'hub' and in cluster 1; it must be in none",
+        "vertex 4 has role 'hub' and is in cluster 1; it must be in none",
     ),
     "an outlier in a cluster of its own": (
         replaced(FIGURE_ROWS, 9, cluster=77),
-        "vertex 9 is of role 'outlier' and in cluster 77; it must be in none",
+        "vertex 9 has role 'outlier' and is in cluster 77; it must be in none",
     ),
     "a core in another cluster": (
         replaced(FIGURE_ROWS, 2, cluster=1),
-        "an edge joins vertex 0, in cluster 0, and vertex 2, in cluster 1; they are cores and",
+        "an edge joins vertex 0, in cluster 0, and vertex 2, in cluster 1; they are similar",
     ),
     "split": (
         replaced(replaced(FIGURE_ROWS, 2, cluster=2), 3, cluster=2),
@@ -289,26 +289,26 @@ WRONG = {
     ),
     "merged": (
         renumbered(FIGURE_ROWS, {1: 0}),
-        "cluster 0 does not hang together: no similar cores join vertex 5 and vertex 0",
+        "cluster 0 is not connected: no path of similar cores joins vertex 5 and vertex 0",
     ),
     "numbered against sizes": (
         renumbered(FIGURE_ROWS, {0: 1, 1: 0}),
-        "cluster 0 (3 vertices from vertex 5 on) must come after 1 (4 vertices from vertex 0 on)",
+        "cluster 0 (size 3, smallest vertex 5) must come after 1 (size 4, smallest vertex 0)",
     ),
     "numbered from 1": (
-        renumbered(FIGURE_ROWS, {0: 1, 1: 2}), "there is no cluster 0, and there is 2",
+        renumbered(FIGURE_ROWS, {0: 1, 1: 2}), "there is no cluster 0, but there is a cluster 2",
     ),
     "a number left out": (
-        renumbered(FIGURE_ROWS, {1: 5}), "there is no cluster 1, and there is 5",
+        renumbered(FIGURE_ROWS, {1: 5}), "there is no cluster 1, but there is a cluster 5",
     ),
     "missing vertex": (FIGURE_ROWS[:-1], "the result: there is no row for vertex 9"),
     "no rows": ([], "the result: there is no row for vertex 0"),
     "vertex twice": (FIGURE_ROWS + FIGURE_ROWS[4:5], "there are 2 rows for vertex 4; only a bor"),
     "a core of two clusters": (
-        [*FIGURE_ROWS, (3, 1, "core")], "there are 2 rows for vertex 3; only a border has several",
+        [*FIGURE_ROWS, (3, 1, "core")], "there are 2 rows for vertex 3; only a border may have",
     ),
     "one of no graph": ([*FIGURE_ROWS, (10, 0, "core")], "vertex 10 is not in the graph"),
-    "negative": (replaced(FIGURE_ROWS, 0, cluster=-2), "the result: cluster -2 in row 0; it must"),
+    "negative": (replaced(FIGURE_ROWS, 0, cluster=-2), "the result: cluster -2 in row 0, of"),
 }  # fmt: skip
 
 
@@ -347,32 +347,32 @@ WRONG_BORDERS = {
     ),
     "in no cluster": (
         replaced(BORDER_ROWS, 0, cluster=None),
-        "vertex 0 is of role 'border' and in no cluster; it must be in one",
+        "vertex 0 has role 'border' and is in no cluster; it must be in one",
     ),
     "membership missing": (
         ZERO[:2] + REST,
         "vertex 0 has no row for cluster 2; it must have one, because vertex 30 is a core of that "
-        "and similar to it",
+        "cluster and similar to it",
     ),
     "other membership missing": (ZERO[::2] + REST, "vertex 0 has no row for cluster 1; it must"),
     "membership where none is": (
         [*MEMBER_ROWS, (10, 2, "border")],
-        "vertex 10 has a row for cluster 2, and no core of that is similar to it",
+        "vertex 10 has a row for cluster 2, but no core of that cluster is similar to it",
     ),
     "membership in nothing": (
-        [*MEMBER_ROWS, (10, 3, "border")], "vertex 10 has a row for cluster 3, and no core of that",
+        [*MEMBER_ROWS, (10, 3, "border")], "vertex 10 has a row for cluster 3, but no core of that",
     ),
     "membership of null": (
         [*MEMBER_ROWS, (10, None, "border")],
-        "vertex 10 has a row without a cluster after that of its own",
+        "vertex 10 has a row without a cluster after the row of its own",
     ),
     "null before": (
         [(10, None, "border"), *MEMBER_ROWS],
-        "vertex 10 is of role 'border' and in no cluster; it must be in one",
+        "vertex 10 has role 'border' and is in no cluster; it must be in one",
     ),
     "membership twice": (
-        MEMBER_ROWS + ZERO[2:], "there are 4 rows for vertex 0; only a border has several, each of "
-        "another cluster",
+        MEMBER_ROWS + ZERO[2:], "there are 4 rows for vertex 0; only a border may have several, "
+        "each with another cluster",
     ),
     "own cluster twice": (ZERO + ZERO[:1] + REST, "there are 4 rows for vertex 0; only a border"),
     "own cluster later": (
@@ -384,10 +384,10 @@ WRONG_BORDERS = {
         "vertex 0 has a row for cluster 2 before that for cluster 1",
     ),
     "membership of another role": (
-        [*ZERO[:2], (0, 2, "hub"), *REST], "there are 3 rows for vertex 0; only a border has",
+        [*ZERO[:2], (0, 2, "hub"), *REST], "there are 3 rows for vertex 0; only a border may have",
     ),
     "membership for a core": (
-        [*MEMBER_ROWS, (13, 0, "border")], "there are 2 rows for vertex 13; only a border has",
+        [*MEMBER_ROWS, (13, 0, "border")], "there are 2 rows for vertex 13; only a border may have",
     ),
 }  # fmt: skip
 
@@ -415,14 +415,14 @@ def test_clusters_of_one_size_by_their_smallest_vertices():
     edges = clique([3, 4, 5]) + clique([0, 1, 2])
     rows = naive_rows(edges, 0.9, 2)
     assert check(edges, rows, 0.9, 2, 6) == 2
-    with pytest.raises(rg.VerificationError, match="cluster 0 .3 vertices from vertex 3 on. must"):
+    with pytest.raises(rg.VerificationError, match="cluster 0 .size 3, smallest vertex 3. must"):
         check(edges, renumbered(rows, {0: 1, 1: 0}), 0.9, 2, 6)
 
 
 def test_clusters_that_share_a_border_are_not_one():
     """GPUSCAN's text would join them."""
     rows = renumbered(BORDER_ROWS, {1: 0, 2: 0})
-    with pytest.raises(rg.VerificationError, match="cluster 0 does not hang together: no similar"):
+    with pytest.raises(rg.VerificationError, match="cluster 0 is not connected: no path of"):
         check(BORDERS, rows, 0.36, 6, BORDER_VERTICES)
 
 
@@ -432,7 +432,7 @@ def test_clusters_that_are_no_numbers(wrong):
     vertices, clusters, roles = zip(*FIGURE_ROWS)
     clusters = [wrong if v == 9 else -1 if c is None else c for v, c in zip(vertices, clusters)]
     columns = {"vertex": list(vertices), "cluster": np.array(clusters, float), "role": list(roles)}
-    message = f"the result: cluster {wrong} in row 9; .* the row is that of vertex 9"
+    message = f"the result: cluster {wrong} in row 9, of vertex 9; it must be"
     for kind in (pyarrow.table, polars.DataFrame):
         with pytest.raises(rg.VerificationError, match=message):
             rg.verify.scan(pandas.DataFrame(pairs(FIGURE)), kind(columns), epsilon=0.7, mu=3)
@@ -444,13 +444,19 @@ def test_columns_that_are_missing_or_hold_something_else():
         (good.drop(columns="vertex"), "the result: there is no column 'vertex'"),
         (good.drop(columns="cluster"), "there is no column 'cluster'"),
         (good.drop(columns="role"), "the result: there is no column 'role'"),
-        (good.assign(role="member"), "the result: role 'member' in row 0; it can be core, border"),
+        (
+            good.assign(role="member"),
+            "the result: role 'member' in row 0, of vertex 0; it can be core",
+        ),
         (good.assign(role=1.5), "the result: column 'role' holds float64"),
         (good.assign(cluster="a"), "the result: column 'cluster' must hold integers"),
-        (good.assign(cluster=0.5), "the result: cluster 0.5 in row 0; it must be an integer"),
+        (
+            good.assign(cluster=0.5),
+            "the result: cluster 0.5 in row 0, of vertex 0; it must be an integer",
+        ),
         (
             good.assign(role=good["role"].where(good["vertex"] != 6)),
-            "the result: column 'role' has no value in row 6; .* the row is that of vertex 6",
+            "the result: column 'role' has no value in row 6, of vertex 6; it can be",
         ),
         (5, "builtins.int is no edge frame"),
     ):

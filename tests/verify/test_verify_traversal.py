@@ -65,13 +65,13 @@ def test_accepts_what_is_right(make_arrays, graph):
     [
         (with_(LEVELS, v0=1), "vertex 0 is a source and has distance 1"),
         (with_(LEVELS, v0=-1), "vertex 0 is a source and has no distance"),
-        (with_(LEVELS, v3=3), "vertex 3 has distance 3, and the edge from vertex 1 makes it 2"),
-        (with_(LEVELS, v3=-1), "vertex 3 has no distance, and the edge from vertex 1 makes it 2"),
-        (with_(LEVELS, v5=2), "vertex 5 has distance 2, and no path of that length leads there"),
-        (with_(LEVELS, v1=0), "vertex 3 has distance 2, and the edge from vertex 1 makes it 1"),
-        (with_(LEVELS, v7=5), "vertex 7 has distance 5, and no path"),
-        (with_(LEVELS, v9=0), "vertex 9 has distance 0, and no path"),
-        (with_(LEVELS, v6=1, v7=2), "vertex 6 has distance 1, and no path"),
+        (with_(LEVELS, v3=3), "vertex 3 has distance 3, but the edge from vertex 1 makes it 2"),
+        (with_(LEVELS, v3=-1), "vertex 3 has no distance, but the edge from vertex 1 makes it 2"),
+        (with_(LEVELS, v5=2), "vertex 5 has distance 2, but no path of that length leads to it"),
+        (with_(LEVELS, v1=0), "vertex 3 has distance 2, but the edge from vertex 1 makes it 1"),
+        (with_(LEVELS, v7=5), "vertex 7 has distance 5, but no path"),
+        (with_(LEVELS, v9=0), "vertex 9 has distance 0, but no path"),
+        (with_(LEVELS, v6=1, v7=2), "vertex 6 has distance 1, but no path"),
         (with_(LEVELS, v3=-7), "vertex 3 has distance -7"),
     ],
 )
@@ -86,18 +86,18 @@ def test_finds_wrong_levels(make_arrays, graph, distance, message):
         (with_(LENGTHS, v0=1e-300), "vertex 0 is a source and has distance 1e-300"),
         (
             with_(LENGTHS, v3=3.5),
-            "vertex 3 has distance 3.5, and the edge from vertex 1 makes it 3",
+            "vertex 3 has distance 3.5, but the edge from vertex 1 makes it 3",
         ),
-        (with_(LENGTHS, v3=INF), "vertex 3 has no distance, and the edge from vertex 1 makes it 3"),
+        (with_(LENGTHS, v3=INF), "vertex 3 has no distance, but the edge from vertex 1 makes it 3"),
         (
             with_(LENGTHS, v3=np.nextafter(3, 4)),
-            "vertex 3 has distance 3.0000000000000004, and the",
+            "vertex 3 has distance 3.0000000000000004, but the",
         ),
-        (with_(LENGTHS, v3=np.nextafter(3, 0)), "vertex 3 has distance 2.9999999999999996, and no"),
-        (with_(LENGTHS, v7=5), "vertex 7 has distance 5, and no path of that length leads there"),
+        (with_(LENGTHS, v3=np.nextafter(3, 0)), "vertex 3 has distance 2.9999999999999996, but no"),
+        (with_(LENGTHS, v7=5), "vertex 7 has distance 5, but no path of that length leads to it"),
         # 4 and 5 keep each other at any distance.
-        (with_(LENGTHS, v4=0.5, v5=0.5), "vertex 4 has distance 0.5, and no path"),
-        (with_(LENGTHS, v5=0), "vertex 4 has distance 1, and the edge from vertex 5 makes it 0"),
+        (with_(LENGTHS, v4=0.5, v5=0.5), "vertex 4 has distance 0.5, but no path"),
+        (with_(LENGTHS, v5=0), "vertex 4 has distance 1, but the edge from vertex 5 makes it 0"),
         (with_(LENGTHS, v3=np.nan), "vertex 3 has distance nan"),
         (with_(LENGTHS, v3=-INF), "vertex 3 has distance -inf"),
     ],
@@ -305,17 +305,17 @@ def test_finds_that_parameters_were_others(make_held_frame):
     ):
         limited = run(frame, 3, **{limit: 2})
         assert check(frame, limited, 3, **{limit: 2}) == 2
-        with pytest.raises(rg.VerificationError, match="has no distance, and the edge from vertex"):
+        with pytest.raises(rg.VerificationError, match="has no distance, but the edge from vertex"):
             check(frame, limited, 3)
-        with pytest.raises(rg.VerificationError, match="has no distance, and the edge from vertex"):
+        with pytest.raises(rg.VerificationError, match="has no distance, but the edge from vertex"):
             check(frame, limited, 3, **{limit: 3})
-        with pytest.raises(rg.VerificationError, match="lies beyond the limit 1, with distance 2"):
+        with pytest.raises(rg.VerificationError, match="is beyond the limit 1, with distance 2"):
             check(frame, limited, 3, **{limit: 1})
         with pytest.raises(rg.VerificationError, match="vertex 4 is a source and has distance"):
             check(frame, run(frame, 3), 4)
         with pytest.raises(rg.VerificationError, match="is a source and has"):
             check(frame, run(frame, 3), [3, 4])
-        with pytest.raises(rg.VerificationError, match="vertex 4 has distance 0, and no path"):
+        with pytest.raises(rg.VerificationError, match="vertex 4 has distance 0, but no path"):
             check(frame, run(frame, [3, 4]), 3)
         assert check(frame, run(frame, [3, 4], **{limit: none}), [4, 3]) > 1
 
@@ -328,7 +328,7 @@ def test_cycles_that_cost_nothing_are_no_way_by_themselves(make_arrays):
     assert rg.verify.sssp(frame, make_arrays(result), 0) == 5
     for distance in ([0, 4.0, 4, 4, INF], [0, 0.0, 0, 0, INF], [0, 5.0, 5, 5, 3]):
         wrong = make_arrays(result | {"distance": np.array(distance)})
-        with pytest.raises(rg.VerificationError, match="no path of that length leads there"):
+        with pytest.raises(rg.VerificationError, match="no path of that length leads to it"):
             rg.verify.sssp(frame, wrong, 0)
     before = {"predecessor": np.array([-1, 0, 1, 2, -1])}
     assert rg.verify.sssp(frame, make_arrays(result | before), 0) == 5
@@ -344,12 +344,12 @@ def test_long_chains_of_steps_that_cost_nothing(make_arrays):
     frame = make_arrays(columns | {"weight": np.zeros(n - 1)})
     found = rg.sssp(frame, 0)
     assert rg.verify.sssp(frame, found, 0) == 0
-    with pytest.raises(rg.VerificationError, match="vertex 0 has distance 0, and no path"):
+    with pytest.raises(rg.VerificationError, match="vertex 0 has distance 0, but no path"):
         rg.verify.sssp(frame, rg.sssp(frame, [0, 1]), 1)
 
 
 def test_edges_are_looked_at_piece_by_piece(monkeypatch, make_arrays):
-    monkeypatch.setattr(module, "PIECE", 7)
+    monkeypatch.setattr(module, "CHUNK_ARCS", 7)
     edges = [(a, b, int(w)) for a, b, w in random_edges(94)]
     graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight", multi_edges="keep")
     expected, _ = naive.sssp(edges, [3])
@@ -405,7 +405,7 @@ def test_a_part_of_a_predecessor():
     assert rg.verify.bfs(graph, found, ("x", 1)) == 2
     found.loc[2, "predecessor_1"] = pandas.NA
     with pytest.raises(
-        rg.VerificationError, match="vertex y, 3 has a part of a predecessor's name"
+        rg.VerificationError, match="vertex y, 3 has a predecessor whose name is incomplete"
     ):
         rg.verify.bfs(graph, found, ("x", 1))
     with pytest.raises(rg.GraphError, match="no column 'predecessor_1'"):
@@ -416,7 +416,7 @@ def test_what_is_no_result():
     frame = FrameMaker("pandas")({"source": [0, 1, 2], "destination": [1, 2, 0]})
     found, parts = rg.bfs(frame, 0), rg.connected_components(frame)
     for wrong, message in (
-        (found.iloc[:-1], "the result has 0 rows for vertex 2; it needs one"),
+        (found.iloc[:-1], "the result has 0 rows for vertex 2; it must have one row"),
         (pandas.concat([found, found.iloc[[1]]]), "the result has 2 rows for vertex 1"),
         (found.assign(vertex=[0, 1, 7]), "vertex 7 is not in the graph"),
         (found.assign(distance=["a", "b", "c"]), "column 'distance' must hold numbers"),
@@ -425,9 +425,9 @@ def test_what_is_no_result():
         for check in (rg.verify.bfs, rg.verify.sssp):
             with pytest.raises(rg.VerificationError, match=message):
                 check(frame, wrong, 0)
-    with pytest.raises(rg.VerificationError, match="vertex 2 has distance 2.5, and the edge"):
+    with pytest.raises(rg.VerificationError, match="vertex 2 has distance 2.5, but the edge"):
         rg.verify.bfs(frame, found.assign(distance=[0, 1, 2.5]), 0)
-    with pytest.raises(rg.VerificationError, match="vertex 2 has distance 1.5, and no path"):
+    with pytest.raises(rg.VerificationError, match="vertex 2 has distance 1.5, but no path"):
         rg.verify.bfs(frame, found.assign(distance=[0, 1, 1.5]), 0)
     with pytest.raises(rg.GraphError, match="no column 'distance'"):
         rg.verify.bfs(frame, parts, 0)
@@ -447,13 +447,14 @@ def test_what_is_no_result():
     [
         ([0, 0, 0, 1, 1, 2], None),
         ([0, 0, 1, 1, 1, 2], "from vertex 1, in component 0, leads to vertex 2, in component 1"),
-        ([1, 1, 1, 0, 0, 2], r"component 0 \(2 vertices from vertex 3 on\) must come after 1 \(3"),
-        ([0, 0, 0, 2, 2, 1], r"component 1 \(1 vertices from vertex 5 on\) must come after 2"),
-        ([0, 0, 0, 0, 0, 1], "component 0 does not hang together: nothing joins vertex 3 and v"),
-        ([0, 0, 0, 1, 1, 1], "component 1 does not hang together: nothing joins vertex 5 and v"),
-        ([0, 0, 0, 0, 0, 0], "component 0 does not hang together"),
-        ([0, 0, 0, 1, 1, 3], "there is no component 2, and there is 3"),
-        ([1, 1, 1, 2, 2, 3], "there is no component 0, and there is 3"),
+        ([1, 1, 1, 0, 0, 2], r"component 0 \(size 2, smallest vertex 3\) must come after 1 \(size "
+                             "3, smallest vertex 0"),
+        ([0, 0, 0, 2, 2, 1], r"component 1 \(size 1, smallest vertex 5\) must come after 2"),
+        ([0, 0, 0, 0, 0, 1], "component 0 is not connected: no path joins vertex 3 and v"),
+        ([0, 0, 0, 1, 1, 1], "component 1 is not connected: no path joins vertex 5 and v"),
+        ([0, 0, 0, 0, 0, 0], "component 0 is not connected"),
+        ([0, 0, 0, 1, 1, 3], "there is no component 2, but there is a component 3"),
+        ([1, 1, 1, 2, 2, 3], "there is no component 0, but there is a component 3"),
         ([0, 0, 0, 1, 1, 6], "vertex 5 is in component 6; components are numbered from 0"),
         ([0, 0, 0, 1, 1, -1], "vertex 5 is in component -1; components are numbered"),
         ([0, 0, 0, 1, 1, 1.5], "vertex 5 is in component 1.5; components are numbered"),
@@ -478,9 +479,7 @@ def test_components_of_one_size_go_by_their_smallest_vertex(make_arrays):
     result = {"vertex": np.arange(4), "component": np.array([0, 1, 1, 0])}
     assert rg.verify.components(frame, make_arrays(result)) == 2
     result["component"] = 1 - result["component"]
-    message = (
-        r"component 0 \(2 vertices from vertex 1 on\) must come after 1 \(2 vertices from vert"
-    )
+    message = r"component 0 \(size 2, smallest vertex 1\) must come after 1 \(size 2, smallest vert"
     with pytest.raises(rg.VerificationError, match=message):
         rg.verify.components(frame, make_arrays(result))
 
