@@ -12,33 +12,45 @@ from .intrinsics import prefetch
 from .jit import parallel, serial
 
 PARTS = 64
-BLOCK = 64  # vertices whose lists are fetched together
-ROOM = 4096  # neighbors of a block; longer lists go by themselves
+BLOCK = 64  # vertices whose lists are prefetched as one batch
+MAX_BATCH_ARCS = 4096  # arcs of a batch; longer lists are expanded one by one
 AHEAD = 16
 UNREACHED_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 ONE, HALF = np.uint64(1), np.uint64(32)
 
 
 @serial
-def _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, near, via):
-    """Expand queue[first:last]; the end of the queue once what they reach stands there.
+def _push(
+    first,
+    last,
+    level,
+    offsets,
+    neighbors,
+    keys,
+    queue,
+    starts,
+    ends,
+    heads,
+    tails,
+):
+    """Expand queue[first:last] and append new vertices; return the new end of the queue.
 
-    A key is level << 32 | predecessor, so the smaller key is the better one.
+    A key is level << 32 | predecessor, so a vertex keeps the smallest key.
     """
     tail = np.uint64(last)
     base = np.uint64(level + 1) << HALF
     while first < last:
-        count, taken = 0, 0
+        count, batch_arcs = 0, 0
         while first + count < last and count < BLOCK:
             vertex = np.uint64(queue[np.uint64(first + count)])
             starts[count] = offsets[vertex]
             ends[count] = offsets[vertex + ONE]
-            taken += ends[count] - starts[count]
-            if taken > ROOM and count:
+            batch_arcs += ends[count] - starts[count]
+            if batch_arcs > MAX_BATCH_ARCS and count:
                 break
             prefetch(neighbors, np.uint64(starts[count]))
             count += 1
-        if ends[0] - starts[0] > ROOM:
+        if ends[0] - starts[0] > MAX_BATCH_ARCS:
             key = base | np.uint64(queue[np.uint64(first)])
             for arc in range(starts[0], ends[0]):
                 ahead = min(arc + AHEAD, ends[0] - 1)
@@ -50,22 +62,22 @@ def _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, nea
                 keys[neighbor] = min(before, key)
             first += 1
             continue
-        taken = np.uint64(0)
+        batch_arcs = np.uint64(0)
         for place in range(count):
             vertex = queue[np.uint64(first + place)]
             for arc in range(starts[place], ends[place]):
                 neighbor = neighbors[np.uint64(arc)]
-                near[taken] = neighbor
-                via[taken] = vertex
-                taken += ONE
+                heads[batch_arcs] = neighbor
+                tails[batch_arcs] = vertex
+                batch_arcs += ONE
                 prefetch(keys, np.uint64(neighbor))
-        for place_ in range(taken):
+        for place_ in range(batch_arcs):
             place = np.uint64(place_)
-            neighbor = np.uint64(near[place])
+            neighbor = np.uint64(heads[place])
             before = keys[neighbor]
-            queue[tail] = neighbor  # stays only if the vertex is new: no branch to mispredict
+            queue[tail] = neighbor  # kept only if the vertex is new; has no branch to mispredict
             tail += np.uint64(before == UNREACHED_KEY)
-            keys[neighbor] = min(before, base | np.uint64(via[place]))
+            keys[neighbor] = min(before, base | np.uint64(tails[place]))
             prefetch(offsets, neighbor)
         first += count
     return np.int64(tail)
@@ -92,10 +104,10 @@ def _mark(vertices, level, keys, bits):
 
 
 @parallel
-def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, found):
-    """Let every vertex that is not reached look for its first neighbor in the level.
+def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, counts):
+    """Search the in-neighbors of every unreached vertex for the first one in the level.
 
-    New vertices a part are in found[:PARTS], the arcs that enter them in found[PARTS:].
+    counts[:PARTS] becomes the new vertices of each part, counts[PARTS:] their in-arcs.
     """
     words = (vertices + 31) // 32
     base = np.uint64(level + 1) << HALF
@@ -119,13 +131,13 @@ def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, found):
                         arcs += end - begin
                         break
             new_bits[np.uint64(word_)] = word
-        found[part] = new
-        found[PARTS + part] = arcs
+        counts[part] = new
+        counts[PARTS + part] = arcs
 
 
 @serial
 def _collect(vertices, bits, queue):
-    """Write the vertices whose bits are set to the queue; how many they are."""
+    """Write the vertices whose bits are set to the queue; return their number."""
     tail = 0
     for word in range((vertices + 31) // 32):
         rest = bits[np.uint64(word)]
@@ -145,13 +157,13 @@ def _clear(keys):
 
 
 @parallel
-def _unpack(keys, traced, distances, predecessors):
+def _unpack(keys, with_predecessors, distances, predecessors):
     for place_ in prange(keys.size):
         place = np.uint64(place_)
         key = keys[place]
         if key != UNREACHED_KEY:
             distances[place] = np.int32(key >> HALF)
-            if traced:
+            if with_predecessors:
                 predecessors[place] = np.int32(np.uint32(key))
 
 
@@ -177,12 +189,15 @@ def search(
     arrived_blocks,
     state,
 ):
-    # NumPy's memory is in large pages, where Numba's own is not and random access much slower.
+    # NumPy allocates large pages, Numba small ones, in which random access is much slower.
     keys, queue = queues[: 2 * num_vertices].view(np.uint64), queues[2 * num_vertices :]
     _clear(keys)
     starts, ends = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    near, via = np.empty(2 * ROOM, np.int32), np.empty(2 * ROOM, np.int32)
-    found = np.empty(2 * PARTS, np.int64)
+    heads, tails = (
+        np.empty(2 * MAX_BATCH_ARCS, np.int32),
+        np.empty(2 * MAX_BATCH_ARCS, np.int32),
+    )
+    counts = np.empty(2 * PARTS, np.int64)
     words = (num_vertices + 31) // 32
     here, there = frontier_bits[:words], frontier_bits[words:]
     for place in range(num_sources):
@@ -195,18 +210,30 @@ def search(
             _mark(num_vertices, level, keys, here)
             new = last - first
             while new > 0 and level < depth_limit:
-                _pull(num_vertices, level, in_offsets, in_neighbors, keys, here, there, found)
-                before, new = new, found[:PARTS].sum()
-                unexplored -= found[PARTS:].sum()
+                _pull(num_vertices, level, in_offsets, in_neighbors, keys, here, there, counts)
+                before, new = new, counts[:PARTS].sum()
+                unexplored -= counts[PARTS:].sum()
                 here, there = there, here
                 level += 1
                 if new < before and new * BFS_BETA < num_vertices:
                     break
             first, last = 0, _collect(num_vertices, here, queue)
-            bottom_up = 0  # what is left is far out, where a frontier's share of arcs says little
+            bottom_up = 0  # few vertices are left, so the frontier predicts little
             continue
         unexplored -= frontier
-        tail = _push(first, last, level, offsets, neighbors, keys, queue, starts, ends, near, via)
+        tail = _push(
+            first,
+            last,
+            level,
+            offsets,
+            neighbors,
+            keys,
+            queue,
+            starts,
+            ends,
+            heads,
+            tails,
+        )
         first, last = last, tail
         level += 1
     _unpack(keys, with_predecessors, distances, predecessors)

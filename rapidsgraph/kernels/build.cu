@@ -16,7 +16,7 @@
 #define order_t int
 #endif
 
-// present[name - low] = true for every name.
+// is_present[name - min_name] = true for every name.
 extern "C" __global__ void mark_present(long long num_names, const name_t *names, long long min_name,
                                 bool *is_present) {
   STRIDE(i, num_names) {
@@ -25,13 +25,13 @@ extern "C" __global__ void mark_present(long long num_names, const name_t *names
   }
 }
 
-// ids[i] = table[names[i] - low].
+// ids[i] = table[names[i] - min_name].
 extern "C" __global__ void translate(long long num_names, const name_t *names, long long min_name,
                                      const int *table, int *ids) {
   STRIDE(i, num_names) ids[i] = table[names[i] - min_name];
 }
 
-// moved[i] = values[order[i]].
+// new_values[i] = values[order[i]].
 extern "C" __global__ void permute(long long num_items, const order_t *order, const weight_t *values,
                                    weight_t *new_values) {
   STRIDE(i, num_items) new_values[i] = values[order[i]];
@@ -91,7 +91,7 @@ extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges, 
   }
 }
 
-// later[r] = neighbors of r from r itself on.
+// counts[r] = neighbors of r that are not below r.
 extern "C" __global__ void count_upper(long long num_rows, const long long *offsets,
                                        const int *neighbors, long long *counts) {
   STRIDE(row, num_rows) {

@@ -11,7 +11,7 @@ def mark_present(num_names, names, min_name, is_present):
     for i_ in prange(num_names):
         i = np.int64(i_)
         place = np.uint64(names[i] - min_name)
-        if not is_present[place]:  # threads that write one cache line in turn wait for each other
+        if not is_present[place]:  # a read is cheaper than a contended write
             is_present[place] = True
 
 

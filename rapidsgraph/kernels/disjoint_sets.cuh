@@ -3,7 +3,7 @@
 // parents[v] <= v always, so there is no cycle, and only the parent of a root changes to another
 // tree, by compare-and-swap. Initially parents[v] = v.
 //
-// Reference: Jaiganesh, Burtscher 2018 (ECL-CC).
+// Reference: Jaiganesh, Burtscher, HPDC 2018, https://doi.org/10.1145/3208040.3208041 (ECL-CC).
 
 #include "grid.cuh"
 

@@ -55,7 +55,7 @@ extern "C" __global__ void draw_rmat(long long num_edges, long long scale, long 
   }
 }
 
-// Both ends of an edge, any vertex with the same chance.
+// Both endpoints of an edge, uniformly.
 extern "C" __global__ void draw_uniform(long long num_edges, long long num_vertices, long long key,
                                         int *sources, int *destinations) {
   STRIDE(edge, num_edges) {
@@ -108,9 +108,9 @@ __device__ __forceinline__ int bridge_end(long long bridge, long long clique, lo
   return (int)(begin + (long long)(random_bits(key, 3 * bridge + 2) >> 1) % size);
 }
 
-// ends[2 v] and ends[2 v + 1] are where the edges from vertex v to other cliques lead; -1: there
-// is none, or it would be the other one again. Clique c has the vertices from begins[c] to before
-// begins[c + 1]. As all lead ahead, no two vertices draw the same edge.
+// bridge_ends[2 v] and bridge_ends[2 v + 1] are where the edges from vertex v to other cliques lead; -1: there
+// is none, or it would be the other one again. Clique c has the vertices from clique_offsets[c] to
+// before clique_offsets[c + 1]. As all lead ahead, no two vertices draw the same edge.
 extern "C" __global__ void draw_bridges(long long num_vertices, long long num_cliques, long long key,
                                         long long threshold, const int *clique_of,
                                         const long long *clique_offsets, int *bridge_ends) {
@@ -123,7 +123,7 @@ extern "C" __global__ void draw_bridges(long long num_vertices, long long num_cl
   }
 }
 
-// A key for every ordered pair of a clique; those of clique c are at places[c] and on.
+// A key for every ordered pair of a clique; those of clique c start at key_offsets[c].
 extern "C" __global__ void pack_cliques(long long num_vertices, const int *clique_of,
                                         const long long *clique_offsets, const long long *key_offsets,
                                         const int *names, long long *keys) {
@@ -163,8 +163,8 @@ extern "C" __global__ void unpack(long long num_edges, const long long *keys, in
   }
 }
 
-// low + width * u, at most `max_weight`, with u from the edge's row or, both ways the same, from its
-// two ends. Rounded after the product and after the sum, never fused, as the twin does.
+// weights[e] = min_weight + weight_range * u, at most max_weight. u is drawn by the index of the edge
+// or, if symmetrize, by its endpoints in either order. Rounded after the product and after the sum, never fused, as the twin does.
 extern "C" __global__ void draw_weights(long long num_edges, long long key, long long symmetrize, double min_weight,
                                  double weight_range, double max_weight, const int *sources,
                                  const int *destinations, double *weights) {

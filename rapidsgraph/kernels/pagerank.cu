@@ -3,21 +3,26 @@
 // One iteration computes
 //
 //   pagerank'[v] = damping * sum over arcs (u, v) of pagerank[u] * w / W[u]
-//                  + teleport[v] + mass * dangling_weights[v]
+//                  + teleport[v] + dangling_sum * dangling_weights[v]
 //
 // where W[u] is the total weight of the arcs that leave u, teleport is (1 - damping) times the
-// personalization, mass is the PageRank of dangling vertices (W = 0), and dangling_weights is
+// personalization, dangling_sum is the PageRank of dangling vertices (W = 0), and dangling_weights is
 // damping times the distribution it goes to. teleport and dangling_weights have one value per
 // vertex or one for all.
 //
 // Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
-// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, mass, converged}
+// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_sum, converged}
 // in double. Kernels return at once when state says converged, so the host may enqueue iterations
 // ahead. Sums accumulate in double; value_t is the precision of the values that are gathered.
 //
-// References: Kim (edge- and node-centric: initialize_sums, scatter_edges, gather_nodes); Reddy
-// (contributions and warp-level sums: gather_contributions, gather_groups). iterate is our own:
-// rows in order of degree, sliced ELLPACK, one launch for all iterations.
+// Entries: initialize_sums, scatter_edges and gather_nodes (Kim) and gather_contributions and
+// gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
+// check_convergence reduce it into state. propagate_labels and arrange prepare the layout of
+// `iterate`, which runs all iterations in one launch: rows in order of degree, as sliced ELLPACK.
+//
+// References: Kim (edge- and node-centric PageRank); Reddy (contributions, warp-level sums);
+// Monakov, Lokhmotov, Avetisyan, "Automatically tuning sparse matrix-vector multiplication for GPU
+// architectures", HiPEAC 2010, https://doi.org/10.1007/978-3-642-11515-8_10 (sliced ELLPACK).
 
 #include "grid.cuh"
 
@@ -28,14 +33,17 @@
 #define fresh_t value_t
 #endif
 
-#define DEPTH 8       // contributions in flight a thread, where a list is long
-#define SIDE 2        // narrow slices a warp takes at once
+#define LOADS_IN_FLIGHT 8       // contributions that a thread loads at once in long lists
+#define SLICES_PER_WARP 2        // wide slices that a warp processes at once
 
 
-__device__ __forceinline__ double finish(double sum, double damping, const double *restart,
-                                         long long restarts, double mass, const double *share,
-                                         long long shares, long long vertex) {
-  return damping * sum + restart[restarts > 1 ? vertex : 0] + mass * share[shares > 1 ? vertex : 0];
+// The PageRank of a vertex from the sum over its in-arcs.
+__device__ __forceinline__ double finish(double sum, double damping, const double *teleport,
+                                         long long num_teleports, double dangling_sum,
+                                         const double *dangling_weights,
+                                         long long num_dangling_weights, long long vertex) {
+  return damping * sum + teleport[num_teleports > 1 ? vertex : 0] +
+         dangling_sum * dangling_weights[num_dangling_weights > 1 ? vertex : 0];
 }
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
@@ -96,11 +104,11 @@ __device__ __forceinline__ double partial_sum(long long edge, long long end, int
 }
 
 // Store the PageRank of a vertex and its next contribution, divided once for all neighbors.
-__device__ __forceinline__ void store_vertex(long long vertex, double rank,
-                                             const value_t *out_weights, value_t *new_ranks,
+__device__ __forceinline__ void store_vertex(long long vertex, double new_value,
+                                             const value_t *out_weights, value_t *new_pagerank,
                                              value_t *new_contributions) {
-  new_ranks[vertex] = rank;
-  new_contributions[vertex] = rank / out_weights[vertex];
+  new_pagerank[vertex] = new_value;
+  new_contributions[vertex] = new_value / out_weights[vertex];
 }
 
 // Reddy, implementation II: a thread a vertex, contributions divided once.
@@ -144,24 +152,24 @@ extern "C" __global__ void gather_groups(long long num_rows, const int *rows, lo
   }
 }
 
-// After a sweep, sum the change and the mass of dangling vertices per block. With `copy` the new
-// values also replace the old ones, for a sweep that adds into sums of its own.
+// Sum the change of all values, and the values of dangling vertices, per block. With `copy` the new
+// values also replace the old ones, for an iteration that adds into sums of its own.
 extern "C" __global__ void measure_change(long long num_vertices, long long copy, const fresh_t *new_pagerank,
                                    const bool *is_dangling, const double *state, value_t *pagerank,
                                    double *partials) {
   if (state[3] != 0.0) return;
-  double residual = 0.0, mass = 0.0;
+  double residual = 0.0, dangling_sum = 0.0;
   STRIDE(vertex, num_vertices) {
-    const double rank = new_pagerank[vertex];
-    residual += fabs(rank - pagerank[vertex]);
-    if (is_dangling[vertex]) mass += rank;
-    if (copy) pagerank[vertex] = rank;
+    const double new_value = new_pagerank[vertex];
+    residual += fabs(new_value - pagerank[vertex]);
+    if (is_dangling[vertex]) dangling_sum += new_value;
+    if (copy) pagerank[vertex] = new_value;
   }
   residual = block_sum(residual);
-  mass = block_sum(mass);
+  dangling_sum = block_sum(dangling_sum);
   if (threadIdx.x == 0) {
     partials[2 * blockIdx.x] = residual;
-    partials[2 * blockIdx.x + 1] = mass;
+    partials[2 * blockIdx.x + 1] = dangling_sum;
   }
 }
 
@@ -169,30 +177,31 @@ extern "C" __global__ void measure_change(long long num_vertices, long long copy
 extern "C" __global__ void check_convergence(long long num_blocks, double tolerance, const double *partials,
                                   double *state) {
   if (state[3] != 0.0) return;
-  double residual = 0.0, mass = 0.0;
+  double residual = 0.0, dangling_sum = 0.0;
   for (long long part = threadIdx.x; part < num_blocks; part += blockDim.x) {
     residual += partials[2 * part];
-    mass += partials[2 * part + 1];
+    dangling_sum += partials[2 * part + 1];
   }
   residual = block_sum(residual);
-  mass = block_sum(mass);
+  dangling_sum = block_sum(dangling_sum);
   if (threadIdx.x == 0) {
     state[0] += 1.0;
     state[1] = residual;
-    state[2] = mass;
+    state[2] = dangling_sum;
     state[3] = residual < tolerance;
   }
 }
 
-// The layout of `iterate`. Rows are vertices by descending in-degree (order); a contribution
-// lives in a slot. Units of work, each for one warp, dearest first:
-//   chunks: PAGERANK_CHUNK edges of a long row; row r < long_rows has chunks chunk_offsets[r] to [r + 1];
-//   rows:   long_rows <= r < whole_rows, one row each; row_offsets has whole_rows + 1 values;
-//   slices: 32 rows each from whole_rows on, a row a lane, the lists side by side (column-major)
-//           and padded to the longest with the slot `vertices`, whose contribution is 0.
+// The layout of `iterate`. Rows are vertices by descending in-degree (order); contribution_index maps
+// a vertex to the index of its contribution. Units of work, each for one warp, largest first:
+//   chunks: PAGERANK_CHUNK arcs of a long row; row r < num_long_rows has the chunks from
+//           chunk_offsets[r] to chunk_offsets[r + 1];
+//   rows:   num_long_rows <= r < num_whole_rows; row_offsets has num_whole_rows + 1 values;
+//   slices: 32 rows each from num_whole_rows on, one row per lane, in column-major order and padded
+//           to the longest with index num_contributions, whose contribution is 0.
 
 // new_labels[v] = the smallest label among v and its neighbors; a few rounds give vertices that
-// are near each other one label.
+// are close to each other the same label.
 extern "C" __global__ void propagate_labels(long long num_vertices, const long long *offsets,
                                   const int *neighbors, const int *labels, int *new_labels) {
   STRIDE(vertex, num_vertices) {
@@ -235,19 +244,20 @@ extern "C" __global__ void arrange(long long num_vertices, long long num_contrib
   }
 }
 
-// Three in four loads of an iteration wait for a contribution, so as many as registers allow are
-// in flight. A neighbor is read once an iteration and marked to leave the cache to contributions.
+// Most loads of an iteration wait for a contribution, so as many are in flight as registers allow.
+// A neighbor is read once per iteration, with a streaming load that leaves the cache to
+// contributions.
 template <bool WEIGHTED, int COUNT>
-__device__ __forceinline__ double gather_some(const int *neighbors, const value_t *weights,
+__device__ __forceinline__ double gather_batch(const int *neighbors, const value_t *weights,
                                               const value_t *contributions,
-                                              const value_t *hot_contributions, int hot) {
+                                              const value_t *cached_contributions, int num_cached) {
   int neighbor[COUNT];
   value_t value[COUNT], weight[COUNT];
 #pragma unroll
   for (int k = 0; k < COUNT; k++) neighbor[k] = __ldcs(neighbors + k * WARP);
 #pragma unroll
   for (int k = 0; k < COUNT; k++) {
-    value[k] = neighbor[k] < hot ? hot_contributions[neighbor[k]] : contributions[neighbor[k]];
+    value[k] = neighbor[k] < num_cached ? cached_contributions[neighbor[k]] : contributions[neighbor[k]];
     if (WEIGHTED) weight[k] = __ldcs(weights + k * WARP);
   }
   double sum = 0.0;
@@ -261,116 +271,116 @@ __device__ __forceinline__ double gather_some(const int *neighbors, const value_
 template <bool WEIGHTED>
 __device__ __forceinline__ double gather(const int *neighbors, const value_t *weights, int count,
                                          const value_t *contributions,
-                                         const value_t *hot_contributions, int hot) {
+                                         const value_t *cached_contributions, int num_cached) {
   double sum = 0.0;
-  for (; count >= DEPTH; count -= DEPTH, neighbors += DEPTH * WARP) {
-    sum += gather_some<WEIGHTED, DEPTH>(neighbors, weights, contributions, hot_contributions, hot);
-    if (WEIGHTED) weights += DEPTH * WARP;
+  for (; count >= LOADS_IN_FLIGHT; count -= LOADS_IN_FLIGHT, neighbors += LOADS_IN_FLIGHT * WARP) {
+    sum += gather_batch<WEIGHTED, LOADS_IN_FLIGHT>(neighbors, weights, contributions, cached_contributions, num_cached);
+    if (WEIGHTED) weights += LOADS_IN_FLIGHT * WARP;
   }
 #pragma unroll
-  for (int some = DEPTH / 2; some > 0; some /= 2) {
-    if (!(count & some)) continue;
+  for (int step = LOADS_IN_FLIGHT / 2; step > 0; step /= 2) {
+    if (!(count & step)) continue;
     sum +=
-        some == 8
-            ? gather_some<WEIGHTED, 8>(neighbors, weights, contributions, hot_contributions, hot)
-        : some == 4
-            ? gather_some<WEIGHTED, 4>(neighbors, weights, contributions, hot_contributions, hot)
-        : some == 2
-            ? gather_some<WEIGHTED, 2>(neighbors, weights, contributions, hot_contributions, hot)
-            : gather_some<WEIGHTED, 1>(neighbors, weights, contributions, hot_contributions, hot);
-    neighbors += some * WARP;
-    if (WEIGHTED) weights += some * WARP;
+        step == 8
+            ? gather_batch<WEIGHTED, 8>(neighbors, weights, contributions, cached_contributions, num_cached)
+        : step == 4
+            ? gather_batch<WEIGHTED, 4>(neighbors, weights, contributions, cached_contributions, num_cached)
+        : step == 2
+            ? gather_batch<WEIGHTED, 2>(neighbors, weights, contributions, cached_contributions, num_cached)
+            : gather_batch<WEIGHTED, 1>(neighbors, weights, contributions, cached_contributions, num_cached);
+    neighbors += step * WARP;
+    if (WEIGHTED) weights += step * WARP;
   }
   return sum;
 }
 
-// How many of `length` list items fall to this lane when the warp takes turns.
-__device__ __forceinline__ int turns(int length, int lane) {
+// Number of the `length` items of a list that this lane of a warp processes.
+__device__ __forceinline__ int items_of_lane(int length, int lane) {
   return (length - lane + WARP - 1) / WARP;
 }
 
 template <bool WEIGHTED>
 __device__ __forceinline__ void iterate_rows(
-    long long iterations, double tolerance, double damping, int vertices, int places, int idle,
-    int long_rows, int whole_rows, int narrow_slices, int chunks, int hot, const int *chunk_rows,
+    long long num_iterations, double tolerance, double damping, int num_vertices, int num_contributions, int num_isolated,
+    int num_long_rows, int num_whole_rows, int num_narrow_slices, int num_chunks, int num_cached, const int *chunk_rows,
     const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
-    const int *neighbors, const value_t *weights, const int *slots, bool slotted,
-    const value_t *inverse_weights, const double *restart, bool restarts, const double *share,
-    bool shares, value_t *contributions, value_t *ranks, double *chunk_sums, int *arrivals,
-    double *partials, unsigned long long *arrived, double *state) {
+    const int *neighbors, const value_t *weights, const int *contribution_index, bool has_contribution_index,
+    const value_t *inverse_weights, const double *teleport, bool has_teleports, const double *dangling_weights,
+    bool has_dangling_weights, value_t *contributions, value_t *pagerank, double *chunk_sums, int *arrived_chunks,
+    double *partials, unsigned long long *arrived_blocks, double *state) {
   extern __shared__ __align__(8) unsigned char shared[];
-  value_t *hot_contributions = (value_t *)shared;
+  value_t *cached_contributions = (value_t *)shared;
   const int lane = threadIdx.x % WARP, warps = gridDim.x * (blockDim.x / WARP);
   const int warp = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
-  const int rows = vertices - idle, slices = (rows - whole_rows + WARP - 1) / WARP;
-  const int after_chunks = narrow_slices + chunks,
-            after_rows = after_chunks + whole_rows - long_rows;
-  const int units = after_rows + (slices - narrow_slices + SIDE - 1) / SIDE;
-  // Units of one kind shrink, so warps take them in turn to and fro: 0 1 2 3 3 2 1 0 0 1 ...
+  const int rows = num_vertices - num_isolated, slices = (rows - num_whole_rows + WARP - 1) / WARP;
+  const int after_chunks = num_narrow_slices + num_chunks,
+            after_rows = after_chunks + num_whole_rows - num_long_rows;
+  const int units = after_rows + (slices - num_narrow_slices + SLICES_PER_WARP - 1) / SLICES_PER_WARP;
+  // Units of one kind descend in size, so warps take them in a snake order: 0 1 2 3 3 2 1 0 0 1 ...
   const auto first_round = [&](int begin) { return begin / warps * warps; };
   const auto unit_of = [&](int round) {
     return round + ((round / warps) & 1 ? warps - 1 - warp : warp);
   };
-  double done = state[0], residual = state[1], mass = state[2], converged = state[3];
-  double idle_rank = state[4];
+  double iterations_done = state[0], residual = state[1], dangling_sum = state[2], converged = state[3];
+  double isolated_value = state[4];
 
-  for (long long barrier = 1; barrier <= iterations && converged == 0.0; barrier++) {
-    const int parity = (long long)done & 1;
-    const value_t *old_contributions = contributions + parity * (places + 1ll);
-    value_t *new_contributions = contributions + (1 - parity) * (places + 1ll);
-    const double base = restart[0] + mass * share[0];
-    for (int slot = threadIdx.x; slot < hot; slot += blockDim.x)
-      hot_contributions[slot] = old_contributions[slot];
+  for (long long barrier = 1; barrier <= num_iterations && converged == 0.0; barrier++) {
+    const int parity = (long long)iterations_done & 1;
+    const value_t *old_contributions = contributions + parity * (num_contributions + 1ll);
+    value_t *new_contributions = contributions + (1 - parity) * (num_contributions + 1ll);
+    const double base = teleport[0] + dangling_sum * dangling_weights[0];
+    for (int slot = threadIdx.x; slot < num_cached; slot += blockDim.x)
+      cached_contributions[slot] = old_contributions[slot];
     __syncthreads();
-    double my_residual = 0.0, my_mass = 0.0;
+    double my_residual = 0.0, my_dangling_sum = 0.0;
 
-    // Only a sink's rank is kept: any other vertex's is its contribution over inverse_weights.
-    // What a row's end needs is loaded before its list, so that the two waits overlap.
+    // PageRank is stored of dangling vertices only; of others it is contribution / inverse weight.
+    // The old value of a row is loaded before its list, so that the two latencies overlap.
     auto old_value = [&](int row, value_t inverse) {
-      return inverse == (value_t)0 ? ranks[row] : old_contributions[slotted ? slots[row] : row];
+      return inverse == (value_t)0 ? pagerank[row] : old_contributions[has_contribution_index ? contribution_index[row] : row];
     };
     auto finish_row = [&](int row, double sum, value_t old, value_t inverse) {
-      double rank = damping * sum + base;
-      if (restarts | shares)
-        rank = finish(sum, damping, restart, restarts ? 2 : 1, mass, share, shares ? 2 : 1, row);
+      double new_value = damping * sum + base;
+      if (has_teleports | has_dangling_weights)
+        new_value = finish(sum, damping, teleport, has_teleports ? 2 : 1, dangling_sum, dangling_weights, has_dangling_weights ? 2 : 1, row);
       if (inverse == (value_t)0) {
-        my_residual += fabs(rank - (double)old);
-        my_mass += rank;
-        ranks[row] = rank;
+        my_residual += fabs(new_value - (double)old);
+        my_dangling_sum += new_value;
+        pagerank[row] = new_value;
       } else {
-        const value_t contribution = rank * (double)inverse;
+        const value_t contribution = new_value * (double)inverse;
         my_residual += fabs((double)contribution - (double)old) * (double)((value_t)1 / inverse);
-        new_contributions[slotted ? slots[row] : row] = contribution;
+        new_contributions[has_contribution_index ? contribution_index[row] : row] = contribution;
       }
     };
 
-    for (int round = 0; round < narrow_slices; round += warps) {
+    for (int round = 0; round < num_narrow_slices; round += warps) {
       const int slice = unit_of(round);
-      if (slice >= narrow_slices) continue;
+      if (slice >= num_narrow_slices) continue;
       const long long begin = slice_offsets[slice];
       const int width = (int)((slice_offsets[slice + 1] - begin) / WARP);
-      const int row = whole_rows + slice * WARP + lane, safe = min(row, rows - 1);
-      const value_t inverse = inverse_weights[safe], old = old_value(safe, inverse);
+      const int row = num_whole_rows + slice * WARP + lane, valid_row = min(row, rows - 1);
+      const value_t inverse = inverse_weights[valid_row], old = old_value(valid_row, inverse);
       const double sum = gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane, width,
-                                          old_contributions, hot_contributions, hot);
+                                          old_contributions, cached_contributions, num_cached);
       if (row < rows) finish_row(row, sum, old, inverse);
     }
 
-    for (int round = first_round(narrow_slices); round < after_chunks; round += warps) {
-      const int unit = unit_of(round), chunk = unit - narrow_slices;
-      if (unit < narrow_slices || unit >= after_chunks) continue;
+    for (int round = first_round(num_narrow_slices); round < after_chunks; round += warps) {
+      const int unit = unit_of(round), chunk = unit - num_narrow_slices;
+      if (unit < num_narrow_slices || unit >= after_chunks) continue;
       const int row = chunk_rows[chunk], first = chunk_offsets[row], last = chunk_offsets[row + 1];
       const long long begin = row_offsets[row] + (chunk - first) * (long long)PAGERANK_CHUNK;
       const int length = (int)min((long long)PAGERANK_CHUNK, row_offsets[row + 1] - begin);
       double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
-                                             turns(length, lane), old_contributions,
-                                             hot_contributions, hot));
-      // The warp that comes last adds the row's chunks up, always in the same order.
+                                             items_of_lane(length, lane), old_contributions,
+                                             cached_contributions, num_cached));
+      // The last warp to arrive adds the chunks of the row, always in the same order.
       int before = 0;
       if (lane == 0) {
         chunk_sums[chunk] = sum;
         __threadfence();
-        before = atomicAdd(&arrivals[row], 1);
+        before = atomicAdd(&arrived_chunks[row], 1);
         __threadfence();
       }
       before = __shfl_sync(~0u, before, 0);
@@ -379,35 +389,35 @@ __device__ __forceinline__ void iterate_rows(
       for (int part = first + lane; part < last; part += WARP) sum += __ldcg(chunk_sums + part);
       sum = warp_sum(sum);
       if (lane == 0) {
-        arrivals[row] = 0;
+        arrived_chunks[row] = 0;
         finish_row(row, sum, old_value(row, inverse_weights[row]), inverse_weights[row]);
       }
     }
 
     for (int round = first_round(after_chunks); round < after_rows; round += warps) {
-      const int unit = unit_of(round), row = unit - after_chunks + long_rows;
+      const int unit = unit_of(round), row = unit - after_chunks + num_long_rows;
       if (unit < after_chunks || unit >= after_rows) continue;
       const long long begin = row_offsets[row];
       const int length = (int)(row_offsets[row + 1] - begin);
       const value_t inverse = inverse_weights[row], old = old_value(row, inverse);
       const double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
-                                                   turns(length, lane), old_contributions,
-                                                   hot_contributions, hot));
+                                                   items_of_lane(length, lane), old_contributions,
+                                                   cached_contributions, num_cached));
       if (lane == 0) finish_row(row, sum, old, inverse);
     }
 
-    // Short lists have too few loads to hide their latency, so a warp takes SIDE slices at once.
+    // Short lists have too few loads to hide latency, so a warp processes several slices at once.
     for (int round = first_round(after_rows); round < units; round += warps) {
-      const int unit = unit_of(round), first = narrow_slices + (unit - after_rows) * SIDE;
+      const int unit = unit_of(round), first = num_narrow_slices + (unit - after_rows) * SLICES_PER_WARP;
       if (unit < after_rows || unit >= units) continue;
-      long long begin[SIDE];
-      int width[SIDE];
-      value_t old[SIDE], inverse[SIDE];
-      double sum[SIDE];
+      long long begin[SLICES_PER_WARP];
+      int width[SLICES_PER_WARP];
+      value_t old[SLICES_PER_WARP], inverse[SLICES_PER_WARP];
+      double sum[SLICES_PER_WARP];
 #pragma unroll
-      for (int j = 0; j < SIDE; j++) {
+      for (int j = 0; j < SLICES_PER_WARP; j++) {
         const int slice = min(first + j, slices - 1);
-        const int row = min(whole_rows + slice * WARP + lane, rows - 1);
+        const int row = min(num_whole_rows + slice * WARP + lane, rows - 1);
         begin[j] = slice_offsets[slice] + lane;
         width[j] =
             first + j < slices ? (int)((slice_offsets[slice + 1] - begin[j] + lane) / WARP) : 0;
@@ -415,71 +425,71 @@ __device__ __forceinline__ void iterate_rows(
         old[j] = old_value(row, inverse[j]);
         sum[j] = 0.0;
       }
-      int widest = width[0];
+      int max_width = width[0];
 #pragma unroll
-      for (int j = 1; j < SIDE; j++) widest = max(widest, width[j]);
-      for (int k = 0; k < widest; k += 2) {
-        int neighbor[2 * SIDE];
-        value_t value[2 * SIDE], weight[2 * SIDE];
+      for (int j = 1; j < SLICES_PER_WARP; j++) max_width = max(max_width, width[j]);
+      for (int k = 0; k < max_width; k += 2) {
+        int neighbor[2 * SLICES_PER_WARP];
+        value_t value[2 * SLICES_PER_WARP], weight[2 * SLICES_PER_WARP];
 #pragma unroll
-        for (int j = 0; j < 2 * SIDE; j++)
+        for (int j = 0; j < 2 * SLICES_PER_WARP; j++)
           neighbor[j] = k + j % 2 < width[j / 2]
                             ? __ldcs(neighbors + begin[j / 2] + (k + j % 2) * WARP)
-                            : places;
+                            : num_contributions;
 #pragma unroll
-        for (int j = 0; j < 2 * SIDE; j++) {
-          value[j] = neighbor[j] == places ? (value_t)0
-                     : neighbor[j] < hot   ? hot_contributions[neighbor[j]]
+        for (int j = 0; j < 2 * SLICES_PER_WARP; j++) {
+          value[j] = neighbor[j] == num_contributions ? (value_t)0
+                     : neighbor[j] < num_cached   ? cached_contributions[neighbor[j]]
                                            : old_contributions[neighbor[j]];
           if (WEIGHTED)
-            weight[j] = neighbor[j] == places ? (value_t)0
+            weight[j] = neighbor[j] == num_contributions ? (value_t)0
                                               : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
         }
 #pragma unroll
-        for (int j = 0; j < 2 * SIDE; j++)
+        for (int j = 0; j < 2 * SLICES_PER_WARP; j++)
           sum[j / 2] += WEIGHTED ? (double)weight[j] * (double)value[j] : (double)value[j];
       }
 #pragma unroll
-      for (int j = 0; j < SIDE; j++) {
-        const int row = whole_rows + (first + j) * WARP + lane;
+      for (int j = 0; j < SLICES_PER_WARP; j++) {
+        const int row = num_whole_rows + (first + j) * WARP + lane;
         if (row < rows) finish_row(row, sum[j], old[j], inverse[j]);
       }
     }
 
     double *sums = partials + parity * 2 * gridDim.x;
     my_residual = block_sum(my_residual);
-    my_mass = block_sum(my_mass);
+    my_dangling_sum = block_sum(my_dangling_sum);
     if (threadIdx.x == 0) {
       sums[2 * blockIdx.x] = my_residual;
-      sums[2 * blockIdx.x + 1] = my_mass;
+      sums[2 * blockIdx.x + 1] = my_dangling_sum;
     }
-    grid_barrier(arrived, barrier);
-    residual = mass = 0.0;
+    grid_barrier(arrived_blocks, barrier);
+    residual = dangling_sum = 0.0;
     for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
       residual += __ldcg(sums + 2 * block);
-      mass += __ldcg(sums + 2 * block + 1);
+      dangling_sum += __ldcg(sums + 2 * block + 1);
     }
-    residual = block_sum(residual) + idle * fabs(base - idle_rank);
-    mass = block_sum(mass) + idle * base;
-    idle_rank = base;
-    done += 1.0;
+    residual = block_sum(residual) + num_isolated * fabs(base - isolated_value);
+    dangling_sum = block_sum(dangling_sum) + num_isolated * base;
+    isolated_value = base;
+    iterations_done += 1.0;
     converged = residual < tolerance;
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    state[0] = done;
+    state[0] = iterations_done;
     state[1] = residual;
-    state[2] = mass;
+    state[2] = dangling_sum;
     state[3] = converged;
-    state[4] = idle_rank;
+    state[4] = isolated_value;
   }
 }
 
 // Up to `num_iterations` iterations in one cooperative launch. contributions holds two buffers of
-// places + 1 values, the last of them 0; iteration i reads buffer i % 2. There are as many places
-// as vertices, or more, where the rows are only some of a graph's. partials holds two buffers of
-// two values a block. arrived (one) and arrivals (one a long row) are zero before. The last `num_isolated`
-// rows have no edge, so all of them have one rank, state[4], and none is stored; that needs one
-// restart and one share for all.
+// num_contributions + 1 values, the last of them 0; iteration i reads buffer i % 2. num_contributions
+// exceeds num_vertices if the rows are a partition of a graph. partials holds two buffers of two
+// values per block. arrived_blocks (one value) and arrived_chunks (one per long row) are 0 before
+// the launch. The last num_isolated rows have no arc, so they have one common value, state[4],
+// which is not stored per row; teleport and dangling_weights then have one value each.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     iterate(long long num_iterations, double tolerance, double damping, long long num_vertices,
             long long num_contributions, long long num_isolated, long long num_long_rows, long long num_whole_rows,

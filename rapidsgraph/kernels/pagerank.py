@@ -1,8 +1,8 @@
 """Power iteration for PageRank on a CPU: the twins of pagerank.cu, which documents them.
 
-The work is cut into as many parts as there are partial sums, whatever the number of threads, so
-that sums do not depend on it. Numba counts prange in uint64, which combined with int64 gives
-float64, hence the casts.
+The work is divided into as many parts as there are partial sums, so that sums do not depend on the
+number of threads. Numba counts prange in uint64, and uint64 combined with int64 becomes float64;
+hence the casts.
 """
 
 import numpy as np
@@ -11,15 +11,26 @@ from numba import njit, prange
 from .constants import WARP
 from .jit import parallel, serial
 
-BLOCK = 4096  # terms of a sum that are added one after another
+BLOCK = 4096  # terms that are added to one partial sum
 
 inline = njit(inline="always")
 
 
 @inline
-def _finish(sum, damping, restart, restarts, mass, share, shares, vertex):
-    teleport = restart[vertex if restarts > 1 else 0]
-    return damping * sum + teleport + mass * share[vertex if shares > 1 else 0]
+def _finish(
+    sum,
+    damping,
+    teleport,
+    num_teleports,
+    dangling_sum,
+    dangling_weights,
+    num_dangling_weights,
+    vertex,
+):
+    """Return the PageRank of a vertex from the sum over its in-arcs."""
+    own_teleport = teleport[vertex if num_teleports > 1 else 0]
+    own_weight = dangling_weights[vertex if num_dangling_weights > 1 else 0]
+    return damping * sum + own_teleport + dangling_sum * own_weight
 
 
 @parallel
@@ -42,7 +53,7 @@ def initialize_sums(
         )
 
 
-@serial  # additions to one vertex from two threads would get lost
+@serial  # two threads could add to one vertex at the same time
 def scatter_edges(
     num_edges,
     symmetrize,
@@ -106,13 +117,13 @@ def gather_nodes(
 
 @inline
 def _at(values, place):
-    """values[place], where the compiler need not ask whether to count from the end."""
+    """Return values[place]; the unsigned index spares the compiler a test for negative ones."""
     return np.float64(values[np.uint32(place)])
 
 
 @inline
 def _sum_list(begin, end, neighbors, weights, weighted, contributions):
-    """In blocks, since the error of a sum grows with the number of its terms."""
+    """Sum in blocks, because the rounding error grows with the number of terms."""
     total = 0.0
     while end - begin > BLOCK:
         total += _sum_block(begin, begin + BLOCK, neighbors, weights, weighted, contributions)
@@ -122,32 +133,32 @@ def _sum_list(begin, end, neighbors, weights, weighted, contributions):
 
 @serial
 def _sum_block(begin, end, neighbors, weights, weighted, contributions):
-    """Four sums at once: additions to one would wait for each other."""
+    """Add to four sums in turn, because additions to one sum depend on each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    near = neighbors[begin:end]
-    length = np.uint64(len(near))
+    chunk_neighbors = neighbors[begin:end]
+    length = np.uint64(len(chunk_neighbors))
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     edge = np.uint64(0)
     if weighted:
-        heavy = weights[begin:end]
+        chunk_weights = weights[begin:end]
         while edge + three < length:
-            a += heavy[edge] * _at(contributions, near[edge])
-            b += heavy[edge + one] * _at(contributions, near[edge + one])
-            c += heavy[edge + two] * _at(contributions, near[edge + two])
-            d += heavy[edge + three] * _at(contributions, near[edge + three])
+            a += chunk_weights[edge] * _at(contributions, chunk_neighbors[edge])
+            b += chunk_weights[edge + one] * _at(contributions, chunk_neighbors[edge + one])
+            c += chunk_weights[edge + two] * _at(contributions, chunk_neighbors[edge + two])
+            d += chunk_weights[edge + three] * _at(contributions, chunk_neighbors[edge + three])
             edge += four
         while edge < length:
-            a += heavy[edge] * _at(contributions, near[edge])
+            a += chunk_weights[edge] * _at(contributions, chunk_neighbors[edge])
             edge += one
     else:
         while edge + three < length:
-            a += _at(contributions, near[edge])
-            b += _at(contributions, near[edge + one])
-            c += _at(contributions, near[edge + two])
-            d += _at(contributions, near[edge + three])
+            a += _at(contributions, chunk_neighbors[edge])
+            b += _at(contributions, chunk_neighbors[edge + one])
+            c += _at(contributions, chunk_neighbors[edge + two])
+            d += _at(contributions, chunk_neighbors[edge + three])
             edge += four
         while edge < length:
-            a += _at(contributions, near[edge])
+            a += _at(contributions, chunk_neighbors[edge])
             edge += one
     return (a + b) + (c + d)
 
@@ -177,7 +188,7 @@ def gather_contributions(
         sum = _sum_list(
             offsets[vertex], offsets[vertex + 1], neighbors, weights, weighted, contributions
         )
-        rank = _finish(
+        new_value = _finish(
             sum,
             damping,
             teleport,
@@ -187,8 +198,8 @@ def gather_contributions(
             num_dangling_weights,
             vertex,
         )
-        new_pagerank[vertex] = rank
-        new_contributions[vertex] = rank / out_weights[vertex]
+        new_pagerank[vertex] = new_value
+        new_contributions[vertex] = new_value / out_weights[vertex]
 
 
 @parallel
@@ -213,13 +224,13 @@ def gather_groups(
 ):
     if state[3] != 0.0:
         return
-    for row_ in prange(num_rows):  # a thread is group enough here
+    for row_ in prange(num_rows):  # one thread replaces a group of the CUDA twin
         row = np.int64(row_)
         vertex = rows[row]
         sum = _sum_list(
             offsets[vertex], offsets[vertex + 1], neighbors, weights, weighted, contributions
         )
-        rank = _finish(
+        new_value = _finish(
             sum,
             damping,
             teleport,
@@ -229,8 +240,8 @@ def gather_groups(
             num_dangling_weights,
             vertex,
         )
-        new_pagerank[vertex] = rank
-        new_contributions[vertex] = rank / out_weights[vertex]
+        new_pagerank[vertex] = new_value
+        new_contributions[vertex] = new_value / out_weights[vertex]
 
 
 @parallel
@@ -240,29 +251,29 @@ def measure_change(num_vertices, copy, new_pagerank, is_dangling, state, pageran
     parts = len(partials) // 2
     for part_ in prange(parts):
         part = np.int64(part_)
-        residual, mass = 0.0, 0.0
+        residual, dangling_sum = 0.0, 0.0
         for vertex in range(num_vertices * part // parts, num_vertices * (part + 1) // parts):
-            rank = np.float64(new_pagerank[vertex])
-            residual += abs(rank - pagerank[vertex])
+            new_value = np.float64(new_pagerank[vertex])
+            residual += abs(new_value - pagerank[vertex])
             if is_dangling[vertex]:
-                mass += rank
+                dangling_sum += new_value
             if copy:
-                pagerank[vertex] = rank
+                pagerank[vertex] = new_value
         partials[2 * part] = residual
-        partials[2 * part + 1] = mass
+        partials[2 * part + 1] = dangling_sum
 
 
 @serial
 def check_convergence(num_blocks, tolerance, partials, state):
     if state[3] != 0.0:
         return
-    residual, mass = 0.0, 0.0
+    residual, dangling_sum = 0.0, 0.0
     for part in range(num_blocks):
         residual += partials[2 * part]
-        mass += partials[2 * part + 1]
+        dangling_sum += partials[2 * part + 1]
     state[0] += 1.0
     state[1] = residual
-    state[2] = mass
+    state[2] = dangling_sum
     state[3] = 1.0 if residual < tolerance else 0.0
 
 
@@ -299,10 +310,10 @@ def arrange(
         if row < num_whole_rows:
             to, step, width = row_offsets[row], 1, length
         else:
-            cut = (row - num_whole_rows) // WARP
-            to = slice_offsets[cut] + (row - num_whole_rows) % WARP
+            slice_index = (row - num_whole_rows) // WARP
+            to = slice_offsets[slice_index] + (row - num_whole_rows) % WARP
             step = WARP
-            width = (slice_offsets[cut + 1] - slice_offsets[cut]) // WARP
+            width = (slice_offsets[slice_index + 1] - slice_offsets[slice_index]) // WARP
         for k in range(length):
             new_neighbors[to + k * step] = contribution_index[neighbors[begin + k]]
             if weighted:
@@ -314,9 +325,12 @@ def arrange(
     for row in range(
         num_vertices, num_whole_rows + (num_vertices - num_whole_rows + WARP - 1) // WARP * WARP
     ):
-        cut = (row - num_whole_rows) // WARP  # the last slice's lanes without a row
+        # Pad the lanes of the last slice that have no row.
+        slice_index = (row - num_whole_rows) // WARP
         for place in range(
-            slice_offsets[cut] + (row - num_whole_rows) % WARP, slice_offsets[cut + 1], WARP
+            slice_offsets[slice_index] + (row - num_whole_rows) % WARP,
+            slice_offsets[slice_index + 1],
+            WARP,
         ):
             new_neighbors[place] = num_contributions
             if weighted:
@@ -325,15 +339,15 @@ def arrange(
 
 @inline
 def _unit_at(cost, whole_rows, slices, row_offsets, slice_offsets):
-    """The first unit (row, then slices) before which there is work of at least `cost`."""
+    """Return the first unit (rows, then slices) that work of at least `cost` precedes."""
     low, high = 0, whole_rows + slices
     while low < high:
         middle = (low + high) // 2
         if middle < whole_rows:
             before = row_offsets[middle] + 4 * middle
         else:
-            cut = middle - whole_rows
-            before = slice_offsets[cut] + 4 * (whole_rows + cut * WARP)
+            slice_index = middle - whole_rows
+            before = slice_offsets[slice_index] + 4 * (whole_rows + slice_index * WARP)
         if before < cost:
             low = middle + 1
         else:
@@ -384,7 +398,7 @@ def iterate(
         if state[3] != 0.0:
             return
         parity = int(state[0]) % 2
-        mass = state[2]
+        dangling_sum = state[2]
         old_contributions = contributions[
             parity * (num_contributions + 1) : (parity + 1) * (num_contributions + 1)
         ]
@@ -401,7 +415,7 @@ def iterate(
             )
             if part == parts - 1:
                 last = num_whole_rows + slices
-            residual, held = 0.0, 0.0
+            residual, new_dangling_sum = 0.0, 0.0
             sums = np.empty(WARP)
             for unit in range(first, last):
                 if unit < num_whole_rows:
@@ -415,54 +429,58 @@ def iterate(
                         old_contributions,
                     )
                 else:
-                    cut = unit - num_whole_rows
-                    row = num_whole_rows + cut * WARP
+                    slice_index = unit - num_whole_rows
+                    row = num_whole_rows + slice_index * WARP
                     rows = min(WARP, active - row)
                     sums[:] = 0.0
-                    for begin in range(slice_offsets[cut], slice_offsets[cut + 1], WARP):
-                        near = neighbors[begin : begin + WARP]
+                    for begin in range(
+                        slice_offsets[slice_index], slice_offsets[slice_index + 1], WARP
+                    ):
+                        chunk_neighbors = neighbors[begin : begin + WARP]
                         if weighted:
-                            heavy = weights[begin : begin + WARP]
+                            chunk_weights = weights[begin : begin + WARP]
                             for lane in range(WARP):
-                                sums[lane] += heavy[lane] * _at(old_contributions, near[lane])
+                                sums[lane] += chunk_weights[lane] * _at(
+                                    old_contributions, chunk_neighbors[lane]
+                                )
                         else:
                             for lane in range(WARP):
-                                sums[lane] += _at(old_contributions, near[lane])
+                                sums[lane] += _at(old_contributions, chunk_neighbors[lane])
                 for lane in range(rows):
-                    rank = _finish(
+                    new_value = _finish(
                         sums[lane],
                         damping,
                         teleport,
                         num_teleports,
-                        mass,
+                        dangling_sum,
                         dangling_weights,
                         num_dangling_weights,
                         row,
                     )
                     inverse = inverse_weights[row]
                     if inverse == 0:
-                        residual += abs(rank - pagerank[row])
-                        held += rank
-                        pagerank[row] = rank
+                        residual += abs(new_value - pagerank[row])
+                        new_dangling_sum += new_value
+                        pagerank[row] = new_value
                     else:
-                        slot = contribution_index[row] if has_contribution_index else row
-                        contribution = contributions.dtype.type(rank * inverse)
+                        index = contribution_index[row] if has_contribution_index else row
+                        contribution = contributions.dtype.type(new_value * inverse)
                         residual += abs(
-                            np.float64(contribution) - np.float64(old_contributions[slot])
+                            np.float64(contribution) - np.float64(old_contributions[index])
                         ) * (1.0 / inverse)
-                        new_contributions[slot] = contribution
+                        new_contributions[index] = contribution
                     row += 1
             partials[2 * part] = residual
-            partials[2 * part + 1] = held
-        residual, held = 0.0, 0.0
+            partials[2 * part + 1] = new_dangling_sum
+        residual, new_dangling_sum = 0.0, 0.0
         for part in range(parts):
             residual += partials[2 * part]
-            held += partials[2 * part + 1]
-        base = teleport[0] + mass * dangling_weights[0]
+            new_dangling_sum += partials[2 * part + 1]
+        base = teleport[0] + dangling_sum * dangling_weights[0]
         residual += num_isolated * abs(base - state[4])
-        held += num_isolated * base
+        new_dangling_sum += num_isolated * base
         state[4] = base
         state[0] += 1.0
         state[1] = residual
-        state[2] = held
+        state[2] = new_dangling_sum
         state[3] = 1.0 if residual < tolerance else 0.0

@@ -9,7 +9,8 @@
 // by neighbor, and floor is 0; or by descending level of similarity, and similar neighbors have at
 // least the level floor, so that a pass over a list can end early.
 //
-// References: Xu, Yuruk, Feng, Schweiger 2007 (SCAN); Wen et al. 2017 (GS*-Index).
+// References: Xu, Yuruk, Feng, Schweiger, KDD 2007, https://doi.org/10.1145/1281192.1281280 (SCAN);
+// Wen et al., Proc. VLDB Endow. 11(3), 2017, https://doi.org/10.14778/3157794.3157795 (GS*-Index).
 
 #include "rows.cuh"
 #include "similar.cuh"
@@ -26,9 +27,9 @@ extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long
     long long similar = 1;
     for (long long at = begin; at < end && similar < mu; at += lanes.count) {
       const long long arc = at + lanes.lane;
-      int together;
-      lanes.rank(arc < end && lists.similar(row, arc), &together);
-      similar += together;
+      int num_flagged;
+      lanes.rank(arc < end && lists.similar(row, arc), &num_flagged);
+      similar += num_flagged;
     }
     if (lanes.lane == 0) is_core[row] = similar >= mu;
   });
@@ -66,7 +67,7 @@ extern "C" __global__ void mark_indexed_cores(long long num_candidates, long lon
   }
 }
 
-// Make the trees of similar cores one; is_touched[v] where v is similar to a core and none itself.
+// Link similar cores in parents; is_border[v] = true where v is similar to a core and not a core.
 extern "C" __global__ void join_cores(long long num_rows, const int *rows, long long floor,
                                       long long numerator, long long denominator,
                                       const long long *offsets, const int *neighbors,
@@ -94,8 +95,8 @@ extern "C" __global__ void join_cores(long long num_rows, const int *rows, long 
   });
 }
 
-// nearest[v] = the core that the border v is most similar to, of several the first; touching[v] =
-// how many it is similar to.
+// nearest[v] = the core that the border v is most similar to, ties by smallest id;
+// num_similar_cores[v] = the number of similar cores.
 extern "C" __global__ void attach_borders(long long num_rows, const int *rows, long long floor,
                                   long long numerator, long long denominator,
                                   const long long *offsets, const int *neighbors, const int *common,
@@ -104,18 +105,18 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
   // Whether common^2 / size of one core is above another's, or the same and its id is lower.
-  auto is_nearer = [](u64 shared, u64 size, int core, u64 most, u64 most_size, int best) {
+  auto is_nearer = [](u64 other_common, u64 size, int core, u64 best_common, u64 best_size, int best) {
     if (best == -1 || core == -1) return best == -1 && core != -1;
-    const u64 square = shared * shared, other = most * most;
-    const u64 high = __umul64hi(square, most_size), other_high = __umul64hi(other, size);
+    const u64 square = other_common * other_common, other = best_common * best_common;
+    const u64 high = __umul64hi(square, best_size), other_high = __umul64hi(other, size);
     if (high != other_high) return high > other_high;
-    const u64 low = square * most_size, other_low = other * size;
+    const u64 low = square * best_size, other_low = other * size;
     return low > other_low || (low == other_low && core < best);
   };
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     if (lanes.lane >= WARP) return;  // a warp suffices: such lists are rare
     const int members = min(lanes.count, WARP);
-    int best = -1, most = 0, most_size = 1, found = 0;
+    int best = -1, best_common = 0, best_size = 1, num_cores = 0;
     for (long long arc = begin + lanes.lane; arc < end; arc += members) {
       if (!lists.similar(row, arc)) {
         if (lists.ends(row, arc)) break;
@@ -123,22 +124,22 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
       }
       const int core = neighbors[arc];
       if (!is_core[core]) continue;
-      found++;
-      if (is_nearer(common[arc], sizes[core], core, most, most_size, best))
-        best = core, most = common[arc], most_size = sizes[core];
+      num_cores++;
+      if (is_nearer(common[arc], sizes[core], core, best_common, best_size, best))
+        best = core, best_common = common[arc], best_size = sizes[core];
     }
     if (members == WARP) {
       __syncwarp();
-      found = warp_total(found);
+      num_cores = warp_total(num_cores);
       for (int step = WARP / 2; step > 0; step /= 2) {
         const int core = __shfl_xor_sync(FULL_MASK, best, step);
-        const int shared = __shfl_xor_sync(FULL_MASK, most, step);
-        const int size = __shfl_xor_sync(FULL_MASK, most_size, step);
-        if (is_nearer(shared, size, core, most, most_size, best))
-          best = core, most = shared, most_size = size;
+        const int other_common = __shfl_xor_sync(FULL_MASK, best_common, step);
+        const int size = __shfl_xor_sync(FULL_MASK, best_size, step);
+        if (is_nearer(other_common, size, core, best_common, best_size, best))
+          best = core, best_common = other_common, best_size = size;
       }
     }
-    if (lanes.lane == 0) nearest[row] = best, num_similar_cores[row] = found;
+    if (lanes.lane == 0) nearest[row] = best, num_similar_cores[row] = num_cores;
   });
 }
 
@@ -161,16 +162,16 @@ extern "C" __global__ void list_border_clusters(long long num_rows, const int *r
         ends = !is && lists.ends(row, arc);
         is = is && is_core[neighbors[arc]];
       }
-      int together;
-      const int before = lanes.rank(is, &together);
+      int num_flagged;
+      const int before = lanes.rank(is, &num_flagged);
       if (is) clusters[place + before] = labels[neighbors[arc]];
-      place += together;
+      place += num_flagged;
       if (lanes.any(ends)) break;
     }
   });
 }
 
-// Of every cluster, at its root: how many members it has, and the first. members ascend.
+// cluster_sizes[root] and first_members[root] of every cluster; members ascend.
 extern "C" __global__ void measure_clusters(long long num_members, const int *members, const int *labels,
                                    int *cluster_sizes, int *first_members) {
   STRIDE(i, num_members) {
@@ -183,7 +184,8 @@ extern "C" __global__ void measure_clusters(long long num_members, const int *me
   }
 }
 
-// is_hub[v] where v is in no cluster and has neighbors in several; seen is NO_CLUSTER before.
+// is_hub[v] where v is in no cluster and has neighbors in several; neighbor_labels is NO_CLUSTER
+// before the launch.
 extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const long long *offsets,
                                      const int *neighbors, const int *labels, int *neighbor_labels,
                                      bool *is_hub) {
@@ -199,7 +201,7 @@ extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const 
   });
 }
 
-// inside[0] += arcs between members of one cluster.
+// num_internal_arcs[0] += arcs between members of one cluster.
 extern "C" __global__ void count_internal_arcs(long long num_rows, const int *rows,
                                         const long long *offsets, const int *neighbors,
                                         const int *labels, long long *num_internal_arcs) {

@@ -1,4 +1,4 @@
-// Common neighbors of the ends of every edge.
+// Common neighbors of the endpoints of every edge.
 //
 // An edge is oriented to the end of higher degree, of equal degrees to the later vertex; the upper
 // neighbors of a vertex are the ends that its edges point to. The ends of the lowest edge of a
@@ -10,22 +10,24 @@
 // Adjacency lists have both directions, are ascending and have no self-loops or parallel arcs;
 // degrees do not count the vertex itself.
 //
-// References: Chiba, Nishizeki 1985 (orientation by degree); Schank, Wagner 2005 (forward
-// algorithm); Stovall, Kockara, Avci 2015 (GPUSCAN: compare_lists).
+// References: Chiba, Nishizeki, SIAM J. Comput. 14(1), 1985, https://doi.org/10.1137/0214017
+// (orientation by degree); Schank, Wagner, WEA 2005, https://doi.org/10.1007/11427186_54 (forward
+// algorithm); Stovall, Kockara, Avci, IEEE TPDS 26(12), 2015,
+// https://doi.org/10.1109/TPDS.2014.2374607 (GPUSCAN: compare_lists).
 
 #include "rows.cuh"
 
 #define EMPTY (-1)
-#define FETCHED 4  // vertices that a warp takes at a time
-#define BATCH 4    // of a list that a lane fetches at a time
-#define BRIEF 8    // neighbors of an upper list that one lane looks up alone
+#define OWNERS_PER_FETCH 4  // owners that a warp fetches at a time
+#define BATCH 4    // items of a list that a lane loads at once
+#define MAX_LANE_DEGREE 8    // upper neighbors that one lane looks up on its own
 
 __device__ __forceinline__ bool is_above(const int *degrees, long long vertex, int other) {
   const int own = degrees[vertex], degree = degrees[other];
   return degree > own || (degree == own && other > vertex);
 }
 
-// Where `key` is in list[begin .. end), ascending, or would be.
+// The first index in list[begin .. end), ascending, whose item is not below `key`.
 __device__ __forceinline__ long long position(const int *list, long long begin, long long end,
                                               int key) {
   while (begin < end) {
@@ -45,9 +47,9 @@ extern "C" __global__ void count_upper(long long num_vertices, const long long *
     long long size = 0;
     for (long long at = begin; at < end; at += lanes.count) {
       const long long arc = at + lanes.lane;
-      int together;
-      lanes.rank(arc < end && is_above(degrees, row, neighbors[arc]), &together);
-      size += together;
+      int num_flagged;
+      lanes.rank(arc < end && is_above(degrees, row, neighbors[arc]), &num_flagged);
+      size += num_flagged;
     }
     if (lanes.lane == 0) sizes[row] = size;
   });
@@ -63,10 +65,10 @@ extern "C" __global__ void gather_upper(long long num_vertices, const long long 
       const long long arc = at + lanes.lane;
       const int neighbor = arc < end ? neighbors[arc] : row;
       const bool above = is_above(degrees, row, neighbor);
-      int together;
-      const int before = lanes.rank(above, &together);
+      int num_flagged;
+      const int before = lanes.rank(above, &num_flagged);
       if (above) upper_neighbors[place + before] = neighbor;
-      place += together;
+      place += num_flagged;
     }
   });
 }
@@ -78,7 +80,7 @@ __device__ __forceinline__ bool is_owner(long long size, long long vertex, long 
          (size > other_size || (size == other_size && vertex > other));
 }
 
-// Triangles whose owner has at most `max_degree` neighbors: lists are merged, a thread an owner.
+// Triangles whose owner has at most `max_degree` neighbors: lists are merged, one thread per owner.
 extern "C" __global__ void count_by_thread(long long num_vertices, long long max_degree, const long long *offsets,
                                      const int *neighbors, const long long *upper_offsets,
                                      const int *upper_neighbors, int *triangles) {
@@ -92,23 +94,23 @@ extern "C" __global__ void count_by_thread(long long num_vertices, long long max
       const long long y_first = upper_offsets[y], y_last = upper_offsets[y + 1];
       if (!is_owner(last - first, x, y_last - y_first, y)) continue;
       long long i = first, j = y_first, own = EMPTY;
-      int found = 0;
+      int num_common = 0;
       while (i < last && j < y_last) {
         const int one = upper_neighbors[i], other = upper_neighbors[j];
         if (one == other) {
           atomicAdd(&triangles[i], 1);
           atomicAdd(&triangles[j], 1);
-          found++;
+          num_common++;
         }
         i += one <= other;
         j += other <= one;
       }
-      if (!found) continue;
+      if (!num_common) continue;
       for (i = first; i < last; i++)
         if (upper_neighbors[i] == y) own = i;
       for (j = y_first; j < y_last; j++)
         if (upper_neighbors[j] == x) own = j;
-      atomicAdd(&triangles[own], found);
+      atomicAdd(&triangles[own], num_common);
     }
   }
 }
@@ -121,8 +123,8 @@ struct Table {
   __device__ __forceinline__ int slot(int key) const {
     int slot = (unsigned)key * 2654435761u >> shift;
     while (true) {
-      const int there = keys[slot];
-      if (there == key || there == EMPTY) return slot;
+      const int stored_key = keys[slot];
+      if (stored_key == key || stored_key == EMPTY) return slot;
       slot = (slot + 1) & mask;
     }
   }
@@ -133,10 +135,10 @@ struct Table {
     int slot = (unsigned)key * 2654435761u >> shift;
     while (atomicCAS(&keys[slot], EMPTY, key) != EMPTY) slot = (slot + 1) & mask;
   }
-  // The fewest slots, of at most `most`, that leave three quarters of them empty.
-  __device__ __forceinline__ void fit(int size, int most) {
+  // Use the fewest slots, at most max_slots, of which three quarters stay empty.
+  __device__ __forceinline__ void fit(int size, int max_slots) {
     int bits = 5;
-    while ((1 << bits) < 4 * size && (2 << bits) <= most) bits++;
+    while ((1 << bits) < 4 * size && (2 << bits) <= max_slots) bits++;
     mask = (1 << bits) - 1;
     shift = 32 - bits;
   }
@@ -150,16 +152,16 @@ struct Lists {
   int *triangles;
 };
 
-// Count `found` for the edge from x to y.
+// Count `num_common` for the edge from x to y.
 __device__ __forceinline__ void count_own(const Lists &lists, const Table &table, int x, int y,
-                                          int found) {
+                                          int num_common) {
   const int slot = table.slot(y);
   if (table.keys[slot] == y) {
-    atomicAdd(&table.counts[slot], found);
+    atomicAdd(&table.counts[slot], num_common);
     return;
   }
   const long long begin = lists.upper_offsets[x], end = lists.upper_offsets[x + 1];
-  atomicAdd(&lists.triangles[position(lists.upper, begin, end, y)], found);
+  atomicAdd(&lists.triangles[position(lists.upper, begin, end, y)], num_common);
 }
 
 // Look up the lists of those neighbors of x that x is the owner for. A warp takes 32 neighbors
@@ -170,13 +172,13 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
   const long long size = lists.upper_offsets[x + 1] - lists.upper_offsets[x];
   const long long end = lists.offsets[x + 1];
   for (long long at = first; at < end; at += step) {
-    const bool there = at + lane < end;
-    const int neighbor = there ? lists.neighbors[at + lane] : 0;
+    const bool is_valid = at + lane < end;
+    const int neighbor = is_valid ? lists.neighbors[at + lane] : 0;
     const long long begin = lists.upper_offsets[neighbor];
     const int length = (int)(lists.upper_offsets[neighbor + 1] - begin);
-    const bool own = there && is_owner(size, x, length, neighbor);
-    if (own && length < BRIEF) {
-      int found = 0;
+    const bool own = is_valid && is_owner(size, x, length, neighbor);
+    if (own && length < MAX_LANE_DEGREE) {
+      int num_common = 0;
       long long self = EMPTY;
       for (long long j = begin; j < begin + length; j++) {
         const int vertex = lists.upper[j], slot = table.slot(vertex);
@@ -184,18 +186,18 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
         if (table.keys[slot] != vertex) continue;
         atomicAdd(&table.counts[slot], 1);
         atomicAdd(&lists.triangles[j], 1);
-        found++;
+        num_common++;
       }
-      if (found && self != EMPTY) atomicAdd(&lists.triangles[self], found);
-      if (found && self == EMPTY) count_own(lists, table, x, neighbor, found);
+      if (num_common && self != EMPTY) atomicAdd(&lists.triangles[self], num_common);
+      if (num_common && self == EMPTY) count_own(lists, table, x, neighbor, num_common);
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= BRIEF); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest; rest &= rest - 1) {
       const int from = __ffs(rest) - 1;
       const long long from_begin = __shfl_sync(FULL_MASK, begin, from);
       const long long from_end = from_begin + __shfl_sync(FULL_MASK, length, from);
       const int y = __shfl_sync(FULL_MASK, neighbor, from);
-      int found = 0;
+      int num_common = 0;
       long long self = EMPTY;
       for (long long j = from_begin + lane; j < from_end; j += BATCH * WARP) {
         int vertices[BATCH];
@@ -211,19 +213,19 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
           if (table.keys[slot] != vertex) continue;
           atomicAdd(&table.counts[slot], 1);
           atomicAdd(&lists.triangles[j + k * WARP], 1);
-          found++;
+          num_common++;
         }
       }
-      found = warp_total(found);
+      num_common = warp_total(num_common);
       const bool points_here = __any_sync(FULL_MASK, self != EMPTY);
-      if (found && self != EMPTY) atomicAdd(&lists.triangles[self], found);
-      if (found && !points_here && lane == 0) count_own(lists, table, x, y, found);
+      if (num_common && self != EMPTY) atomicAdd(&lists.triangles[self], num_common);
+      if (num_common && !points_here && lane == 0) count_own(lists, table, x, y, num_common);
     }
   }
 }
 
-// What was counted beside the table goes to the edges from x.
-__device__ __forceinline__ void hand_over(const Lists &lists, const Table &table, long long begin,
+// Add the counts of the table to the edges from x.
+__device__ __forceinline__ void flush_counts(const Lists &lists, const Table &table, long long begin,
                                           long long end, int member, int members) {
   for (long long i = begin + member; i < end; i += members) {
     const int count = table.counts[table.slot(lists.upper[i])];
@@ -231,7 +233,7 @@ __device__ __forceinline__ void hand_over(const Lists &lists, const Table &table
   }
 }
 
-// Triangles whose owner is chosen: a warp an owner, with a table of `table_size` for at most half as
+// Triangles of the given owners: one warp per owner, with a table of `table_size` for at most half as
 // many vertices.
 extern "C" __global__ void count_by_warp(long long num_owners, const int *owners, long long *next_owner,
                                       long long table_size, const long long *offsets,
@@ -245,10 +247,10 @@ extern "C" __global__ void count_by_warp(long long num_owners, const int *owners
   table.counts = table.keys + table_size;
   while (true) {
     long long from = 0;
-    if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next_owner, FETCHED);
+    if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next_owner, OWNERS_PER_FETCH);
     from = __shfl_sync(FULL_MASK, from, 0);
     if (from >= num_owners) return;
-    for (long long i = from; i < min(from + FETCHED, num_owners); i++) {
+    for (long long i = from; i < min(from + OWNERS_PER_FETCH, num_owners); i++) {
       const int x = owners[i];
       const long long begin = upper_offsets[x], end = upper_offsets[x + 1];
       if (end - begin < 2) continue;
@@ -259,13 +261,13 @@ extern "C" __global__ void count_by_warp(long long num_owners, const int *owners
       __syncwarp();
       look_up(lists, table, x, offsets[x], WARP);
       __syncwarp();
-      hand_over(lists, table, begin, end, lane, WARP);
+      flush_counts(lists, table, begin, end, lane, WARP);
       __syncwarp();
     }
   }
 }
 
-// The same, a block an owner; an upper list of more than slots / 2 is looked up part by part.
+// The same with one block per owner; a longer upper list is processed in parts of table_size / 2.
 extern "C" __global__ void count_by_block(long long num_owners, const int *owners, long long *next_owner,
                                       long long table_size, const long long *offsets,
                                       const int *neighbors, const long long *upper_offsets,
@@ -295,7 +297,7 @@ extern "C" __global__ void count_by_block(long long num_owners, const int *owner
       __syncthreads();
       look_up(lists, table, x, offsets[x] + thread / WARP * WARP, threads);
       __syncthreads();
-      hand_over(lists, table, begin, end, thread, threads);
+      flush_counts(lists, table, begin, end, thread, threads);
       __syncthreads();
     }
   }
@@ -312,9 +314,9 @@ extern "C" __global__ void assign_counts(long long num_vertices, const long long
       const long long arc = at + lanes.lane;
       const int neighbor = arc < end ? neighbors[arc] : row;
       const bool above = is_above(degrees, row, neighbor);
-      int together;
-      long long edge = place + lanes.rank(above, &together);
-      place += together;
+      int num_flagged;
+      long long edge = place + lanes.rank(above, &num_flagged);
+      place += num_flagged;
       if (arc >= end) continue;
       if (!above) edge = position(upper_neighbors, upper_offsets[neighbor], upper_offsets[neighbor + 1], row);
       common[arc] = triangles[edge] + 2;
@@ -333,15 +335,15 @@ extern "C" __global__ void merge_lists(long long num_vertices, const long long *
       if (neighbor < row) continue;
       const long long other_begin = offsets[neighbor], other_end = offsets[neighbor + 1];
       long long i = begin, j = other_begin, back = other_begin;
-      int found = 2;
+      int num_common = 2;
       while (i < end && j < other_end) {
         const int one = neighbors[i], other = neighbors[j];
-        found += one == other;
+        num_common += one == other;
         i += one <= other;
         j += other <= one;
       }
       while (neighbors[back] != row) back++;
-      common[arc] = common[back] = found;
+      common[arc] = common[back] = num_common;
     }
   }
 }
@@ -358,17 +360,17 @@ extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
     if (row > neighbor) continue;
     long long i = offsets[row], j = offsets[neighbor];
     const long long end = offsets[row + 1], other_end = offsets[neighbor + 1];
-    int found = 0;
+    int num_common = 0;
     while (i < end && j < other_end) {
       const long long own = i + lane / 8, other = j + lane % 8;
-      if (own < end && other < other_end) found += neighbors[own] == neighbors[other];
-      const int most = neighbors[min(i + 3, end - 1)];
-      const int other_most = neighbors[min(j + 7, other_end - 1)];
-      i += most <= other_most ? 4 : 0;
-      j += other_most <= most ? 8 : 0;
+      if (own < end && other < other_end) num_common += neighbors[own] == neighbors[other];
+      const int last = neighbors[min(i + 3, end - 1)];
+      const int other_last = neighbors[min(j + 7, other_end - 1)];
+      i += last <= other_last ? 4 : 0;
+      j += other_last <= last ? 8 : 0;
     }
-    found = warp_total(found);
-    if (lane == 0) common[arc] = found + 2;
+    num_common = warp_total(num_common);
+    if (lane == 0) common[arc] = num_common + 2;
   }
 }
 
@@ -403,26 +405,26 @@ extern "C" __global__ void count_between(long long num_rows, long long num_pairs
     from = __shfl_sync(FULL_MASK, from, 0);
     if (from >= num_pairs) return;
     const long long pair = from + lane;
-    const bool there = pair < num_pairs;
-    const int row = there ? pair_rows[pair] : 0;
-    const int other = there ? (int)(pair_neighbors[pair] - other_start) : 0;
-    const long long begin = there ? offsets[row] : 0, end = there ? offsets[row + 1] : 0;
-    const long long other_begin = there ? other_offsets[other] : 0;
-    const long long other_end = there ? other_offsets[other + 1] : 0;
+    const bool is_valid = pair < num_pairs;
+    const int row = is_valid ? pair_rows[pair] : 0;
+    const int other = is_valid ? (int)(pair_neighbors[pair] - other_start) : 0;
+    const long long begin = is_valid ? offsets[row] : 0, end = is_valid ? offsets[row + 1] : 0;
+    const long long other_begin = is_valid ? other_offsets[other] : 0;
+    const long long other_end = is_valid ? other_offsets[other + 1] : 0;
     const long long size = end - begin, length = other_end - other_begin;
     const bool own =
-        there && (length < size || (length == size && other + other_start < row + start));
-    int found = 0;
-    if (own && length < BRIEF) {
+        is_valid && (length < size || (length == size && other + other_start < row + start));
+    int num_common = 0;
+    if (own && length < MAX_LANE_DEGREE) {
       long long low = begin;
       for (long long i = other_begin; i < other_end; i++) {
         const int vertex = other_neighbors[i];
         low = position(neighbors, low, end, vertex);
-        found += low < end && neighbors[low] == vertex;
+        num_common += low < end && neighbors[low] == vertex;
       }
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= BRIEF); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest; rest &= rest - 1) {
       const int at = __ffs(rest) - 1;
       const long long low = __shfl_sync(FULL_MASK, begin, at), high = __shfl_sync(FULL_MASK, end, at);
       const long long list_begin = __shfl_sync(FULL_MASK, other_begin, at);
@@ -434,12 +436,12 @@ extern "C" __global__ void count_between(long long num_rows, long long num_pairs
         shared += place < high && neighbors[place] == vertex;
       }
       shared = warp_total(shared);
-      if (lane == at) found = shared;
+      if (lane == at) num_common = shared;
     }
     if (!own) continue;
-    common[pair] = found + 2;
+    common[pair] = num_common + 2;
     other_common[position(other_pair_neighbors, other_pair_offsets[other], other_pair_offsets[other + 1],
-                          (int)(row + start))] = found + 2;
+                          (int)(row + start))] = num_common + 2;
   }
 }
 

@@ -14,7 +14,7 @@ from .jit import parallel, serial
 
 PARTS = 64
 EMPTY = np.int32(-1)
-FETCHED = 64  # owners that a thread takes at a time
+OWNERS_PER_FETCH = 64  # owners that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 
 
@@ -26,7 +26,7 @@ def _is_above(degrees, vertex, other):
 
 @serial
 def _position(values, begin, end, key):
-    """Where `key` is in values[begin:end], ascending, or would be."""
+    """Return the first index in values[begin:end], ascending, that is not below `key`."""
     while begin < end:
         middle = (begin + end) // 2
         if values[np.uint64(middle)] < key:
@@ -71,14 +71,14 @@ def _is_owner(size, vertex, other_size, other):
 
 
 @serial
-def _credit(upper_offsets, upper, triangles, one, other, found):
-    """Count for the edge between two vertices, whichever way it points."""
+def _credit(upper_offsets, upper, triangles, one, other, num_common):
+    """Add to the count of the edge between two vertices, which may point either way."""
     begin, end = upper_offsets[np.uint64(one)], upper_offsets[np.uint64(one + 1)]
     place = _position(upper, begin, end, other)
     if place == end or upper[np.uint64(place)] != other:
         begin, end = upper_offsets[np.uint64(other)], upper_offsets[np.uint64(other + 1)]
         place = _position(upper, begin, end, one)
-    add_at(triangles, np.uint64(place), np.int32(found))
+    add_at(triangles, np.uint64(place), np.int32(num_common))
 
 
 @parallel
@@ -98,17 +98,17 @@ def count_by_thread(
                 y_last = upper_offsets[np.uint64(y + 1)]
                 if not _is_owner(last - first, x, y_last - j, y):
                     continue
-                found = 0
+                num_common = 0
                 while i < last and j < y_last:
                     one, other = upper_neighbors[np.uint64(i)], upper_neighbors[np.uint64(j)]
                     if one == other:
                         add_at(triangles, np.uint64(i), np.int32(1))
                         add_at(triangles, np.uint64(j), np.int32(1))
-                        found += 1
+                        num_common += 1
                     i += one <= other
                     j += other <= one
-                if found:
-                    _credit(upper_offsets, upper_neighbors, triangles, x, y, found)
+                if num_common:
+                    _credit(upper_offsets, upper_neighbors, triangles, x, y, num_common)
 
 
 @serial
@@ -121,7 +121,7 @@ def _slot(keys, mask, shift, key):
 
 @serial
 def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits, triangles):
-    """All triangles that x is the owner for."""
+    """Count all triangles whose owner is x."""
     first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
     size = last - first
     if size < 2:
@@ -147,18 +147,18 @@ def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hi
         length = upper_offsets[np.uint64(y + 1)] - begin
         if not _is_owner(size, x, length, y):
             continue
-        found = np.uint64(0)
-        for place in range(begin, begin + length):  # without a branch: what is found is no pattern
+        num_common = np.uint64(0)
+        for place in range(begin, begin + length):  # has no branch, which would be unpredictable
             vertex = np.uint32(upper[np.uint64(place)])
-            hits[found] = place
+            hits[num_common] = place
             word = bits[vertex >> np.uint32(6)]
-            found += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
-        for hit in range(found):
+            num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
+        for hit in range(num_common):
             place = np.uint64(hits[np.uint64(hit)])
             counts[_slot(keys, mask, shift, upper[place])] += 1
             add_at(triangles, place, np.int32(1))
-        if found:
-            _credit(upper_offsets, upper, triangles, x, y, found)
+        if num_common:
+            _credit(upper_offsets, upper, triangles, x, y, num_common)
     for place in range(first, last):
         vertex = upper[np.uint64(place)]
         count = counts[_slot(keys, mask, shift, vertex)]
@@ -183,10 +183,10 @@ def _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triang
         bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
         hits = np.empty(longest + 1, np.int64)
         while True:
-            begin = add_at(next, np.uint64(0), np.int64(FETCHED))
+            begin = add_at(next, np.uint64(0), np.int64(OWNERS_PER_FETCH))
             if begin >= count:
                 break
-            for i in range(begin, min(begin + FETCHED, count)):
+            for i in range(begin, min(begin + OWNERS_PER_FETCH, count)):
                 x = np.int64(chosen[np.uint64(i)])
                 _look_up(
                     x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits,
@@ -272,16 +272,16 @@ def assign_counts(
 
 @serial
 def _common(row, neighbor, offsets, neighbors):
-    """Vertices in both closed neighborhoods, by merging whole lists."""
+    """Return the size of the intersection of closed neighborhoods, by merging lists."""
     i, end = offsets[row], offsets[row + np.uint64(1)]
     j, other_end = offsets[neighbor], offsets[neighbor + np.uint64(1)]
-    found = 2
+    num_common = 2
     while i < end and j < other_end:
         one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
-        found += one == other
+        num_common += one == other
         i += one <= other
         j += other <= one
-    return found
+    return num_common
 
 
 @parallel
@@ -299,12 +299,12 @@ def merge_lists(num_vertices, offsets, neighbors, common):
                 prefetch(common, np.uint64(offsets[ahead]))
                 if neighbor < np.uint64(row):
                     continue
-                found = _common(np.uint64(row), neighbor, offsets, neighbors)
+                num_common = _common(np.uint64(row), neighbor, offsets, neighbors)
                 back = np.uint64(offsets[neighbor])
                 while neighbors[back] != row:
                     back += np.uint64(1)
-                common[np.uint64(arc)] = found
-                common[back] = found
+                common[np.uint64(arc)] = num_common
+                common[back] = num_common
 
 
 @parallel
@@ -334,7 +334,7 @@ def _count_row(
     row, first, other_first, offsets, neighbors, starts, heads, common, other_offsets,
     other_neighbors, other_starts, other_heads, other_common, bits,
 ):  # fmt: skip
-    """The pairs of one row whose other list is no longer."""
+    """Count for the pairs of a row whose other list is not longer."""
     begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
     last = starts[np.uint64(row + 1)] - 1
     is_marked = False
@@ -355,16 +355,16 @@ def _count_row(
                 vertex = np.uint32(neighbors[np.uint64(place)])
                 bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
             is_marked = True
-        found = np.uint64(2)
+        num_common = np.uint64(2)
         for place in range(other_begin, other_end):
             vertex = np.uint32(other_neighbors[np.uint64(place)])
             word = bits[vertex >> np.uint32(6)]
-            found += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
+            num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
         back = _position(
             other_heads, other_starts[other], other_starts[other + np.uint64(1)], first + row
         )
-        common[np.uint64(pair)] = found
-        other_common[np.uint64(back)] = found
+        common[np.uint64(pair)] = num_common
+        other_common[np.uint64(back)] = num_common
     if is_marked:
         for place in range(begin, end):
             bits[np.uint32(neighbors[np.uint64(place)]) >> np.uint32(6)] = 0
@@ -381,10 +381,10 @@ def count_between(
             continue
         bits = np.zeros(num_vertices // 64 + 1, np.uint64)
         while True:
-            begin = add_at(next_pair, np.uint64(0), np.int64(FETCHED))
+            begin = add_at(next_pair, np.uint64(0), np.int64(OWNERS_PER_FETCH))
             if begin >= num_rows:
                 break
-            for row in range(begin, min(begin + FETCHED, num_rows)):
+            for row in range(begin, min(begin + OWNERS_PER_FETCH, num_rows)):
                 _count_row(
                     row, start, other_start, offsets, neighbors, pair_offsets, pair_neighbors,
                     common, other_offsets, other_neighbors, other_pair_offsets,

@@ -8,7 +8,8 @@
 // infinity or a known upper bound, predecessors to NO_VERTEX, counters, marks and arrived_blocks to
 // 0, and min_distance to infinity.
 //
-// Reference: Davidson, Baxter, Garland, Owens 2014 (near-far queues).
+// Entries: shortest_paths, pull_predecessors, push_predecessors. Reference: Davidson, Baxter,
+// Garland, Owens, IPDPS 2014, https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
 
 #include "frontier.cuh"
 
@@ -16,47 +17,47 @@
 #define weight_t double
 #endif
 
-#define GROW_BELOW 4096      // vertices a round: with fewer, a step takes in too little ...
-#define SHRINK_ABOVE 262144  // ... and with more, perhaps too much
+#define GROW_BELOW 4096      // expanded vertices per round: delta doubles if there are fewer,
+#define SHRINK_ABOVE 262144  // and is halved if there are more
 #define LARGEST 1.7976931348623157e308
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
-// Doubles that are not negative are in the order of their bits.
+// Atomic minimum: non-negative doubles have the order of their bits.
 __device__ __forceinline__ double lower(double *place, double value) {
   return __longlong_as_double((long long)atomicMin((u64 *)place, (u64)__double_as_longlong(value)));
 }
 
-// Shortest shortest_paths. Vertices nearer than `below` are expanded until none is left, round after
-// round; those farther away wait in the far queue, without being there twice, until `below` grows
-// by a step. stamps holds for every vertex the round in whose frontier it is, then whether it
-// waits. state becomes the number of rounds.
+// Relax all paths from `sources`. Vertices nearer than `bound` are expanded in rounds until none is
+// left; others wait in the far queue, once each, until `bound` grows by delta. Reads the adjacency
+// lists, writes distances; marks has the round in whose frontier each vertex is, then whether it is
+// in the far queue. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double delta, long long num_sources,
           const int *sources, const long long *offsets, const int *neighbors,
           const weight_t *weights, double *distances, int *queues, int *marks, long long *chunks,
           long long *counters, unsigned long long *arrived_blocks, double *min_distance, long long *state) {
-  __shared__ int held[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
+  __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
-  const long long room = num_arcs / FRONTIER_CHUNK * 2 + 4;
-  int *waiting = marks + num_vertices;
+  const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
+  int *is_in_far_queue = marks + num_vertices;
   u64 *far_lengths = (u64 *)(counters + 12);
-  long long round = 0, barriers = 0, splits = 0, expanded = 0, since = 0;
+  long long round = 0, barriers = 0, splits = 0, expanded = 0, num_rounds = 0;
   const double first_step = delta;
-  double below = delta;
-  bool moved = true;
+  double bound = delta;
+  bool has_expanded = true;
 
   auto begin_round = [&]() {
     if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counters, round + 2) = Slot{0, 0, 0, 0};
     Slot *slot = slot_of(counters, round + 1);
     const long long parity = (round + 1) & 1;
-    return Next{{held[warp], 0, queues + parity * num_vertices, &slot->queued},
+    return Next{{buffers[warp], 0, queues + parity * num_vertices, &slot->queued},
                 slot,
-                chunks + parity * room,
+                chunks + parity * max_chunks,
                 offsets,
                 0};
   };
   auto far_queue = [&](long long split) {
-    return Appender{held[COOPERATIVE_THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * num_vertices,
+    return Appender{buffers[COOPERATIVE_THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * num_vertices,
                     far_lengths + split % 3};
   };
 
@@ -69,57 +70,57 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
 
   for (;;) {
     const Slot *slot = slot_of(counters, round);
-    const long long queued = __ldcg(&slot->queued), piece_count = __ldcg(&slot->pieces);
-    if (queued + piece_count > 0) {
+    const long long queued = __ldcg(&slot->queued), num_chunks = __ldcg(&slot->chunks);
+    if (queued + num_chunks > 0) {
       Next next = begin_round();
       Appender far = far_queue(splits);
       const int stamp = (int)round + 1;
-      expand(queues + (round & 1) * num_vertices, queued, chunks + (round & 1) * room, piece_count,
+      expand(queues + (round & 1) * num_vertices, queued, chunks + (round & 1) * max_chunks, num_chunks,
              offsets, [&](const bool *is, const long long *arc, const int *owner) {
-               int near[BATCH];
-               double reached[BATCH], was[BATCH];
+               int neighbor[BATCH];
+               double new_distance[BATCH], old_distance[BATCH];
                bool is_near[BATCH], is_far[BATCH];
 #pragma unroll
                for (int k = 0; k < BATCH; k++) {
-                 near[k] = is[k] ? neighbors[arc[k]] : -1;
-                 reached[k] = is[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
+                 neighbor[k] = is[k] ? neighbors[arc[k]] : -1;
+                 new_distance[k] = is[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
                }
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) was[k] = is[k] ? distances[near[k]] : 0.0;
+               for (int k = 0; k < BATCH; k++) old_distance[k] = is[k] ? distances[neighbor[k]] : 0.0;
 #pragma unroll
                for (int k = 0; k < BATCH; k++) {
-                 const bool shorter = reached[k] < was[k] && reached[k] <= cutoff;
-                 if (shorter) was[k] = lower(distances + near[k], reached[k]);
-                 is_near[k] = shorter && reached[k] < was[k] && reached[k] < below;
-                 is_far[k] = shorter && reached[k] < was[k] && !(reached[k] < below);
+                 const bool shorter = new_distance[k] < old_distance[k] && new_distance[k] <= cutoff;
+                 if (shorter) old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
+                 is_near[k] = shorter && new_distance[k] < old_distance[k] && new_distance[k] < bound;
+                 is_far[k] = shorter && new_distance[k] < old_distance[k] && !(new_distance[k] < bound);
                }
 #pragma unroll
                for (int k = 0; k < BATCH; k++) {
-                 if (is_near[k]) is_near[k] = atomicExch(&marks[near[k]], stamp) != stamp;
-                 if (is_far[k]) is_far[k] = atomicExch(&waiting[near[k]], 1) == 0;
+                 if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
+                 if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
                }
-               next.take<BATCH>(is_near, near);
+               next.take<BATCH>(is_near, neighbor);
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) far.append(is_far[k], near[k]);
+               for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
              });
       next.finish();
       far.flush(far.count);
       grid_barrier(arrived_blocks, ++barriers);
       round++;
-      expanded += queued + piece_count;
-      since++;
-      moved = true;
+      expanded += queued + num_chunks;
+      num_rounds++;
+      has_expanded = true;
       continue;
     }
 
-    const long long parked = __ldcg(far_lengths + splits % 3);
-    if (parked == 0) break;
-    if (since && expanded < since * GROW_BELOW) delta *= 2;
-    if (since && expanded > since * SHRINK_ABOVE && delta > first_step) delta /= 2;
-    expanded = since = 0;
-    const double old = below;
-    const double least = moved ? below : __ldcg(min_distance + (splits + 2) % 3);
-    below = fmax(least + delta, nextafter(least, INFINITE));
+    const long long num_far = __ldcg(far_lengths + splits % 3);
+    if (num_far == 0) break;
+    if (num_rounds && expanded < num_rounds * GROW_BELOW) delta *= 2;
+    if (num_rounds && expanded > num_rounds * SHRINK_ABOVE && delta > first_step) delta /= 2;
+    expanded = num_rounds = 0;
+    const double old_bound = bound;
+    const double min_far = has_expanded ? bound : __ldcg(min_distance + (splits + 2) % 3);
+    bound = fmax(min_far + delta, nextafter(min_far, INFINITE));
     Next next = begin_round();
     Appender far = far_queue(splits + 1);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -127,35 +128,35 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       min_distance[(splits + 1) % 3] = INFINITE;
     }
     const int *queue = queues + (2 + (splits & 1)) * num_vertices;
-    double my_least = INFINITE;
-    for (long long first = warp_id() * WARP; first < parked; first += warp_count() * WARP) {
-      const bool is = first + lane < parked;
+    double my_min = INFINITE;
+    for (long long first = warp_id() * WARP; first < num_far; first += warp_count() * WARP) {
+      const bool is = first + lane < num_far;
       const int which[1] = {is ? queue[first + lane] : 0};
       const double distance = is ? __ldcg(distances + which[0]) : 0.0;
-      const bool is_near[1] = {is && distance >= old && distance < below};
-      const bool is_far = is && distance >= below;
-      if (is && !is_far) waiting[which[0]] = 0;
-      if (is_far) my_least = fmin(my_least, distance);
+      const bool is_near[1] = {is && distance >= old_bound && distance < bound};
+      const bool is_far = is && distance >= bound;
+      if (is && !is_far) is_in_far_queue[which[0]] = 0;
+      if (is_far) my_min = fmin(my_min, distance);
       next.take<1>(is_near, which);
       far.append(is_far, which[0]);
     }
     next.finish();
     far.flush(far.count);
     for (int half = WARP / 2; half > 0; half /= 2)
-      my_least = fmin(my_least, __shfl_xor_sync(FULL_MASK, my_least, half));
-    if (lane == 0) lower(min_distance + splits % 3, my_least);
+      my_min = fmin(my_min, __shfl_xor_sync(FULL_MASK, my_min, half));
+    if (lane == 0) lower(min_distance + splits % 3, my_min);
     grid_barrier(arrived_blocks, ++barriers);
     round++;
     splits++;
-    moved = false;
+    has_expanded = false;
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     state[0] = round;
   }
 }
 
-// The smallest predecessor of every vertex: the first arc by destination that is tight and comes
-// from nearer.
+// predecessors[v] = the source of the first arc of v's in-list that attains distances[v] and comes
+// from a nearer vertex.
 extern "C" __global__ void pull_predecessors(long long num_vertices, const long long *offsets,
                                              const int *neighbors, const weight_t *weights,
                                              const double *distances, int *predecessors) {
@@ -172,7 +173,7 @@ extern "C" __global__ void pull_predecessors(long long num_vertices, const long 
   }
 }
 
-// The same from lists by source.
+// The same from lists by source, by atomic minimum.
 extern "C" __global__ void push_predecessors(long long num_vertices, const long long *offsets,
                                              const int *neighbors, const weight_t *weights,
                                              const double *distances, int *predecessors) {

@@ -1,6 +1,6 @@
 """Shortest paths by weight on a CPU: the twins of sssp.cu, which documents them.
 
-One thread expands vertices one after the other, so a shorter path is taken into account at once,
+One thread expands vertices one after the other, so a shorter path takes effect at once,
 and the near queue is a ring buffer.
 """
 
@@ -40,88 +40,88 @@ def shortest_paths(
     min_distance,
     state,
 ):
-    room = np.uint64(num_vertices + 1)  # of the near queue, which is a ring
+    capacity = np.uint64(num_vertices + 1)  # of the near queue, a ring buffer
     near, far = queues[: num_vertices + 1], queues[num_vertices + 1 : 2 * num_vertices + 1]
-    waiting = marks  # 1: in the near queue, 2: in the far one, 4: expanded before, by bits
-    head, tail, parked = np.uint64(0), np.uint64(0), np.uint64(0)
+    status = marks  # bits: 1 in the near queue, 2 in the far queue, 4 expanded before
+    head, tail, num_far = np.uint64(0), np.uint64(0), np.uint64(0)
     for place in range(num_sources):
         near[tail] = sources[place]
-        waiting[sources[place]] = 1
+        status[sources[place]] = 1
         tail += ONE
-    below, low = delta, 0.0  # the near queue holds distances from `low` up to `below`
-    rounds, expanded, repeated = 0, 0, 0
+    bound, low = delta, 0.0  # the near queue holds distances from `low` up to `bound`
+    rounds, work_done, repeated_work = 0, 0, 0
     while True:
         while head != tail:
-            ahead = near[(head + np.uint64(8)) % room]
+            ahead = near[(head + np.uint64(8)) % capacity]
             prefetch(offsets, np.uint64(ahead))
             prefetch(distances, np.uint64(ahead))
-            ahead = offsets[np.uint64(near[(head + np.uint64(3)) % room])]
+            ahead = offsets[np.uint64(near[(head + np.uint64(3)) % capacity])]
             prefetch(neighbors, np.uint64(ahead))
             prefetch(weights, np.uint64(ahead))
             vertex = np.uint64(near[head])
-            head = head + ONE if head + ONE < room else np.uint64(0)
+            head = head + ONE if head + ONE < capacity else np.uint64(0)
             distance = distances[vertex]
-            if distance >= below:  # the step has become smaller since
-                if waiting[vertex] & 2 == 0:
-                    far[parked] = vertex
-                    parked += ONE
-                waiting[vertex] = (waiting[vertex] | 2) & ~1
+            if distance >= bound:  # the bound has decreased since
+                if status[vertex] & 2 == 0:
+                    far[num_far] = vertex
+                    num_far += ONE
+                status[vertex] = (status[vertex] | 2) & ~1
                 continue
             work = offsets[vertex + ONE] - offsets[vertex] + 1
-            expanded += work
-            if waiting[vertex] & 4:
-                repeated += work
-            waiting[vertex] = (waiting[vertex] | 4) & ~1
+            work_done += work
+            if status[vertex] & 4:
+                repeated_work += work
+            status[vertex] = (status[vertex] | 4) & ~1
             for arc_ in range(offsets[vertex], offsets[vertex + ONE]):
                 arc = np.uint64(arc_)
                 neighbor = np.uint64(neighbors[arc])
-                reached = distance + weights[arc]
-                if reached >= distances[neighbor] or reached > cutoff:
+                new_distance = distance + weights[arc]
+                if new_distance >= distances[neighbor] or new_distance > cutoff:
                     continue
-                distances[neighbor] = reached
-                if reached < below:
-                    if waiting[neighbor] & 1 == 0:
-                        waiting[neighbor] |= 1
+                distances[neighbor] = new_distance
+                if new_distance < bound:
+                    if status[neighbor] & 1 == 0:
+                        status[neighbor] |= 1
                         near[tail] = neighbor
-                        tail = tail + ONE if tail + ONE < room else np.uint64(0)
-                elif waiting[neighbor] & 2 == 0:
-                    waiting[neighbor] |= 2
-                    far[parked] = neighbor
-                    parked += ONE
-            if expanded > 4096 and 4 * repeated > 3 * expanded:
-                # Vertices are expanded again and again: the step takes in too much.
+                        tail = tail + ONE if tail + ONE < capacity else np.uint64(0)
+                elif status[neighbor] & 2 == 0:
+                    status[neighbor] |= 2
+                    far[num_far] = neighbor
+                    num_far += ONE
+            if work_done > 4096 and 4 * repeated_work > 3 * work_done:
+                # Many vertices are expanded repeatedly, so delta is too large.
                 delta = min(delta / 4, (distance - low) / 2 if distance > low else delta)
-                below = _above(low, delta)
-                expanded, repeated = 0, 0
+                bound = _above(low, delta)
+                work_done, repeated_work = 0, 0
         rounds += 1
-        if parked == 0:
+        if num_far == 0:
             break
-        # A look at all that waits should cost less than what is expanded between two of them.
-        if (expanded < 1024 or 4 * expanded < parked) and delta * 2 < np.inf:
+        # A pass over the far queue should cost less than the expansions since the last one.
+        if (work_done < 1024 or 4 * work_done < num_far) and delta * 2 < np.inf:
             delta *= 2
-        expanded, repeated = 0, 0
-        old, least = below, np.inf
-        below = _above(below, delta)
-        while head == tail and parked > 0:
-            kept = np.uint64(0)
-            low = old
-            if least < np.inf:
-                low, below = least, _above(least, delta)
-            least = np.inf
-            for place_ in range(parked):
+        work_done, repeated_work = 0, 0
+        old_bound, min_far = bound, np.inf
+        bound = _above(bound, delta)
+        while head == tail and num_far > 0:
+            num_kept = np.uint64(0)
+            low = old_bound
+            if min_far < np.inf:
+                low, bound = min_far, _above(min_far, delta)
+            min_far = np.inf
+            for place_ in range(num_far):
                 vertex = np.uint64(far[np.uint64(place_)])
                 distance = distances[vertex]
-                if distance < old:  # reached by a shorter way meanwhile, and expanded
-                    waiting[vertex] &= ~2
-                elif distance < below:
-                    waiting[vertex] = (waiting[vertex] & ~2) | 1
+                if distance < old_bound:  # expanded since, at a smaller distance
+                    status[vertex] &= ~2
+                elif distance < bound:
+                    status[vertex] = (status[vertex] & ~2) | 1
                     near[tail] = vertex
-                    tail = tail + ONE if tail + ONE < room else np.uint64(0)
+                    tail = tail + ONE if tail + ONE < capacity else np.uint64(0)
                 else:
-                    far[kept] = vertex
-                    kept += ONE
-                    least = min(least, distance)
-            parked = kept
+                    far[num_kept] = vertex
+                    num_kept += ONE
+                    min_far = min(min_far, distance)
+            num_far = num_kept
     state[0] = rounds
 
 

@@ -5,11 +5,15 @@
 // parents[v] <= v always, so there is no cycle, and only the parent of a root changes to another
 // tree, by compare-and-swap.
 //
-// References: Jaiganesh, Burtscher 2018 (ECL-CC); Sutton, Ben-Nun, Barak 2018 (Afforest).
+// Entries: link_neighbor, link_remaining and link_arcs read adjacency lists and link parents;
+// compress points parents to roots; count_members writes the size of every tree.
+//
+// References: Jaiganesh, Burtscher, HPDC 2018, https://doi.org/10.1145/3208040.3208041 (ECL-CC);
+// Sutton, Ben-Nun, Barak, IPDPS 2018, https://doi.org/10.1109/IPDPS.2018.00012 (Afforest).
 
 #include "disjoint_sets.cuh"
 
-#define BATCH 8  // arcs in flight a thread, where a list is long
+#define BATCH 8  // arcs that a thread loads at once in long lists
 
 // Link every vertex with its neighbor at `position`.
 extern "C" __global__ void link_neighbor(long long num_vertices, long long position, const long long *offsets,
@@ -20,8 +24,8 @@ extern "C" __global__ void link_neighbor(long long num_vertices, long long posit
   }
 }
 
-// Link the vertices outside the tree `largest_root` with their neighbors from `position` on. A warp takes
-// 32 vertices, long lists together.
+// Link the vertices outside the tree `largest_root` with their neighbors from `position` on. A warp
+// processes 32 vertices; all its lanes process each long list.
 extern "C" __global__ void link_remaining(long long num_vertices, long long position, long long largest_root,
                                      const long long *offsets, const int *neighbors, int *parents) {
   const int lane = threadIdx.x % WARP;
@@ -35,26 +39,26 @@ extern "C" __global__ void link_remaining(long long num_vertices, long long posi
     if (end - begin < WARP)
       for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, end - begin >= WARP); rest; rest &= rest - 1) {
-      const int from = __ffs(rest) - 1, own = (int)first + from;
+    for (unsigned remaining = __ballot_sync(FULL_MASK, end - begin >= WARP); remaining; remaining &= remaining - 1) {
+      const int from = __ffs(remaining) - 1, own = (int)first + from;
       const long long last = __shfl_sync(FULL_MASK, end, from);
       for (long long at = __shfl_sync(FULL_MASK, begin, from) + lane; at < last; at += BATCH * WARP) {
-        int near[BATCH], parent[BATCH];
+        int neighbor[BATCH], parent[BATCH];
         const int own_parent = parents[own];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          near[k] = at + k * WARP < last ? neighbors[at + k * WARP] : own;
+          neighbor[k] = at + k * WARP < last ? neighbors[at + k * WARP] : own;
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) parent[k] = parents[near[k]];
+        for (int k = 0; k < BATCH; k++) parent[k] = parents[neighbor[k]];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          if (parent[k] != own_parent) join(parents, own, near[k]);
+          if (parent[k] != own_parent) join(parents, own, neighbor[k]);
       }
     }
   }
 }
 
-// Link the ends of all arcs, rows[arc] and neighbors[arc], whatever their place in a list.
+// Link the ends of all arcs, rows[arc] and neighbors[arc], independent of position.
 extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs, long long position,
                                      const int *rows, const long long *offsets,
                                      const int *neighbors, int *parents) {
@@ -71,7 +75,7 @@ extern "C" __global__ void compress(long long num_vertices, int *parents) {
   }
 }
 
-// sizes[r] = vertices whose parent is r; lanes that count for one tree add once.
+// sizes[r] += vertices whose parent is r; lanes with the same parent add once.
 extern "C" __global__ void count_members(long long num_vertices, const int *parents, int *sizes) {
   STRIDE(vertex, num_vertices) {
     const int parent = parents[vertex];

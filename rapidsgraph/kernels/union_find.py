@@ -26,8 +26,8 @@ def link_neighbor(num_vertices, position, offsets, neighbors, parents):
 
 
 @serial
-def _link_list(vertex, first, last, arcs, neighbors, parents):
-    for arc in range(first, last):
+def _link_list(vertex, start, stop, arcs, neighbors, parents):
+    for arc in range(start, stop):
         prefetch(parents, np.uint64(neighbors[np.uint64(min(arc + AHEAD, arcs - 1))]))
         join(parents, vertex, neighbors[np.uint64(arc)])
 
@@ -39,8 +39,8 @@ def link_remaining(num_vertices, position, largest_root, offsets, neighbors, par
         for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
             if parents[np.uint64(vertex)] == largest_root:
                 continue
-            first, last = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
-            _link_list(vertex, first, last, neighbors.size, neighbors, parents)
+            start, stop = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
+            _link_list(vertex, start, stop, neighbors.size, neighbors, parents)
 
 
 @parallel
@@ -48,8 +48,8 @@ def link_arcs(num_vertices, num_arcs, position, rows, offsets, neighbors, parent
     for part_ in prange(PARTS):
         part = np.int64(part_)
         for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
-            first, last = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
-            _link_list(vertex, first, last, num_arcs, neighbors, parents)
+            start, stop = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
+            _link_list(vertex, start, stop, num_arcs, neighbors, parents)
 
 
 @parallel
