@@ -39,7 +39,7 @@ def of_worker():
     return numba.config.NUMBA_NUM_THREADS, signal.getsignal(signal.SIGINT), os.getpid()
 
 
-def test_nothing_stays():  # before the cluster of this file is open, so the first test
+def test_cleanup():  # before the cluster of this file is open, so the first test
     before, prepare = dict(os.environ), multiprocessing.spawn.get_preparation_data
     level = logging.getLogger("distributed").level
     with warnings.catch_warnings():
@@ -65,7 +65,7 @@ def two():
         yield client
 
 
-def test_cores_are_shared_out(two):
+def test_workers_divide_the_cores(two):
     from dask.system import CPU_COUNT
 
     threads = max(1, CPU_COUNT // 2)
@@ -76,7 +76,7 @@ def test_cores_are_shared_out(two):
     assert len(pids) == 2 and os.getpid() not in pids
 
 
-def test_dashboards_are_at_ports_of_their_own(two):
+def test_dashboards_use_different_ports(two):
     with cluster.cluster("cpu", workers=1) as other:
         ports = {client.scheduler_info()["services"]["dashboard"] for client in (two, other)}
     assert len(ports) == 2 and 8787 not in ports
@@ -86,7 +86,7 @@ def test_workers_leave_ctrl_c_to_the_caller(two):
     assert {handler for _, handler, _ in two.run(of_worker).values()} == {signal.SIG_IGN}
 
 
-def test_memory_limit_is_of_each_worker(two):
+def test_memory_limit_per_worker(two):
     workers = two.scheduler_info(n_workers=-1)["workers"].values()
     assert [worker["memory_limit"] for worker in workers] == [2 * 10**9] * 2
     pausing = two.run(lambda dask_worker: dask_worker.memory_manager.memory_pause_fraction)
@@ -107,7 +107,7 @@ def failing():
     raise GraphError("made up")
 
 
-def test_it_closes_after_an_error():
+def test_cluster_closes_after_an_error():
     with pytest.raises(KeyError), cluster.cluster("cpu", workers=1) as client:
         pids = [pid for _, _, pid in client.run(of_worker).values()]
         raise KeyError("of the caller")
@@ -125,7 +125,7 @@ def test_one_process_for_eight_cores(monkeypatch):
 
 
 def recorded(monkeypatch, module, name):
-    """The arguments of each call of what a module has under a name."""
+    """Replace an attribute of a module by a function that records its arguments."""
     calls = []
     monkeypatch.setattr(f"{module}.{name}", lambda **options: calls.append(options))
     return calls
@@ -272,7 +272,7 @@ with rg.cluster("cpu", workers=2):
 """
 
 
-def test_ctrl_c_within_a_round(tmp_path):
+def test_ctrl_c_during_supersteps(tmp_path):
     """Members that are called after the end of the call print nothing."""
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=90,
@@ -378,7 +378,7 @@ def test_more_workers_than_gpus():
         raise AssertionError("a cluster started")
 
 
-def test_what_is_free_on_gpus(monkeypatch):
+def test_free_memory_of_gpus(monkeypatch):
     """The minimum over the first visible GPUs; None if it is not known."""
     asked, nvml = [], types.ModuleType("pynvml")
     nvml.nvmlDeviceGetMemoryInfo = lambda handle: types.SimpleNamespace(free=100 - handle)
@@ -396,7 +396,7 @@ def test_what_is_free_on_gpus(monkeypatch):
 
 
 @pytest.mark.gpu
-def test_a_gpu_has_some_memory_free():
+def test_gpu_has_free_memory():
     pytest.importorskip("dask_cuda")
     import cupy
 

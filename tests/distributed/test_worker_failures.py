@@ -1,4 +1,4 @@
-"""Workers, schedulers and clients that go away in the middle: the same answer, or a clear error.
+"""Loss of workers, schedulers and clients during a call: the same result, or a clear error.
 
 Each test has a time limit of its own: what hangs fails.
 """
@@ -35,7 +35,7 @@ START = 7
 
 @contextlib.contextmanager
 def limited(seconds=LIMIT):
-    """Raise where the body takes longer."""
+    """Raise an error if the body takes longer."""
 
     def stop(number, frame):
         raise AssertionError(f"it hung: {seconds} seconds are over")
@@ -57,14 +57,14 @@ def no_hang():
 
 @pytest.fixture
 def time_limit():
-    """A function that sets the time limit in seconds for the rest of a test."""
+    """Return a function that sets the time limit in seconds for the rest of a test."""
     with contextlib.ExitStack() as stack:
         yield lambda seconds: stack.enter_context(dask.config.set({monitor.TIMEOUT: seconds}))
 
 
 @pytest.fixture(scope="module")
 def edges():
-    """A ring with chords, so that searches go through both parts many times over."""
+    """A ring with chords, so that searches pass through both partitions many times."""
     random = np.random.default_rng(1)
     ring = np.arange(3000)
     sources = np.concatenate([ring, random.integers(0, 3000, 2000)])
@@ -86,7 +86,7 @@ def cluster():
 
 @pytest.fixture
 def two(cluster):
-    """The client of two workers, all of them there again."""
+    """The client of two workers, after both have restarted."""
     cluster.wait_for_workers(2)
     return cluster
 
@@ -101,7 +101,7 @@ def kill(client, count=1):
 
 
 class Killing:
-    """A progress callback that does something at a step, and knows that it did."""
+    """A progress callback that runs an action at a step, and records it."""
 
     def __init__(self, step, act):
         self.step, self.act, self.calls = step, act, 0
@@ -113,7 +113,7 @@ class Killing:
 
 
 def same(found, expected):
-    """Whether a Dask frame is the frame of one memory; ranks but for the last bits."""
+    """Check that a Dask frame equals the local result; PageRank except for rounding."""
     found = found.compute().reset_index(drop=True)
     if "pagerank" in expected:
         np.testing.assert_allclose(found["pagerank"], expected["pagerank"], rtol=0, atol=1e-12)
@@ -132,7 +132,7 @@ CALLS = {
 
 
 def plain(edges, name):
-    """The frame that a call is for: weights are for sssp."""
+    """Return the edge frame of a call; only sssp gets weights."""
     return edges if name == "sssp" else edges[["source", "destination"]]
 
 
@@ -143,7 +143,7 @@ def plain(edges, name):
     ])],
 )  # fmt: skip
 def test_workers_die_between_steps(two, edges, name, killed):
-    """One of two, then both at once, which their nannies start again."""
+    """One of two workers, then both at once; their nannies restart them."""
     expected = CALLS[name](plain(edges, name))
     killing = Killing(3, lambda: kill(two, killed))
     found = CALLS[name](spread(plain(edges, name)), progress=killing)
@@ -170,7 +170,7 @@ LONG_TASKS = ("label", "predecessors", "link")
     ],
 )
 def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch):
-    """In the build, and where there is no progress to follow."""
+    """During the build, and in calls without progress callbacks."""
     expected, done, submit = CALLS[name](plain(edges, name)), [], executor.DaskExecutor.submit
 
     def watched(self, *arguments, **options):
@@ -187,7 +187,7 @@ def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch)
 
 
 def test_a_worker_dies_between_calls(two, edges):
-    """What the graph keeps is lost with it, and so are results that nobody has asked for yet."""
+    """Partitions and results that were not computed yet are lost with the worker."""
     graph = rg.Graph(spread(plain(edges, "bfs")))
     first = rg.bfs(graph, START)
     kill(two)
@@ -196,7 +196,7 @@ def test_a_worker_dies_between_calls(two, edges):
 
 
 def test_a_worker_dies_after_a_call(two, edges):
-    """Its part of the result is made again from the others', and what had been asked for stays."""
+    """Its partition of the result is recomputed, and computed results stay."""
     found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
     for _ in range(2):
         kill(two)
@@ -204,8 +204,8 @@ def test_a_worker_dies_after_a_call(two, edges):
         two.wait_for_workers(2)
 
 
-def test_a_worker_dies_while_one_has_a_part_of_a_result(two, edges):
-    """All others' parts are needed to make it again, though nobody has them any more."""
+def test_a_worker_dies_while_one_partition_of_a_result_is_in_use(two, edges):
+    """Recomputing it needs all other partitions, which were released."""
     found = CALLS["pagerank"](spread(plain(edges, "pagerank")))
     part = found.partitions[0].persist()
     distributed.wait(part)
@@ -217,8 +217,8 @@ def test_a_worker_dies_while_one_has_a_part_of_a_result(two, edges):
     np.testing.assert_allclose(found, expected[: len(found)], rtol=0, atol=1e-12)
 
 
-def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
-    """The first is made, the second not yet."""
+def test_a_worker_dies_while_members_start(two, edges, monkeypatch):
+    """The first member exists, the second does not yet."""
     results, killed = executor.DaskExecutor.gather, []
 
     def watched(self, tasks):
@@ -238,8 +238,8 @@ def test_a_worker_dies_between_the_members(two, edges, monkeypatch):
     same(found, CALLS["pagerank"](edges))
 
 
-def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
-    """While the client waits for many iterations; and the count goes on where it had been."""
+def test_a_worker_dies_during_a_superstep(two, edges, monkeypatch):
+    """The client waits for a batch of iterations; the reported count does not restart."""
     by_tasks, tried, seen = pagerank._iterate_by_tasks, [], []
     timer = threading.Timer(0.5, kill, [two])
 
@@ -263,7 +263,7 @@ def test_a_worker_dies_within_a_round(two, edges, monkeypatch):
 
 @contextlib.contextmanager
 def processes(workers, *options):
-    """(address, processes) of a scheduler and workers without nannies, each started by itself."""
+    """Yield the address and the processes of a scheduler and of workers without nannies."""
     command = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     started = []
@@ -309,8 +309,8 @@ def test_separate_processes(separate, edges):
             same(call(spread(plain(edges, name))), call(plain(edges, name)))
 
 
-def test_a_worker_of_its_own_dies(separate, edges):
-    """The other one does all; a third comes in its place."""
+def test_a_worker_without_nanny_dies(separate, edges):
+    """The other worker takes over; a third one replaces it."""
     address, (_, first, *_) = separate
     with distributed.Client(address) as client:
         client.wait_for_workers(2)
@@ -355,8 +355,8 @@ def test_the_client_is_closed(edges):
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError, TimeoutError, GraphError])
-def test_errors_of_tasks_are_theirs(two, error):
-    """Not taken for those of the cluster."""
+def test_errors_of_tasks_are_raised(two, error):
+    """They are not mistaken for errors of the cluster."""
     there = executor.DaskExecutor(two)
     with pytest.raises(error, match="of a task"):
         there.gather([there.submit(fail, error, name="fail")])
@@ -368,7 +368,7 @@ def fail(error):
 
 @pytest.mark.parametrize("keep", [pytest.param("frame", marks=pytest.mark.long), "graph"])
 def test_a_task_that_kills_every_worker(two, edges, monkeypatch, keep):
-    """Dask gives up on it after some workers, and so does the call; the next one tries again."""
+    """Dask gives the task up after some workers, and the call fails; the next one tries again."""
     frame = spread(plain(edges, "pagerank"))
     graph = rg.Graph(frame) if keep == "graph" else frame
     submit, calls = executor.DaskExecutor.submit, []
@@ -448,8 +448,8 @@ def preferring(client, worker, function, *arguments):
 
 
 @pytest.mark.long
-def test_new_workers_take_tasks_of_workers_that_are_gone(two):
-    """Dask alone would leave a task without workers that prefers one that is gone."""
+def test_new_workers_take_tasks_of_lost_workers(two):
+    """Dask alone would never run a task whose preferred worker is lost."""
     executor.DaskExecutor(two)
     worker = next(iter(two.nthreads()))
     first = preferring(two, worker, abs, -1)
@@ -466,7 +466,7 @@ def add_slowly(number):
 
 @pytest.mark.long
 def test_all_workers_of_a_layered_list_die(two, edges, tmp_path):
-    """Their nannies start new ones, and the call goes on with those."""
+    """Their nannies start new workers, which complete the call."""
     frame = edges.assign(weight=np.arange(len(edges)) % 7 + 1.0)
     rg.LayeredEdgeList.build(rg.Graph(frame, weight="weight"), START).save(
         tmp_path / "edges.layers"
@@ -517,7 +517,7 @@ def test_a_worker_stops_when_a_task_was_sent(two, edges, name, task, monkeypatch
 
 
 def test_a_scheduler_and_workers_without_nannies_stop(edges, time_limit):
-    """The scheduler for a while, then a worker, whose work the other one does, then that one."""
+    """The scheduler for some time, then a worker, whose tasks the other one takes, then both."""
     frame = plain(edges, "pagerank")
     with processes(2) as (address, (scheduler, *workers)), distributed.Client(address) as client:
         client.wait_for_workers(2)
@@ -563,7 +563,7 @@ class FakeClient:
 
 @pytest.mark.parametrize(("workers", "lost"), [(None, SchedulerLostError), ({}, WorkerLostError)])
 def test_a_lost_cluster_is_reported_to_all_watchers(workers, lost, time_limit, monkeypatch):
-    """After the same check; only a call that begins later waits for the time limit again."""
+    """All see the same failed check; a call that starts later waits for the time limit again."""
     monkeypatch.setattr(monitor, "MIN_TIMEOUT", 0.1)
     time_limit(0.4)
     client = FakeClient(workers)
