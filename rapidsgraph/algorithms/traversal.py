@@ -251,26 +251,25 @@ def run_bfs(
     bottom_up: bool = True,
 ) -> TraversalResult:
     """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing."""
-    xp, vertices = graph.xp, graph.num_vertices
-    lists = graph.csr
-    in_neighbors = graph.csc if bottom_up else lists
-    distances = xp.full(vertices, -1, xp.int32)
-    predecessor_ids = xp.full(vertices if predecessors else 0, NO_VERTEX, xp.int32)
-    counts, arrived, state = _meeting(xp)
-    words = (vertices + 31) // 32
-    num_queue_words = (2 if xp is not np else 3) * vertices + 2  # two queues, or keys and a queue
+    xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    in_adjacency = graph.csc if bottom_up else adjacency
+    distances = xp.full(num_vertices, -1, xp.int32)
+    predecessor_ids = xp.full(num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    work_space = _allocate_work_space(graph)
+    num_words = (num_vertices + 31) // 32
+    num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
     device.launch(
-        "bfs", "search", size=vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
+        "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True, shared_bytes=SHARED_FRONTIER * 24,
-        num_vertices=vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
+        num_vertices=num_vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
-        offsets=lists.offsets, neighbors=lists.neighbors, in_offsets=in_neighbors.offsets,
-        in_neighbors=in_neighbors.neighbors, distances=distances, predecessors=predecessor_ids,
-        queues=xp.empty(num_queue_words, xp.int32), chunks=_pieces(graph),
-        frontier_bits=xp.empty(2 * words, xp.uint32), counters=counts, arrived_blocks=arrived,
-        state=state,
+        offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
+        predecessors=predecessor_ids,
+        queues=xp.empty(num_queues * num_vertices + 2, xp.int32),
+        frontier_bits=xp.empty(2 * num_words, xp.uint32), **work_space,
     )  # fmt: skip
-    return TraversalResult(distances, predecessor_ids, _rounds(state))
+    return TraversalResult(distances, predecessor_ids, int(work_space["state"][0]))
 
 
 def run_sssp(
@@ -293,40 +292,54 @@ def run_sssp(
 
 def relax_from(graph: Any, ids: Array, distances: Array, cutoff: float = math.inf) -> int:
     """Lower `distances` in place along all paths from int32 `ids`; return the number of steps."""
-    xp, vertices, lists = graph.xp, graph.num_vertices, graph.csr
-    counts, arrived, state = _meeting(xp)
-    step = graph.cached("step", lambda: _sample_delta(lists, xp))
+    xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    work_space = _allocate_work_space(graph)
+    delta = graph.cached("delta", lambda: _sample_delta(adjacency, xp))
     device.launch(
-        "sssp", "shortest_paths", size=vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
-        cooperative=True,
-        num_vertices=vertices, num_arcs=graph.num_arcs, cutoff=cutoff, delta=step,
-        num_sources=ids.size, sources=ids, offsets=lists.offsets, neighbors=lists.neighbors,
-        weights=lists.weights, distances=distances, queues=xp.zeros(4 * vertices + 2, xp.int32),
-        marks=xp.zeros(2 * vertices, xp.int32), chunks=_pieces(graph), counters=counts,
-        arrived_blocks=arrived, min_distance=xp.full(3, math.inf), state=state,
+        "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
+        threads=COOPERATIVE_THREADS, cooperative=True,
+        num_vertices=num_vertices, num_arcs=graph.num_arcs, cutoff=cutoff, delta=delta,
+        num_sources=ids.size, sources=ids, offsets=adjacency.offsets,
+        neighbors=adjacency.neighbors, weights=adjacency.weights, distances=distances,
+        queues=xp.zeros(4 * num_vertices + 2, xp.int32),
+        marks=xp.zeros(2 * num_vertices, xp.int32), min_distance=xp.full(3, math.inf),
+        **work_space,
     )  # fmt: skip
-    return _rounds(state)
+    return int(work_space["state"][0])
+
+
+def _allocate_work_space(graph: Any) -> dict[str, Any]:
+    """Return the arrays by which blocks synchronize, and chunks of long lists of two frontiers."""
+    xp = graph.xp
+    num_chunks = 0 if xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
+    return {
+        "chunks": xp.empty(num_chunks, np.int64),
+        "counters": xp.zeros(24, xp.int64),
+        "arrived_blocks": xp.zeros(1, xp.uint64),
+        "state": xp.zeros(1, xp.int64),
+    }
 
 
 def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: bool) -> Array:
-    """Return the smallest valid predecessor of every reached vertex that is no source."""
-    xp, vertices = graph.xp, graph.num_vertices
-    result = xp.full(vertices, NO_VERTEX, xp.int32)
-    lists = graph.csc if bottom_up else graph.csr
+    """Return the smallest valid predecessor of every reached vertex that is not a source."""
+    xp, num_vertices = graph.xp, graph.num_vertices
+    predecessors = xp.full(num_vertices, NO_VERTEX, xp.int32)
+    adjacency = graph.csc if bottom_up else graph.csr
     device.launch(
-        "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=32 * vertices,
-        num_vertices=vertices, offsets=lists.offsets, neighbors=lists.neighbors,
-        weights=lists.weights, distances=distances, predecessors=result,
+        "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=32 * num_vertices,
+        num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        weights=adjacency.weights, distances=distances, predecessors=predecessors,
     )  # fmt: skip
-    rooted = result < NO_VERTEX
-    rooted[ids] = True
-    unresolved = ~rooted & (distances < math.inf)
+    is_resolved = predecessors < NO_VERTEX
+    is_resolved[ids] = True
+    unresolved = ~is_resolved & (distances < math.inf)
     if bool(unresolved.any()):
         # Only zero-weight edges lead there: a BFS along them starts at the resolved vertices.
-        level = zero_weight_edges(graph.csr, distances, unresolved, xp)
-        near = run_bfs(level, xp.flatnonzero(rooted).astype(xp.int32), bottom_up=False)
-        result = xp.where(unresolved, near.predecessors, result)
-    return result
+        subgraph = zero_weight_edges(graph.csr, distances, unresolved, xp)
+        resolved = xp.flatnonzero(is_resolved).astype(xp.int32)
+        result = run_bfs(subgraph, resolved, bottom_up=False)
+        predecessors = xp.where(unresolved, result.predecessors, predecessors)
+    return predecessors
 
 
 @dataclass
@@ -349,17 +362,17 @@ def zero_weight_edges(
     lists: Adjacency, distances: Array, unresolved: Array, xp: ModuleType
 ) -> ArcSubgraph:
     """Return the arcs to `unresolved` vertices, from the same distance, that add nothing to it."""
-    rows, kept = row_indices(lists), [xp.empty(0, np.int64)]
+    rows, chunks = row_indices(lists), [xp.empty(0, np.int64)]
     for start in range(0, rows.size, CHUNK_ARCS):
-        portion = slice(start, start + CHUNK_ARCS)
-        before, after = distances[rows[portion]], lists.neighbors[portion]
-        keep = unresolved[after] & (before == distances[after])
-        with np.errstate(over="ignore"):  # beyond every number, so not equal
-            keep &= before + lists.weights[portion] == before
-        kept.append(start + xp.flatnonzero(keep))
-    keep = xp.concatenate(kept)
-    offsets = xp.searchsorted(rows[keep], xp.arange(distances.size + 1, dtype=xp.int32))
-    return ArcSubgraph(xp, Adjacency(offsets, lists.neighbors[keep], xp.empty(0)))
+        chunk = slice(start, start + CHUNK_ARCS)
+        before, neighbors = distances[rows[chunk]], lists.neighbors[chunk]
+        keep = unresolved[neighbors] & (before == distances[neighbors])
+        with np.errstate(over="ignore"):  # an infinite sum is not equal
+            keep &= before + lists.weights[chunk] == before
+        chunks.append(start + xp.flatnonzero(keep))
+    arcs = xp.concatenate(chunks)
+    offsets = xp.searchsorted(rows[arcs], xp.arange(distances.size + 1, dtype=xp.int32))
+    return ArcSubgraph(xp, Adjacency(offsets, lists.neighbors[arcs], xp.empty(0)))
 
 
 def _sample_delta(lists: Adjacency, xp: ModuleType) -> float:
@@ -388,21 +401,6 @@ def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:
     middle = weights.size // 2
     median = float(np.partition(weights, middle)[middle]) if weights.size else 1.0
     return median / 2 if xp is not np else 4 * median / max(degree, 2) ** 2
-
-
-def _meeting(xp):
-    """(counts, arrived, state): where blocks leave word for each other."""
-    return xp.zeros(24, xp.int64), xp.zeros(1, xp.uint64), xp.zeros(1, xp.int64)
-
-
-def _pieces(graph):
-    """Room for the pieces of long lists in two frontiers."""
-    size = 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
-    return graph.xp.empty(size, np.int64)
-
-
-def _rounds(state):
-    return int(state[0])
 
 
 def _check_and_resolve(
@@ -434,12 +432,16 @@ def traversal_frame(
 
 
 def check_cutoff(cutoff: Any) -> float:
-    """Return the cutoff as float, infinity for None; GraphError if it is no number from 0."""
+    """Return the cutoff as float, infinity for None; it must be a number, 0 or more."""
     if cutoff is None:
         return math.inf
     is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
     if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
-        raise GraphError(f"cutoff is {format_value(cutoff)}; it must be a number, 0 or more")
+        raise GraphError(
+            f"cutoff is {format_value(cutoff)}; it must be a number, 0 or more",
+            parameter="cutoff",
+            value=cutoff,
+        )
     try:
         return float(cutoff)
     except OverflowError:  # an integer beyond every distance
@@ -447,11 +449,13 @@ def check_cutoff(cutoff: Any) -> float:
 
 
 def check_depth_limit(limit: Any) -> int:
-    """Return the limit as int, NO_VERTEX for None; GraphError if it is no number of edges."""
+    """Return the limit as int, NO_VERTEX for None; it must be an integer, 0 or more."""
     if limit is None:
         return NO_VERTEX
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
         raise GraphError(
-            f"depth_limit is {format_value(limit)}; it must be a number of edges, 0 or more"
+            f"depth_limit is {format_value(limit)}; it must be a number of edges, 0 or more",
+            parameter="depth_limit",
+            value=limit,
         )
     return min(int(limit), NO_VERTEX)

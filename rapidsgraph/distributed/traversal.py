@@ -282,7 +282,7 @@ def _set_unit_weights(partition: Partition) -> Partition:
     weights = xp.ones(adjacency.neighbors.size, xp.uint8)
     adjacency = Adjacency(adjacency.offsets, adjacency.neighbors, weights)
     units = Partition(adjacency, partition.start, partition.stop, True)
-    units.cached("step", lambda: 1.0)  # the initial delta of SSSP
+    units.cached("delta", lambda: 1.0)  # the initial delta of SSSP
     return units
 
 
