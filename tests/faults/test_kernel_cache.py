@@ -22,7 +22,7 @@ from rapidsgraph.kernels.jit import serial
 def double(value):
     return 2 * value
 
-print(double(21), double(1.5))
+print(double(21), double(1.5), double(True), double(2j))
 """
 
 
@@ -56,23 +56,24 @@ def entries(folder):
     return sorted((folder / "rapidsgraph").glob("*.kernel"))
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "foreign"])
-def test_damaged_entries_are_replaced_and_reported_once(warm_copy, damage):
+def test_damaged_entries_are_replaced_and_reported_once(warm_copy):
     folder, expected = warm_copy
-    for path in entries(folder):
+    for path, damage in zip(
+        entries(folder), ("empty", "truncated", "flipped", "foreign"), strict=True
+    ):
         content = path.read_bytes()
         middle = len(content) // 2
         path.write_bytes(
             {
                 "empty": b"",
-                "cut": content[:middle],
+                "truncated": content[:middle],
                 "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
                 "foreign": pickle.dumps({"not": "a kernel"}),
             }[damage]
         )
     done = call(folder)
     assert (done.returncode, done.stdout) == (0, expected)
-    assert done.stderr.count("is damaged") == len(entries(folder)) > 0
+    assert done.stderr.count("is damaged") == 4
     assert "it is compiled again" in done.stderr
     repaired = call(folder)
     assert (repaired.stdout, repaired.stderr) == (expected, "")
