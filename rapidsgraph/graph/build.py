@@ -108,7 +108,8 @@ def read_columns(
             for parameter, names in zip(("source", "destination"), endpoints, strict=True)
         )
     except MissingColumnError:
-        if [repr(names) for names in endpoints] != ["['source']", "['destination']"]:
+        names = [name for names in endpoints for name in names]
+        if not all(isinstance(name, str) for name in names) or names != ["source", "destination"]:
             raise
         options = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
         raise frames.missing_endpoint_error(frames.column_names(edges), options) from None

@@ -270,7 +270,7 @@ def test_verify_says_what_it_found(edges, monkeypatch):
     done = run("bfs", edges, "--from", "a", "--verify")
     assert "6 vertices, 6 edges on the CPU: read in" in done.stderr
     assert "reached 4 of 6 vertices, the farthest at distance 2\n" in done.stderr
-    assert "verified: no edge spans two levels" in done.stderr
+    assert "verified: no edge skips a level" in done.stderr
     done = run("sssp", edges, "--from", "a", "--verify", "--weight", "km")
     assert "reached 4 of 6 vertices, the farthest at distance 3.25\n" in done.stderr
     assert "verified: no edge shortens a path" in done.stderr
@@ -318,7 +318,7 @@ def test_errors_name_options_instead_of_parameters():
         (
             frames.missing_column_error("source", ["from", "to"], "source"),
             "there is no column 'source'; the columns are from, to; give --source 'from' if that "
-            "is it",
+            "is the one",
         ),
         (
             GraphError("{parameter} is nan; it must be a number", parameter="cutoff"),
@@ -356,7 +356,7 @@ def mistakes():
         yield [name, "numbers.txt", "--from", "5.0"], "--from '5.0': vertices are named by int"
         yield [name, "numbers.txt", "--from", "5_0"], "--from '5_0': vertices are named by int"
         for digits in (20, 30, 5000):
-            message = "': integers that name vertices have at most 64 bits"
+            message = "': vertex names that are integers have at most 64 bits"
             yield [name, "numbers.txt", "--from", "9" * digits], message
         yield [name, "edges.csv", "--from-file", "none.csv"], "none.csv: there is no such file"
         yield [name, "edges.csv", "--from-file", "void.csv"], "void.csv: the file is empty"

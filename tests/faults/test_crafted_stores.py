@@ -362,18 +362,10 @@ def test_a_neighbor_that_is_no_vertex(stores, device, tmp_path):
         rg.LayeredEdgeList.open(tmp_path / "store", device=device).save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
     layered = rg.LayeredEdgeList.open(tmp_path / "store", device=device)
-    asked = store_shard.ShardRequest(
-        str(tmp_path / "store"),
-        storage_of(layered).manifest_checksum,
-        device,
-        0,
-        3,
-        "bfs",
-        "BFS",
-        None,
-    )
+    store = str(tmp_path / "store"), storage_of(layered).manifest_checksum, device
+    shard = store_shard.StoreShard(store, (0, 3), "bfs", None)
     with pytest.raises(rg.GraphError, match=expected):
-        store_shard.find_parents(store_shard.StoreShard(asked), layered.depth)
+        store_shard.find_parents(shard, layered.depth)
 
 
 @pytest.mark.parametrize("bits", [1, 3, 7, 12, 17, 20, 25, 30])

@@ -239,7 +239,7 @@ def test_an_offset_outside_the_names_is_refused(tmp_path, offset):
     _write(path, {"source": ["a", "bbb", "c"], "destination": ["d", "e", "f"]})
     _overwrite(path, struct.pack("<4i", 0, 1, 4, 5), struct.pack("<4i", 0, 1, offset, 5))
     for use in _readings(path, tmp_path):
-        with pytest.raises(rg.GraphError, match="edges.feather: truncated, damaged or no such"):
+        with pytest.raises(rg.GraphError, match="edges.feather: truncated, damaged or of another"):
             use()
 
 
@@ -252,7 +252,7 @@ def test_an_index_outside_a_dictionary_is_refused(tmp_path, index):
     _write(path, {"source": source, "destination": ["d"] * 7})
     _overwrite(path, bytes([2, 1, 0, 2, 1, 2, 1]), bytes([2, 1, index % 256, 2, 1, 2, 1]))
     for use in _readings(path, tmp_path):
-        with pytest.raises(rg.GraphError, match="edges.arrow: truncated, damaged or no such"):
+        with pytest.raises(rg.GraphError, match="edges.arrow: truncated, damaged or of another"):
             use()
 
 
