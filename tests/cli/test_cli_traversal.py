@@ -275,6 +275,7 @@ def test_verify_says_what_it_found(edges, monkeypatch):
     assert "reached 4 of 6 vertices, the farthest at distance 3.25\n" in done.stderr
     assert "verified: no edge shortens a path" in done.stderr
     assert "costs" not in done.stderr
+    assert "weights of edges" not in done.stderr
     done = run("sssp", edges, "--from", "a", "--verify")
     assert COSTS_1 in done.stderr
     done = run("components", edges, "--verify")
