@@ -88,7 +88,7 @@ def read_edges(
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.csv")
-    >>> _ = path.write_text("from,to,km\\nUlm,Aalen,70\\nAalen,Ulm,72\\n")
+    >>> _ = path.write_text("from,to,km\nUlm,Aalen,70\nAalen,Ulm,72\n")
     >>> print(read_edges(path, source="from", destination="to", weight="km", device="cpu"))
       source destination  weight
     0    Ulm       Aalen    70.0
@@ -183,7 +183,7 @@ def read_vertices(
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.mtx")
-    >>> _ = path.write_text("%%MatrixMarket matrix coordinate pattern general\\n3 3 1\\n2 1\\n")
+    >>> _ = path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 1\n")
     >>> print(read_vertices(path, device="cpu"))
        vertex
     0       1
