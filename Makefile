@@ -45,6 +45,7 @@ docker-test:  ## build the container image, run it, and a cluster of it
 lint: $(VENV)/.installed-dev  ## check style and formatting, change nothing
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check . || { echo "Run 'make format' to repair this."; exit 1; }
+	@$(VENV)/bin/clang-format --dry-run -Werror rapidsgraph/kernels/*.cu*
 
 types: $(VENV)/.installed-dev  ## check type annotations
 	@$(VENV)/bin/python -m mypy --no-error-summary
@@ -55,6 +56,7 @@ imports: $(VENV)/.installed-dev  ## check that imports point down and have no cy
 format: $(VENV)/.installed-dev  ## repair style and formatting
 	@$(VENV)/bin/ruff check --fix .
 	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/clang-format -i rapidsgraph/kernels/*.cu*
 
 clean:  ## remove the virtual environment and everything built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

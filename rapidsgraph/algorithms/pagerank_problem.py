@@ -23,7 +23,7 @@ from ..errors import ConvergenceError, GraphError, format_value
 from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertex_values
 from ..kernels.constants import WARP
-from ..validation import check_choice, check_count, check_number
+from ..validation import check_choice, check_number
 from .pagerank_layout import NUM_CPU_BLOCKS
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
@@ -196,7 +196,13 @@ def check_parameters(
 ) -> tuple[float, float, int]:
     """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
     damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
-    check_count("max_iterations", max_iterations)
+    is_integer = isinstance(max_iterations, (int, np.integer))
+    if not is_integer or isinstance(max_iterations, bool) or max_iterations < 1:
+        raise GraphError(
+            f"{{parameter}} is {format_value(max_iterations)}; it must be an integer above 0",
+            parameter="max_iterations",
+            value=max_iterations,
+        )
     check_choice("method", method, METHODS)
     check_choice("precision", precision, PRECISIONS)
     if launch is not None:

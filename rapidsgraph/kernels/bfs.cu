@@ -16,20 +16,21 @@
 #include "frontier.cuh"
 
 #define MAX_BLOCK_FRONTIER 256   // vertices of a frontier that one block expands
-#define TEAM_BLOCKS 32          // blocks that expand a larger frontier together, the team
-#define MIN_TEAM_FRONTIER 128   // vertices of the frontier of a team, at least
+#define TEAM_BLOCKS 32           // blocks that expand a larger frontier together, the team
+#define MIN_TEAM_FRONTIER 128    // vertices of the frontier of a team, at least
 #define MAX_TEAM_FRONTIER 16384  // and at most
-#define MAX_TEAM_ARCS 65536  // arcs of the first frontier of a team, at most
-#define MIN_IMBALANCE 64        // vertices of one block from which a team checks its balance
+#define MAX_TEAM_ARCS 65536      // arcs of the first frontier of a team, at most
+#define MIN_IMBALANCE 64         // vertices of one block from which a team checks its balance
 
 // How a team ends: with an empty frontier or at the depth limit (DONE), or with a frontier in the
 // queue of the next round (QUEUED), from which vertices are missing if shared memory was exceeded.
 enum Ending { DONE, QUEUED };
 
-// Barrier of the blocks of a team, which also sums their numbers of new vertices and tells whether a
-// block wants to leave the team. A word has, from its lowest bit on, sums since the launch: vertices
-// (31 bits), arrivals (27), exits (6). Three words are used in turn, so that no block adds to a word
-// that another one still reads. Blocks share other data by atomics only, so no fence is needed.
+// Barrier of the blocks of a team, which also sums their numbers of new vertices and tells whether
+// a block wants to leave the team. A word has, from its lowest bit on, sums since the launch:
+// vertices (31 bits), arrivals (27), exits (6). Three words are used in turn, so that no block adds
+// to a word that another one still reads. Blocks share other data by atomics only, so no fence is
+// needed.
 struct TeamBarrier {
   u64 *words;
   long long count, part;
@@ -57,14 +58,15 @@ struct TeamBarrier {
 };
 
 // Expand levels while a team of blocks can keep the frontier in shared memory: each block expands
-// the vertices that it reached first, without a queue in global memory; a team of one block needs no
-// barrier. report becomes {level, ending, arcs of new vertices, total levels, round in which
+// the vertices that it reached first, without a queue in global memory; a team of one block needs
+// no barrier. report becomes {level, ending, arcs of new vertices, total levels, round in which
 // vertices did not fit}.
 __device__ __forceinline__ void expand_locally(int team, const int *queue, int queued,
-                                               long long level, long long depth_limit, bool with_predecessors,
-                                               const long long *offsets, const int *neighbors,
-                                               int *distances, int *predecessors, int *next_queue,
-                                               Slot *next_slot, long long round, long long *report,
+                                               long long level, long long depth_limit,
+                                               bool with_predecessors, const long long *offsets,
+                                               const int *neighbors, int *distances,
+                                               int *predecessors, int *next_queue, Slot *next_slot,
+                                               long long round, long long *report,
                                                TeamBarrier &barrier) {
   extern __shared__ __align__(8) unsigned char shared[];
   __shared__ int lengths[3], parts[3], place_out;  // of a level, used in turn
@@ -95,9 +97,11 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
 #pragma unroll
       for (int k = 0; k < BATCH; k++) neighbor[k] = is[k] ? neighbors[arc[k]] : -1;
 #pragma unroll
-      for (int k = 0; k < BATCH; k++) old_distance[k] = is[k] ? atomicCAS(&distances[neighbor[k]], -1, next) : 0;
+      for (int k = 0; k < BATCH; k++)
+        old_distance[k] = is[k] ? atomicCAS(&distances[neighbor[k]], -1, next) : 0;
 #pragma unroll
-      for (int k = 0; k < BATCH; k++) {  // needed for new vertices only, but loaded before they are known
+      for (int k = 0; k < BATCH;
+           k++) {  // needed for new vertices only, but loaded before they are known
         begin[k] = is[k] ? offsets[neighbor[k]] : 0;
         degree[k] = is[k] ? (int)min(offsets[neighbor[k] + 1] - begin[k], 65535ll) : 0;
       }
@@ -144,7 +148,8 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
       for (unsigned rest = __ballot_sync(FULL_MASK, degree > 2 * BATCH); rest; rest &= rest - 1) {
         const int from = __ffs(rest) - 1;
         const long long at = __shfl_sync(FULL_MASK, begin, from);
-        const int size = __shfl_sync(FULL_MASK, degree, from), list_owner = __shfl_sync(FULL_MASK, vertex, from);
+        const int size = __shfl_sync(FULL_MASK, degree, from),
+                  list_owner = __shfl_sync(FULL_MASK, vertex, from);
         for (int done = 0; done < size; done += BATCH * WARP) {
 #pragma unroll
           for (int k = 0; k < BATCH; k++) {
@@ -211,13 +216,15 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int q
 // counters are work space. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     search(long long num_vertices, long long num_arcs, long long depth_limit, long long bottom_up,
-           long long with_predecessors, long long num_sources, const int *sources, const long long *offsets,
-           const int *neighbors, const long long *in_offsets, const int *in_neighbors,
-           int *distances, int *predecessors, int *queues, long long *chunks, unsigned int *frontier_bits,
-           long long *counters, unsigned long long *arrived_blocks, long long *state) {
+           long long with_predecessors, long long num_sources, const int *sources,
+           const long long *offsets, const int *neighbors, const long long *in_offsets,
+           const int *in_neighbors, int *distances, int *predecessors, int *queues,
+           long long *chunks, unsigned int *frontier_bits, long long *counters,
+           unsigned long long *arrived_blocks, long long *state) {
   __shared__ int buffers[COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id();
-  const long long words = (num_vertices + WARP - 1) / WARP, max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
+  const long long words = (num_vertices + WARP - 1) / WARP,
+                  max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
   long long *report = counters + 16;
   long long round = 0, level = 0, barriers = 0, unexplored = num_arcs, local_arcs_before = 0;
   bool may_pull = bottom_up;
@@ -316,7 +323,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
         unexplored -= __ldcg(&slot_of(counters, round)->arcs);
       } while (found > 0 && level < depth_limit &&
                !(found < before && found < num_vertices / BFS_BETA));
-      may_pull = false;  // few vertices are left, so the size of the frontier no longer predicts the work
+      may_pull =
+          false;  // few vertices are left, so the size of the frontier no longer predicts the work
       collect();
       continue;
     }
@@ -325,9 +333,9 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       const int team = queued <= MAX_BLOCK_FRONTIER ? 1 : barrier.team;
       Next next = begin_round();
       if (blockIdx.x < team)
-        expand_locally(team, queue, (int)queued, level, depth_limit, with_predecessors && !bottom_up, offsets,
-                       neighbors, distances, predecessors, next.queue.queue, next.slot, round + 1,
-                       report, barrier);
+        expand_locally(team, queue, (int)queued, level, depth_limit,
+                       with_predecessors && !bottom_up, offsets, neighbors, distances, predecessors,
+                       next.queue.queue, next.slot, round + 1, report, barrier);
       end_round();
       level = __ldcg(report);
       if (__ldcg(report + 1) == DONE) break;

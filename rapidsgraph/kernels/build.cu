@@ -17,8 +17,8 @@
 #endif
 
 // is_present[name - min_name] = true for every name.
-extern "C" __global__ void mark_present(long long num_names, const name_t *names, long long min_name,
-                                bool *is_present) {
+extern "C" __global__ void mark_present(long long num_names, const name_t *names,
+                                        long long min_name, bool *is_present) {
   STRIDE(i, num_names) {
     const long long place = names[i] - min_name;
     if (!is_present[place]) is_present[place] = true;  // a read is cheaper than a contended write
@@ -32,8 +32,8 @@ extern "C" __global__ void translate(long long num_names, const name_t *names, l
 }
 
 // new_values[i] = values[order[i]].
-extern "C" __global__ void permute(long long num_items, const order_t *order, const weight_t *values,
-                                   weight_t *new_values) {
+extern "C" __global__ void permute(long long num_items, const order_t *order,
+                                   const weight_t *values, weight_t *new_values) {
   STRIDE(i, num_items) new_values[i] = values[order[i]];
 }
 
@@ -53,11 +53,10 @@ extern "C" __global__ void expand_rows(long long num_rows, const long long *offs
 }
 
 // Row by row the first list and then the second; offsets are the sum of the two.
-extern "C" __global__ void concatenate_rows(long long num_rows, const long long *first_offsets,
-                                     const int *first_neighbors, const weight_t *first_weights,
-                                     const long long *second_offsets, const int *second_neighbors,
-                                     const weight_t *second_weights, long long weighted,
-                                     int *neighbors, weight_t *weights) {
+extern "C" __global__ void concatenate_rows(
+    long long num_rows, const long long *first_offsets, const int *first_neighbors,
+    const weight_t *first_weights, const long long *second_offsets, const int *second_neighbors,
+    const weight_t *second_weights, long long weighted, int *neighbors, weight_t *weights) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
   for (long long row = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; row < num_rows;
@@ -75,8 +74,9 @@ extern "C" __global__ void concatenate_rows(long long num_rows, const long long 
 
 // One weight for each run of parallel edges, from starts[r] to starts[r + 1] or, for the last
 // run, to `num_edges`: 0 the first, 1 the sum (in order), 2 the smallest, 3 the largest.
-extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges, const long long *starts,
-                                       const weight_t *weights, long long reduction, weight_t *reduced) {
+extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
+                                       const long long *starts, const weight_t *weights,
+                                       long long reduction, weight_t *reduced) {
   STRIDE(run, num_runs) {
     const long long end = run + 1 < num_runs ? starts[run + 1] : num_edges;
     weight_t value = weights[starts[run]];
@@ -85,7 +85,7 @@ extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges, 
         const weight_t weight = weights[i];
         value = reduction == 1   ? value + weight
                 : reduction == 2 ? (weight < value ? weight : value)
-                           : (weight > value ? weight : value);
+                                 : (weight > value ? weight : value);
       }
     reduced[run] = value;
   }

@@ -10,9 +10,8 @@
 
 #include "grid.cuh"
 
-#define LONG 64       // arcs from which a warp expands a list on its own
-#define BATCH 4       // arcs that a thread loads at once
-
+#define LONG 64  // arcs from which a warp expands a list on its own
+#define BATCH 4  // arcs that a thread loads at once
 
 struct Slot {
   u64 queued, chunks, arcs, found;
@@ -142,7 +141,8 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
   // As few vertices per warp as keep all warps busy.
   const long long warps = warp_count();
   const int vertices_per_warp = (int)min((long long)WARP, max(1ll, (queued + warps - 1) / warps));
-  for (long long first = warp_id() * vertices_per_warp; first < queued; first += warps * vertices_per_warp) {
+  for (long long first = warp_id() * vertices_per_warp; first < queued;
+       first += warps * vertices_per_warp) {
     const bool has_vertex = lane < vertices_per_warp && first + lane < queued;
     const int vertex = has_vertex ? queue[first + lane] : 0;
     const long long begin = has_vertex ? offsets[vertex] : 0;
@@ -150,7 +150,8 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
     for (unsigned rest = __ballot_sync(FULL_MASK, degree >= LONG); rest; rest &= rest - 1) {
       const int from = __ffs(rest) - 1;
       const long long at = __shfl_sync(FULL_MASK, begin, from);
-      const int size = __shfl_sync(FULL_MASK, degree, from), list_owner = __shfl_sync(FULL_MASK, vertex, from);
+      const int size = __shfl_sync(FULL_MASK, degree, from),
+                list_owner = __shfl_sync(FULL_MASK, vertex, from);
       for (int done = 0; done < size; done += BATCH * WARP) {
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
@@ -182,7 +183,8 @@ __device__ __forceinline__ void expand(const int *queue, long long queued, const
           if (start <= place) list_owner += step;
         }
         is[k] = place < total;
-        arc[k] = __shfl_sync(FULL_MASK, begin, list_owner) + (place - __shfl_sync(FULL_MASK, before, list_owner));
+        arc[k] = __shfl_sync(FULL_MASK, begin, list_owner) +
+                 (place - __shfl_sync(FULL_MASK, before, list_owner));
         owner[k] = __shfl_sync(FULL_MASK, vertex, list_owner);
       }
       visit(is, arc, owner);
@@ -207,7 +209,8 @@ __device__ __forceinline__ long long first_arc(long long begin, long long end, G
       if (passes[k]) result = begin + k;
     begin += BATCH;
   }
-  for (unsigned rest = __ballot_sync(FULL_MASK, result < 0 && begin < end); rest; rest &= rest - 1) {
+  for (unsigned rest = __ballot_sync(FULL_MASK, result < 0 && begin < end); rest;
+       rest &= rest - 1) {
     const int from = __ffs(rest) - 1;
     const long long last = __shfl_sync(FULL_MASK, end, from);
     const Given lane_value = __shfl_sync(FULL_MASK, given, from);

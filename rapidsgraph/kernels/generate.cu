@@ -41,8 +41,8 @@ extern "C" __global__ void draw_order(long long num_vertices, long long key, lon
 
 // R-MAT: at each of `scale` levels an edge goes to one quarter of the adjacency matrix. a, ab and
 // abc are the sums of the first one, two and three probabilities.
-extern "C" __global__ void draw_rmat(long long num_edges, long long scale, long long key, long long a,
-                                     long long ab, long long abc, const int *names,
+extern "C" __global__ void draw_rmat(long long num_edges, long long scale, long long key,
+                                     long long a, long long ab, long long abc, const int *names,
                                      long long *keys) {
   STRIDE(edge, num_edges) {
     int source = 0, destination = 0;
@@ -76,8 +76,9 @@ extern "C" __global__ void draw_grid(long long num_vertices, long long width, lo
 }
 
 // Two keys an edge of the lattice, there and back.
-extern "C" __global__ void pack_grid(long long num_edges, long long width, const long long *lattice_edges,
-                                     const int *names, long long *keys) {
+extern "C" __global__ void pack_grid(long long num_edges, long long width,
+                                     const long long *lattice_edges, const int *names,
+                                     long long *keys) {
   STRIDE(edge, num_edges) {
     const long long vertex = lattice_edges[edge] / 2;
     const int here = names[vertex], there = names[vertex + (lattice_edges[edge] % 2 ? width : 1)];
@@ -108,16 +109,18 @@ __device__ __forceinline__ int bridge_end(long long bridge, long long clique, lo
   return (int)(begin + (long long)(random_bits(key, 3 * bridge + 2) >> 1) % size);
 }
 
-// bridge_ends[2 v] and bridge_ends[2 v + 1] are where the edges from vertex v to other cliques lead; -1: there
-// is none, or it would be the other one again. Clique c has the vertices from clique_offsets[c] to
-// before clique_offsets[c + 1]. As all lead ahead, no two vertices draw the same edge.
-extern "C" __global__ void draw_bridges(long long num_vertices, long long num_cliques, long long key,
-                                        long long threshold, const int *clique_of,
+// bridge_ends[2 v] and bridge_ends[2 v + 1] are where the edges from vertex v to other cliques
+// lead; -1: there is none, or it would be the other one again. Clique c has the vertices from
+// clique_offsets[c] to before clique_offsets[c + 1]. As all lead ahead, no two vertices draw the
+// same edge.
+extern "C" __global__ void draw_bridges(long long num_vertices, long long num_cliques,
+                                        long long key, long long threshold, const int *clique_of,
                                         const long long *clique_offsets, int *bridge_ends) {
   STRIDE(vertex, num_vertices) {
     const int clique = clique_of[vertex];
     const int first = bridge_end(2 * vertex, clique, num_cliques, key, threshold, clique_offsets);
-    const int second = bridge_end(2 * vertex + 1, clique, num_cliques, key, threshold, clique_offsets);
+    const int second =
+        bridge_end(2 * vertex + 1, clique, num_cliques, key, threshold, clique_offsets);
     bridge_ends[2 * vertex] = first;
     bridge_ends[2 * vertex + 1] = second == first ? -1 : second;
   }
@@ -125,10 +128,12 @@ extern "C" __global__ void draw_bridges(long long num_vertices, long long num_cl
 
 // A key for every ordered pair of a clique; those of clique c start at key_offsets[c].
 extern "C" __global__ void pack_cliques(long long num_vertices, const int *clique_of,
-                                        const long long *clique_offsets, const long long *key_offsets,
-                                        const int *names, long long *keys) {
+                                        const long long *clique_offsets,
+                                        const long long *key_offsets, const int *names,
+                                        long long *keys) {
   STRIDE(vertex, num_vertices) {
-    const long long begin = clique_offsets[clique_of[vertex]], end = clique_offsets[clique_of[vertex] + 1];
+    const long long begin = clique_offsets[clique_of[vertex]],
+                    end = clique_offsets[clique_of[vertex] + 1];
     long long place = key_offsets[clique_of[vertex]] + (vertex - begin) * (end - begin - 1);
     for (long long other = begin; other < end; other++) {
       if (other != vertex) keys[place++] = pack(names[vertex], names[other]);
@@ -137,8 +142,8 @@ extern "C" __global__ void pack_cliques(long long num_vertices, const int *cliqu
 }
 
 // Two keys an edge between cliques, there and back.
-extern "C" __global__ void pack_bridges(long long num_edges, const long long *bridges, const int *bridge_ends,
-                                        const int *names, long long *keys) {
+extern "C" __global__ void pack_bridges(long long num_edges, const long long *bridges,
+                                        const int *bridge_ends, const int *names, long long *keys) {
   STRIDE(edge, num_edges) {
     const int here = names[bridges[edge] / 2], there = names[bridge_ends[bridges[edge]]];
     keys[2 * edge] = pack(here, there);
@@ -163,11 +168,13 @@ extern "C" __global__ void unpack(long long num_edges, const long long *keys, in
   }
 }
 
-// weights[e] = min_weight + weight_range * u, at most max_weight. u is drawn by the index of the edge
-// or, if symmetrize, by its endpoints in either order. Rounded after the product and after the sum, never fused, as the twin does.
-extern "C" __global__ void draw_weights(long long num_edges, long long key, long long symmetrize, double min_weight,
-                                 double weight_range, double max_weight, const int *sources,
-                                 const int *destinations, double *weights) {
+// weights[e] = min_weight + weight_range * u, at most max_weight. u is drawn by the index of the
+// edge or, if symmetrize, by its endpoints in either order. Rounded after the product and after the
+// sum, never fused, as the twin does.
+extern "C" __global__ void draw_weights(long long num_edges, long long key, long long symmetrize,
+                                        double min_weight, double weight_range, double max_weight,
+                                        const int *sources, const int *destinations,
+                                        double *weights) {
   STRIDE(edge, num_edges) {
     const int source = sources[edge], destination = destinations[edge];
     long long draw = edge;

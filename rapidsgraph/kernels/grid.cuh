@@ -1,6 +1,5 @@
 // Grid-stride loops, sums over warps and blocks, and a barrier of the whole grid.
 
-
 #define FULL_MASK 0xffffffffu
 
 typedef unsigned long long u64;

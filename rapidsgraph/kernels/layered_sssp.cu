@@ -9,9 +9,9 @@
 // infinite.
 //
 // A row is active if its value was lowered after the row was relaxed: last_update[row] is the last
-// round that lowered it, -1 if none did, and last_relaxed[row] the last round that relaxed it. A row
-// that is split over several partitions is alone in each of them, and last_relaxed_partition has the
-// last round for each of these.
+// round that lowered it, -1 if none did, and last_relaxed[row] the last round that relaxed it. A
+// row that is split over several partitions is alone in each of them, and last_relaxed_partition
+// has the last round for each of these.
 //
 // References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
 // algorithms on GPU", International Journal of Parallel Programming, 2017,
@@ -49,7 +49,8 @@ __device__ __forceinline__ void relax_rounds(long long start, long long stop, lo
           for_each_edge<Value>(
               s, chunk,
               [&](long long row) {
-                int *relaxed = s.rows == 1 ? last_relaxed_partition + partition : last_relaxed + row;
+                int *relaxed =
+                    s.rows == 1 ? last_relaxed_partition + partition : last_relaxed + row;
                 const int relaxed_round = __ldcg(relaxed);
                 if (__ldcg(last_update + row) < relaxed_round && relaxed_round != round)
                   return false;
@@ -102,14 +103,14 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
       });
 }
 
-// Lower hops[v] to the fewest zero-weight edges to v from a vertex of 0 hops. Before the first launch
-// hops is the largest int for vertices that lack a predecessor, and 0 for all others. An edge counts
-// as zero-weight if adding its weight does not change the distance.
+// Lower hops[v] to the fewest zero-weight edges to v from a vertex of 0 hops. Before the first
+// launch hops is the largest int for vertices that lack a predecessor, and 0 for all others. An
+// edge counts as zero-weight if adding its weight does not change the distance.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
     relax_zero_weight(long long start, long long stop, long long origin, const long long *table,
                       const unsigned int *words, const unsigned long long *checksums,
-                      const weight_t *weight_type, double delta, const double *distances,
-                      int *hops, int *last_update, int *last_relaxed, int *last_relaxed_partition,
+                      const weight_t *weight_type, double delta, const double *distances, int *hops,
+                      int *last_update, int *last_relaxed, int *last_relaxed_partition,
                       unsigned long long *arrived_blocks, long long *state) {
   relax_rounds<long long>(
       start, stop, origin, table, words, checksums, distances, last_update, last_relaxed,
@@ -148,10 +149,9 @@ extern "C" __global__ void find_predecessors(long long start, long long stop, lo
         for (int k = 0; k < BATCH; k++) {
           if (!is_edge[k] || neighbor_distance[k] != path[k] || path[k] == infinity) continue;
           const long long row = first_row + lanes[k];
-          const bool is_predecessor =
-              zero_weight
-                  ? neighbor_distance[k] == distance[k] && hops[row] + 1 == hops[neighbor[k]]
-                  : distance[k] < neighbor_distance[k];
+          const bool is_predecessor = zero_weight ? neighbor_distance[k] == distance[k] &&
+                                                        hops[row] + 1 == hops[neighbor[k]]
+                                                  : distance[k] < neighbor_distance[k];
           if (!is_predecessor) continue;
           const int name = names[row];
           if (name < __ldcg(predecessors + neighbor[k]))
@@ -169,8 +169,8 @@ extern "C" __global__ void find_active(long long start, long long stop, const lo
     const long long first = own[COLUMN_FIRST], rows = own[COLUMN_ROWS];
     bool any_active = false;
     STRIDE(i, rows)
-      any_active |= last_update[first + i] >= (rows == 1 ? last_relaxed_partition[partition]
-                                                         : last_relaxed[first + i]);
+    any_active |= last_update[first + i] >=
+                  (rows == 1 ? last_relaxed_partition[partition] : last_relaxed[first + i]);
     if (any_active) is_active[partition] = 1;
   }
 }

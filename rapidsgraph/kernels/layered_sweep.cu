@@ -22,8 +22,7 @@
 // num_sections is 1, in which case words may lack the backward ones.
 extern "C" __global__ void add_checksums(long long start, long long stop, long long origin,
                                          long long num_sections, const long long *table,
-                                         const unsigned int *words,
-                                         unsigned long long *checksums) {
+                                         const unsigned int *words, unsigned long long *checksums) {
   for (long long partition = start; partition < stop; partition++) {
     const long long *row = table + partition * PARTITION_COLUMNS;
     const long long forward_words = row[COLUMN_FORWARD_WORDS];
@@ -62,8 +61,7 @@ extern "C" __global__ void check_sections(long long start, long long stop, long 
       }
       if ((1ll << s.bits) - 1 > max_value)
         STRIDE(edge, s.edges) is_valid &= extract(s.neighbors, s.bits, edge) <= max_value;
-      if (weighted)
-        STRIDE(edge, s.edges) {
+      if (weighted) STRIDE(edge, s.edges) {
           const double weight = (double)s.weights[edge];
           is_valid &= weight >= 0.0 && weight < infinity;
         }
@@ -90,8 +88,7 @@ extern "C" __global__ void find_parents(long long start, long long stop, long lo
         int parent[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          parent[k] =
-              is_edge[k] && neighbor[k] >= next_layer_start[k] ? parents[neighbor[k]] : -1;
+          parent[k] = is_edge[k] && neighbor[k] >= next_layer_start[k] ? parents[neighbor[k]] : -1;
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
           const int row = (int)first_row + lanes[k];

@@ -1,4 +1,5 @@
-// Construction of layered edge lists: arcs are grouped by the positions of their sources, and packed.
+// Construction of layered edge lists: arcs are grouped by the positions of their sources, and
+// packed.
 //
 // count_forward      count the forward arcs of each vertex
 // move_arcs          write forward and backward arcs by position
@@ -6,9 +7,9 @@
 // compute_distances  convert layers and parents by position to distances and predecessors by vertex
 // add_checksum       compute a checksum of words
 //
-// order[position] is a vertex, position_of[vertex] its position, and depths[vertex] its BFS depth or
-// UNREACHED. Arcs to the same or a greater depth are forward. All others are backward, as are all
-// arcs of unreached vertices. Both keep the order of the adjacency lists.
+// order[position] is a vertex, position_of[vertex] its position, and depths[vertex] its BFS depth
+// or UNREACHED. Arcs to the same or a greater depth are forward. All others are backward, as are
+// all arcs of unreached vertices. Both keep the order of the adjacency lists.
 //
 // Reference: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
 // algorithms on GPU", International Journal of Parallel Programming, 2017,
@@ -44,16 +45,13 @@ extern "C" __global__ void count_forward(long long num_vertices, const int *orde
            });
 }
 
-// Write the positions of neighbors, and weights, from forward_offsets and backward_offsets on, which
-// are by vertex.
-extern "C" __global__ void move_arcs(long long num_vertices, const int *order,
-                                     const int *position_of, const int *depths,
-                                     const long long *offsets, const int *neighbors,
-                                     const weight_t *weights, long long weighted,
-                                     const long long *forward_offsets,
-                                     const long long *backward_offsets, int *forward_neighbors,
-                                     int *backward_neighbors, stored_t *forward_weights,
-                                     stored_t *backward_weights) {
+// Write the positions of neighbors, and weights, from forward_offsets and backward_offsets on,
+// which are by vertex.
+extern "C" __global__ void move_arcs(
+    long long num_vertices, const int *order, const int *position_of, const int *depths,
+    const long long *offsets, const int *neighbors, const weight_t *weights, long long weighted,
+    const long long *forward_offsets, const long long *backward_offsets, int *forward_neighbors,
+    int *backward_neighbors, stored_t *forward_weights, stored_t *backward_weights) {
   each_row(num_vertices, order, offsets,
            [=](auto lanes, int vertex, long long start, long long stop) {
              const int depth = depths[vertex];

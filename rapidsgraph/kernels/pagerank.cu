@@ -6,14 +6,15 @@
 //                  + teleport[v] + dangling_sum * dangling_weights[v]
 //
 // where W[u] is the total weight of the arcs that leave u, teleport is (1 - damping) times the
-// personalization, dangling_sum is the PageRank of dangling vertices (W = 0), and dangling_weights is
-// damping times the distribution it goes to. teleport and dangling_weights have one value per
+// personalization, dangling_sum is the PageRank of dangling vertices (W = 0), and dangling_weights
+// is damping times the distribution it goes to. teleport and dangling_weights have one value per
 // vertex or one for all.
 //
 // Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
-// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_sum, converged}
-// in double. Kernels return at once when state says converged, so the host may enqueue iterations
-// ahead. Sums accumulate in double; value_t is the precision of the values that are gathered.
+// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_sum,
+// converged} in double. Kernels return at once when state says converged, so the host may enqueue
+// iterations ahead. Sums accumulate in double; value_t is the precision of the values that are
+// gathered.
 //
 // Entries: initialize_sums, scatter_edges and gather_nodes (Kim) and gather_contributions and
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
@@ -33,9 +34,8 @@
 #define fresh_t value_t
 #endif
 
-#define LOADS_IN_FLIGHT 8       // contributions that a thread loads at once in long lists
-#define SLICES_PER_WARP 2        // wide slices that a warp processes at once
-
+#define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
+#define SLICES_PER_WARP 2  // wide slices that a warp processes at once
 
 // The PageRank of a vertex from the sum over its in-arcs.
 __device__ __forceinline__ double finish(double sum, double damping, const double *teleport,
@@ -48,11 +48,13 @@ __device__ __forceinline__ double finish(double sum, double damping, const doubl
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
-                                       long long num_teleports, const double *dangling_weights, long long num_dangling_weights,
-                                       const double *state, double *sums) {
+                                           long long num_teleports, const double *dangling_weights,
+                                           long long num_dangling_weights, const double *state,
+                                           double *sums) {
   if (state[3] != 0.0) return;
   STRIDE(vertex, num_vertices)
-  sums[vertex] = finish(0.0, 0.0, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex);
+  sums[vertex] = finish(0.0, 0.0, teleport, num_teleports, state[2], dangling_weights,
+                        num_dangling_weights, vertex);
 }
 
 // Kim, algorithm 2: an atomic addition per edge, and one back where edges have no direction.
@@ -75,8 +77,9 @@ extern "C" __global__ void scatter_edges(long long num_edges, long long symmetri
 extern "C" __global__ void gather_nodes(long long num_vertices, const long long *offsets,
                                         const int *neighbors, const value_t *weights,
                                         long long weighted, const value_t *out_weights,
-                                        double damping, const double *teleport, long long num_teleports,
-                                        const double *dangling_weights, long long num_dangling_weights, const double *state,
+                                        double damping, const double *teleport,
+                                        long long num_teleports, const double *dangling_weights,
+                                        long long num_dangling_weights, const double *state,
                                         const value_t *pagerank, value_t *new_pagerank) {
   if (state[3] != 0.0) return;
   STRIDE(vertex, num_vertices) {
@@ -86,7 +89,8 @@ extern "C" __global__ void gather_nodes(long long num_vertices, const long long 
       const double weight = weighted ? (double)weights[edge] : 1.0;
       sum += weight * pagerank[neighbor] / out_weights[neighbor];
     }
-    new_pagerank[vertex] = finish(sum, damping, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex);
+    new_pagerank[vertex] = finish(sum, damping, teleport, num_teleports, state[2], dangling_weights,
+                                  num_dangling_weights, vertex);
   }
 }
 
@@ -115,27 +119,28 @@ __device__ __forceinline__ void store_vertex(long long vertex, double new_value,
 extern "C" __global__ void gather_contributions(
     long long num_vertices, const long long *offsets, const int *neighbors, const value_t *weights,
     long long weighted, const value_t *out_weights, double damping, const double *teleport,
-    long long num_teleports, const double *dangling_weights, long long num_dangling_weights, const double *state,
-    const value_t *contributions, value_t *new_contributions, value_t *new_pagerank) {
+    long long num_teleports, const double *dangling_weights, long long num_dangling_weights,
+    const double *state, const value_t *contributions, value_t *new_contributions,
+    value_t *new_pagerank) {
   if (state[3] != 0.0) return;
   STRIDE(vertex, num_vertices) {
     const double sum = partial_sum(offsets[vertex], offsets[vertex + 1], 1, neighbors, weights,
                                    weighted, contributions);
-    store_vertex(vertex, finish(sum, damping, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex),
+    store_vertex(vertex,
+                 finish(sum, damping, teleport, num_teleports, state[2], dangling_weights,
+                        num_dangling_weights, vertex),
                  out_weights, new_pagerank, new_contributions);
   }
 }
 
 // Reddy, implementation III: the vertices in `rows`, each summed by a group of threads: 1, a warp
 // of 32, or (group 0) a whole block, with warp-level sums.
-extern "C" __global__ void gather_groups(long long num_rows, const int *rows, long long group_size,
-                                         const long long *offsets, const int *neighbors,
-                                         const value_t *weights, long long weighted,
-                                         const value_t *out_weights, double damping,
-                                         const double *teleport, long long num_teleports,
-                                         const double *dangling_weights, long long num_dangling_weights, const double *state,
-                                         const value_t *contributions, value_t *new_contributions,
-                                         value_t *new_pagerank) {
+extern "C" __global__ void gather_groups(
+    long long num_rows, const int *rows, long long group_size, const long long *offsets,
+    const int *neighbors, const value_t *weights, long long weighted, const value_t *out_weights,
+    double damping, const double *teleport, long long num_teleports, const double *dangling_weights,
+    long long num_dangling_weights, const double *state, const value_t *contributions,
+    value_t *new_contributions, value_t *new_pagerank) {
   if (state[3] != 0.0) return;
   const int threads = group_size ? (int)group_size : blockDim.x;
   const int member = threadIdx.x % threads, groups = blockDim.x / threads;
@@ -147,16 +152,19 @@ extern "C" __global__ void gather_groups(long long num_rows, const int *rows, lo
     if (group_size == 0) sum = block_sum(sum);
     if (group_size == WARP) sum = warp_sum(sum);
     if (member == 0)
-      store_vertex(vertex, finish(sum, damping, teleport, num_teleports, state[2], dangling_weights, num_dangling_weights, vertex),
+      store_vertex(vertex,
+                   finish(sum, damping, teleport, num_teleports, state[2], dangling_weights,
+                          num_dangling_weights, vertex),
                    out_weights, new_pagerank, new_contributions);
   }
 }
 
 // Sum the change of all values, and the values of dangling vertices, per block. With `copy` the new
 // values also replace the old ones, for an iteration that adds into sums of its own.
-extern "C" __global__ void measure_change(long long num_vertices, long long copy, const fresh_t *new_pagerank,
-                                   const bool *is_dangling, const double *state, value_t *pagerank,
-                                   double *partials) {
+extern "C" __global__ void measure_change(long long num_vertices, long long copy,
+                                          const fresh_t *new_pagerank, const bool *is_dangling,
+                                          const double *state, value_t *pagerank,
+                                          double *partials) {
   if (state[3] != 0.0) return;
   double residual = 0.0, dangling_sum = 0.0;
   STRIDE(vertex, num_vertices) {
@@ -174,8 +182,8 @@ extern "C" __global__ void measure_change(long long num_vertices, long long copy
 }
 
 // One block: add the partial sums in a fixed order, count the iteration, and test for convergence.
-extern "C" __global__ void check_convergence(long long num_blocks, double tolerance, const double *partials,
-                                  double *state) {
+extern "C" __global__ void check_convergence(long long num_blocks, double tolerance,
+                                             const double *partials, double *state) {
   if (state[3] != 0.0) return;
   double residual = 0.0, dangling_sum = 0.0;
   for (long long part = threadIdx.x; part < num_blocks; part += blockDim.x) {
@@ -192,8 +200,8 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
   }
 }
 
-// The layout of `iterate`. Rows are vertices by descending in-degree (order); contribution_index maps
-// a vertex to the index of its contribution. Units of work, each for one warp, largest first:
+// The layout of `iterate`. Rows are vertices by descending in-degree (order); contribution_index
+// maps a vertex to the index of its contribution. Units of work, each for one warp, largest first:
 //   chunks: PAGERANK_CHUNK arcs of a long row; row r < num_long_rows has the chunks from
 //           chunk_offsets[r] to chunk_offsets[r + 1];
 //   rows:   num_long_rows <= r < num_whole_rows; row_offsets has num_whole_rows + 1 values;
@@ -203,7 +211,8 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
 // new_labels[v] = the smallest label among v and its neighbors; a few rounds give vertices that
 // are close to each other the same label.
 extern "C" __global__ void propagate_labels(long long num_vertices, const long long *offsets,
-                                  const int *neighbors, const int *labels, int *new_labels) {
+                                            const int *neighbors, const int *labels,
+                                            int *new_labels) {
   STRIDE(vertex, num_vertices) {
     int label = labels[vertex];
     for (long long edge = offsets[vertex]; edge < offsets[vertex + 1]; edge++)
@@ -213,8 +222,9 @@ extern "C" __global__ void propagate_labels(long long num_vertices, const long l
 }
 
 // Copy lists from (offsets, neighbors) by destination into that layout.
-extern "C" __global__ void arrange(long long num_vertices, long long num_contributions, long long num_whole_rows,
-                                   const int *order, const int *contribution_index, const long long *offsets,
+extern "C" __global__ void arrange(long long num_vertices, long long num_contributions,
+                                   long long num_whole_rows, const int *order,
+                                   const int *contribution_index, const long long *offsets,
                                    const int *neighbors, const value_t *weights, long long weighted,
                                    const long long *row_offsets, const long long *slice_offsets,
                                    int *new_neighbors, value_t *new_weights) {
@@ -238,7 +248,8 @@ extern "C" __global__ void arrange(long long num_vertices, long long num_contrib
     const long long to = slice_offsets[slice] + lane;
     const long long width = (slice_offsets[slice + 1] - slice_offsets[slice]) / WARP;
     for (long long k = 0; k < width; k++) {
-      new_neighbors[to + k * WARP] = k < length ? contribution_index[neighbors[from + k]] : (int)num_contributions;
+      new_neighbors[to + k * WARP] =
+          k < length ? contribution_index[neighbors[from + k]] : (int)num_contributions;
       if (weighted) new_weights[to + k * WARP] = k < length ? weights[from + k] : (value_t)0;
     }
   }
@@ -249,15 +260,17 @@ extern "C" __global__ void arrange(long long num_vertices, long long num_contrib
 // contributions.
 template <bool WEIGHTED, int COUNT>
 __device__ __forceinline__ double gather_batch(const int *neighbors, const value_t *weights,
-                                              const value_t *contributions,
-                                              const value_t *cached_contributions, int num_cached) {
+                                               const value_t *contributions,
+                                               const value_t *cached_contributions,
+                                               int num_cached) {
   int neighbor[COUNT];
   value_t value[COUNT], weight[COUNT];
 #pragma unroll
   for (int k = 0; k < COUNT; k++) neighbor[k] = __ldcs(neighbors + k * WARP);
 #pragma unroll
   for (int k = 0; k < COUNT; k++) {
-    value[k] = neighbor[k] < num_cached ? cached_contributions[neighbor[k]] : contributions[neighbor[k]];
+    value[k] =
+        neighbor[k] < num_cached ? cached_contributions[neighbor[k]] : contributions[neighbor[k]];
     if (WEIGHTED) weight[k] = __ldcs(weights + k * WARP);
   }
   double sum = 0.0;
@@ -274,20 +287,21 @@ __device__ __forceinline__ double gather(const int *neighbors, const value_t *we
                                          const value_t *cached_contributions, int num_cached) {
   double sum = 0.0;
   for (; count >= LOADS_IN_FLIGHT; count -= LOADS_IN_FLIGHT, neighbors += LOADS_IN_FLIGHT * WARP) {
-    sum += gather_batch<WEIGHTED, LOADS_IN_FLIGHT>(neighbors, weights, contributions, cached_contributions, num_cached);
+    sum += gather_batch<WEIGHTED, LOADS_IN_FLIGHT>(neighbors, weights, contributions,
+                                                   cached_contributions, num_cached);
     if (WEIGHTED) weights += LOADS_IN_FLIGHT * WARP;
   }
 #pragma unroll
   for (int step = LOADS_IN_FLIGHT / 2; step > 0; step /= 2) {
     if (!(count & step)) continue;
-    sum +=
-        step == 8
-            ? gather_batch<WEIGHTED, 8>(neighbors, weights, contributions, cached_contributions, num_cached)
-        : step == 4
-            ? gather_batch<WEIGHTED, 4>(neighbors, weights, contributions, cached_contributions, num_cached)
-        : step == 2
-            ? gather_batch<WEIGHTED, 2>(neighbors, weights, contributions, cached_contributions, num_cached)
-            : gather_batch<WEIGHTED, 1>(neighbors, weights, contributions, cached_contributions, num_cached);
+    sum += step == 8   ? gather_batch<WEIGHTED, 8>(neighbors, weights, contributions,
+                                                   cached_contributions, num_cached)
+           : step == 4 ? gather_batch<WEIGHTED, 4>(neighbors, weights, contributions,
+                                                   cached_contributions, num_cached)
+           : step == 2 ? gather_batch<WEIGHTED, 2>(neighbors, weights, contributions,
+                                                   cached_contributions, num_cached)
+                       : gather_batch<WEIGHTED, 1>(neighbors, weights, contributions,
+                                                   cached_contributions, num_cached);
     neighbors += step * WARP;
     if (WEIGHTED) weights += step * WARP;
   }
@@ -301,12 +315,14 @@ __device__ __forceinline__ int items_of_lane(int length, int lane) {
 
 template <bool WEIGHTED>
 __device__ __forceinline__ void iterate_rows(
-    long long num_iterations, double tolerance, double damping, int num_vertices, int num_contributions, int num_isolated,
-    int num_long_rows, int num_whole_rows, int num_narrow_slices, int num_chunks, int num_cached, const int *chunk_rows,
+    long long num_iterations, double tolerance, double damping, int num_vertices,
+    int num_contributions, int num_isolated, int num_long_rows, int num_whole_rows,
+    int num_narrow_slices, int num_chunks, int num_cached, const int *chunk_rows,
     const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
-    const int *neighbors, const value_t *weights, const int *contribution_index, bool has_contribution_index,
-    const value_t *inverse_weights, const double *teleport, bool has_teleports, const double *dangling_weights,
-    bool has_dangling_weights, value_t *contributions, value_t *pagerank, double *chunk_sums, int *arrived_chunks,
+    const int *neighbors, const value_t *weights, const int *contribution_index,
+    bool has_contribution_index, const value_t *inverse_weights, const double *teleport,
+    bool has_teleports, const double *dangling_weights, bool has_dangling_weights,
+    value_t *contributions, value_t *pagerank, double *chunk_sums, int *arrived_chunks,
     double *partials, unsigned long long *arrived_blocks, double *state) {
   extern __shared__ __align__(8) unsigned char shared[];
   value_t *cached_contributions = (value_t *)shared;
@@ -315,13 +331,15 @@ __device__ __forceinline__ void iterate_rows(
   const int rows = num_vertices - num_isolated, slices = (rows - num_whole_rows + WARP - 1) / WARP;
   const int after_chunks = num_narrow_slices + num_chunks,
             after_rows = after_chunks + num_whole_rows - num_long_rows;
-  const int units = after_rows + (slices - num_narrow_slices + SLICES_PER_WARP - 1) / SLICES_PER_WARP;
+  const int units =
+      after_rows + (slices - num_narrow_slices + SLICES_PER_WARP - 1) / SLICES_PER_WARP;
   // Units of one kind descend in size, so warps take them in a snake order: 0 1 2 3 3 2 1 0 0 1 ...
   const auto first_round = [&](int begin) { return begin / warps * warps; };
   const auto unit_of = [&](int round) {
     return round + ((round / warps) & 1 ? warps - 1 - warp : warp);
   };
-  double iterations_done = state[0], residual = state[1], dangling_sum = state[2], converged = state[3];
+  double iterations_done = state[0], residual = state[1], dangling_sum = state[2],
+         converged = state[3];
   double isolated_value = state[4];
 
   for (long long barrier = 1; barrier <= num_iterations && converged == 0.0; barrier++) {
@@ -337,12 +355,15 @@ __device__ __forceinline__ void iterate_rows(
     // PageRank is stored of dangling vertices only; of others it is contribution / inverse weight.
     // The old value of a row is loaded before its list, so that the two latencies overlap.
     auto old_value = [&](int row, value_t inverse) {
-      return inverse == (value_t)0 ? pagerank[row] : old_contributions[has_contribution_index ? contribution_index[row] : row];
+      return inverse == (value_t)0
+                 ? pagerank[row]
+                 : old_contributions[has_contribution_index ? contribution_index[row] : row];
     };
     auto finish_row = [&](int row, double sum, value_t old, value_t inverse) {
       double new_value = damping * sum + base;
       if (has_teleports | has_dangling_weights)
-        new_value = finish(sum, damping, teleport, has_teleports ? 2 : 1, dangling_sum, dangling_weights, has_dangling_weights ? 2 : 1, row);
+        new_value = finish(sum, damping, teleport, has_teleports ? 2 : 1, dangling_sum,
+                           dangling_weights, has_dangling_weights ? 2 : 1, row);
       if (inverse == (value_t)0) {
         my_residual += fabs(new_value - (double)old);
         my_dangling_sum += new_value;
@@ -408,7 +429,8 @@ __device__ __forceinline__ void iterate_rows(
 
     // Short lists have too few loads to hide latency, so a warp processes several slices at once.
     for (int round = first_round(after_rows); round < units; round += warps) {
-      const int unit = unit_of(round), first = num_narrow_slices + (unit - after_rows) * SLICES_PER_WARP;
+      const int unit = unit_of(round),
+                first = num_narrow_slices + (unit - after_rows) * SLICES_PER_WARP;
       if (unit < after_rows || unit >= units) continue;
       long long begin[SLICES_PER_WARP];
       int width[SLICES_PER_WARP];
@@ -439,11 +461,12 @@ __device__ __forceinline__ void iterate_rows(
 #pragma unroll
         for (int j = 0; j < 2 * SLICES_PER_WARP; j++) {
           value[j] = neighbor[j] == num_contributions ? (value_t)0
-                     : neighbor[j] < num_cached   ? cached_contributions[neighbor[j]]
-                                           : old_contributions[neighbor[j]];
+                     : neighbor[j] < num_cached       ? cached_contributions[neighbor[j]]
+                                                      : old_contributions[neighbor[j]];
           if (WEIGHTED)
-            weight[j] = neighbor[j] == num_contributions ? (value_t)0
-                                              : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
+            weight[j] = neighbor[j] == num_contributions
+                            ? (value_t)0
+                            : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
         }
 #pragma unroll
         for (int j = 0; j < 2 * SLICES_PER_WARP; j++)
@@ -485,27 +508,31 @@ __device__ __forceinline__ void iterate_rows(
 }
 
 // Up to `num_iterations` iterations in one cooperative launch. contributions holds two buffers of
-// num_contributions + 1 values, the last of them 0; iteration i reads buffer i % 2. num_contributions
-// exceeds num_vertices if the rows are a partition of a graph. partials holds two buffers of two
-// values per block. arrived_blocks (one value) and arrived_chunks (one per long row) are 0 before
-// the launch. The last num_isolated rows have no arc, so they have one common value, state[4],
-// which is not stored per row; teleport and dangling_weights then have one value each.
+// num_contributions + 1 values, the last of them 0; iteration i reads buffer i % 2.
+// num_contributions exceeds num_vertices if the rows are a partition of a graph. partials holds two
+// buffers of two values per block. arrived_blocks (one value) and arrived_chunks (one per long row)
+// are 0 before the launch. The last num_isolated rows have no arc, so they have one common value,
+// state[4], which is not stored per row; teleport and dangling_weights then have one value each.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     iterate(long long num_iterations, double tolerance, double damping, long long num_vertices,
-            long long num_contributions, long long num_isolated, long long num_long_rows, long long num_whole_rows,
-            long long num_narrow_slices, long long num_chunks, long long num_cached, const int *chunk_rows,
-            const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
-            const int *neighbors, const value_t *weights, long long weighted, const int *contribution_index,
-            long long has_contribution_index, const value_t *inverse_weights, const double *teleport,
-            long long num_teleports, const double *dangling_weights, long long num_dangling_weights, value_t *contributions,
-            value_t *pagerank, double *chunk_sums, int *arrived_chunks, double *partials,
+            long long num_contributions, long long num_isolated, long long num_long_rows,
+            long long num_whole_rows, long long num_narrow_slices, long long num_chunks,
+            long long num_cached, const int *chunk_rows, const int *chunk_offsets,
+            const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
+            const value_t *weights, long long weighted, const int *contribution_index,
+            long long has_contribution_index, const value_t *inverse_weights,
+            const double *teleport, long long num_teleports, const double *dangling_weights,
+            long long num_dangling_weights, value_t *contributions, value_t *pagerank,
+            double *chunk_sums, int *arrived_chunks, double *partials,
             unsigned long long *arrived_blocks, double *state) {
-#define RUN(WEIGHTED)                                                                              \
-  iterate_rows<WEIGHTED>(num_iterations, tolerance, damping, num_vertices, num_contributions, num_isolated, num_long_rows,        \
-                         num_whole_rows, num_narrow_slices, num_chunks, num_cached, chunk_rows, chunk_offsets,        \
-                         row_offsets, slice_offsets, neighbors, weights, contribution_index, has_contribution_index,           \
-                         inverse_weights, teleport, num_teleports > 1, dangling_weights, num_dangling_weights > 1, contributions, \
-                         pagerank, chunk_sums, arrived_chunks, partials, arrived_blocks, state)
+#define RUN(WEIGHTED)                                                                          \
+  iterate_rows<WEIGHTED>(num_iterations, tolerance, damping, num_vertices, num_contributions,  \
+                         num_isolated, num_long_rows, num_whole_rows, num_narrow_slices,       \
+                         num_chunks, num_cached, chunk_rows, chunk_offsets, row_offsets,       \
+                         slice_offsets, neighbors, weights, contribution_index,                \
+                         has_contribution_index, inverse_weights, teleport, num_teleports > 1, \
+                         dangling_weights, num_dangling_weights > 1, contributions, pagerank,  \
+                         chunk_sums, arrived_chunks, partials, arrived_blocks, state)
   if (weighted)
     RUN(true);
   else

@@ -3,8 +3,8 @@
 
 #include "grid.cuh"
 
-#define SHORT 32          // from so many neighbors on, a list is for a warp
-#define LONG 2048         // and from so many, for a block
+#define SHORT 32   // from so many neighbors on, a list is for a warp
+#define LONG 2048  // and from so many, for a block
 
 __device__ __forceinline__ int warp_total(int value) {
   for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
@@ -49,8 +49,8 @@ struct Lanes {
 };
 
 // visit(lanes, row, begin, end) for the list of every row; rows[i] is a row, or i itself where
-// there are no rows. Blocks have BLOCK_THREADS threads. A warp takes up to 32 rows in a row, and the
-// warps of a block rows far apart, since long lists often stand together.
+// there are no rows. Blocks have BLOCK_THREADS threads. A warp takes up to 32 rows in a row, and
+// the warps of a block rows far apart, since long lists often stand together.
 template <class Visit>
 __device__ __forceinline__ void each_row(long long count, const int *rows, const long long *offsets,
                                          Visit visit) {
@@ -71,8 +71,8 @@ __device__ __forceinline__ void each_row(long long count, const int *rows, const
     for (unsigned rest = __ballot_sync(FULL_MASK, end - begin >= SHORT && end - begin < LONG); rest;
          rest &= rest - 1) {
       const int from = __ffs(rest) - 1;
-      visit(Lanes<WARP>{lane}, __shfl_sync(FULL_MASK, row, from), __shfl_sync(FULL_MASK, begin, from),
-            __shfl_sync(FULL_MASK, end, from));
+      visit(Lanes<WARP>{lane}, __shfl_sync(FULL_MASK, row, from),
+            __shfl_sync(FULL_MASK, begin, from), __shfl_sync(FULL_MASK, end, from));
     }
     __syncthreads();
     for (int k = 0; k < waiting; k++)

@@ -12,10 +12,9 @@
 // References: Xu, Yuruk, Feng, Schweiger, KDD 2007, https://doi.org/10.1145/1281192.1281280 (SCAN);
 // Wen et al., Proc. VLDB Endow. 11(3), 2017, https://doi.org/10.14778/3157794.3157795 (GS*-Index).
 
+#include "disjoint_sets.cuh"
 #include "rows.cuh"
 #include "similar.cuh"
-#include "disjoint_sets.cuh"
-
 
 // is_core[v], by a pass over v's list.
 extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long long numerator,
@@ -23,26 +22,27 @@ extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long
                                       const int *neighbors, const int *common, const int *sizes,
                                       bool *is_core) {
   const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
-  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    long long similar = 1;
-    for (long long at = begin; at < end && similar < mu; at += lanes.count) {
-      const long long arc = at + lanes.lane;
-      int num_flagged;
-      lanes.rank(arc < end && lists.similar(row, arc), &num_flagged);
-      similar += num_flagged;
-    }
-    if (lanes.lane == 0) is_core[row] = similar >= mu;
-  });
+  each_row(num_vertices, nullptr, offsets,
+           [&](auto lanes, int row, long long begin, long long end) {
+             long long similar = 1;
+             for (long long at = begin; at < end && similar < mu; at += lanes.count) {
+               const long long arc = at + lanes.lane;
+               int num_flagged;
+               lanes.rank(arc < end && lists.similar(row, arc), &num_flagged);
+               similar += num_flagged;
+             }
+             if (lanes.lane == 0) is_core[row] = similar >= mu;
+           });
 }
 
 // is_core[v] of the candidates, which have at least mu - 1 neighbors and come in the order of the
 // level of the last neighbor that makes them cores. Neighbors above level floor + 1 are similar,
 // those below floor are not, and those between are in no order: there they are counted.
-extern "C" __global__ void mark_indexed_cores(long long num_candidates, long long mu, long long floor,
-                                            long long numerator, long long denominator,
-                                            const int *candidates, const long long *offsets,
-                                            const int *neighbors, const int *common,
-                                            const int *sizes, bool *is_core) {
+extern "C" __global__ void mark_indexed_cores(long long num_candidates, long long mu,
+                                              long long floor, long long numerator,
+                                              long long denominator, const int *candidates,
+                                              const long long *offsets, const int *neighbors,
+                                              const int *common, const int *sizes, bool *is_core) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
   STRIDE(i, num_candidates) {
@@ -98,14 +98,15 @@ extern "C" __global__ void join_cores(long long num_rows, const int *rows, long 
 // nearest[v] = the core that the border v is most similar to, ties by smallest id;
 // num_similar_cores[v] = the number of similar cores.
 extern "C" __global__ void attach_borders(long long num_rows, const int *rows, long long floor,
-                                  long long numerator, long long denominator,
-                                  const long long *offsets, const int *neighbors, const int *common,
-                                  const int *sizes, const bool *is_core, int *nearest,
-                                  int *num_similar_cores) {
+                                          long long numerator, long long denominator,
+                                          const long long *offsets, const int *neighbors,
+                                          const int *common, const int *sizes, const bool *is_core,
+                                          int *nearest, int *num_similar_cores) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
   // Whether common^2 / size of one core is above another's, or the same and its id is lower.
-  auto is_nearer = [](u64 other_common, u64 size, int core, u64 best_common, u64 best_size, int best) {
+  auto is_nearer = [](u64 other_common, u64 size, int core, u64 best_common, u64 best_size,
+                      int best) {
     if (best == -1 || core == -1) return best == -1 && core != -1;
     const u64 square = other_common * other_common, other = best_common * best_common;
     const u64 high = __umul64hi(square, best_size), other_high = __umul64hi(other, size);
@@ -144,12 +145,13 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
 }
 
 // clusters[starts[v] ...] = the cluster of every core that the border v is similar to.
-extern "C" __global__ void list_border_clusters(long long num_rows, const int *rows, long long floor,
-                                         long long numerator, long long denominator,
-                                         const long long *offsets, const int *neighbors,
-                                         const int *common, const int *sizes, const bool *is_core,
-                                         const int *labels, const long long *starts,
-                                         int *clusters) {
+extern "C" __global__ void list_border_clusters(long long num_rows, const int *rows,
+                                                long long floor, long long numerator,
+                                                long long denominator, const long long *offsets,
+                                                const int *neighbors, const int *common,
+                                                const int *sizes, const bool *is_core,
+                                                const int *labels, const long long *starts,
+                                                int *clusters) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
@@ -172,8 +174,9 @@ extern "C" __global__ void list_border_clusters(long long num_rows, const int *r
 }
 
 // cluster_sizes[root] and first_members[root] of every cluster; members ascend.
-extern "C" __global__ void measure_clusters(long long num_members, const int *members, const int *labels,
-                                   int *cluster_sizes, int *first_members) {
+extern "C" __global__ void measure_clusters(long long num_members, const int *members,
+                                            const int *labels, int *cluster_sizes,
+                                            int *first_members) {
   STRIDE(i, num_members) {
     const int member = members[i], label = labels[member];
     const unsigned same = __match_any_sync(__activemask(), label);
@@ -203,8 +206,8 @@ extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const 
 
 // num_internal_arcs[0] += arcs between members of one cluster.
 extern "C" __global__ void count_internal_arcs(long long num_rows, const int *rows,
-                                        const long long *offsets, const int *neighbors,
-                                        const int *labels, long long *num_internal_arcs) {
+                                               const long long *offsets, const int *neighbors,
+                                               const int *labels, long long *num_internal_arcs) {
   long long own = 0;
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
     for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count)
@@ -215,17 +218,18 @@ extern "C" __global__ void count_internal_arcs(long long num_rows, const int *ro
 }
 
 // is_similar[arc] of every arc.
-extern "C" __global__ void mark_similar(long long num_arcs, long long numerator, long long denominator,
-                                        const int *sources, const long long *offsets,
-                                        const int *neighbors, const int *common, const int *sizes,
-                                        bool *is_similar) {
+extern "C" __global__ void mark_similar(long long num_arcs, long long numerator,
+                                        long long denominator, const int *sources,
+                                        const long long *offsets, const int *neighbors,
+                                        const int *common, const int *sizes, bool *is_similar) {
   const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
   STRIDE(arc, num_arcs) is_similar[arc] = lists.similar(sources[arc], arc);
 }
 
 // descent[arc] = how far the level of every arc is below the highest.
-extern "C" __global__ void compute_levels(long long num_arcs, const int *sources, const int *neighbors,
-                                       const int *common, const int *sizes, int *descent) {
+extern "C" __global__ void compute_levels(long long num_arcs, const int *sources,
+                                          const int *neighbors, const int *common, const int *sizes,
+                                          int *descent) {
   const Neighborhoods lists = {nullptr, neighbors, common, sizes};
   STRIDE(arc, num_arcs) descent[arc] = SIMILARITY_LEVELS - 1 - lists.level(sources[arc], arc);
 }

@@ -1,7 +1,8 @@
 // Packed partitions of layered edge lists: their sections, and passes over the edges of sections.
 //
 // layered/packing.py describes the format: a partition has a section of forward edges (0) and one
-// of backward edges (1). Vertices are positions in layer order. The including file defines weight_t.
+// of backward edges (1). Vertices are positions in layer order. The including file defines
+// weight_t.
 //
 // Kernels have these parameters in common:
 //
@@ -15,10 +16,10 @@
 
 #include "grid.cuh"
 
-#define CHUNK_WORK 992     // work of a warp at a time; a chunk overlaps at most 32 groups
-#define BATCH 4            // edges in flight per thread
-#define MIN_WARP_DEGREE 64 // from this degree on, all lanes of a warp share a row
-#define GROUPS_AT_ONCE 8   // groups whose rows are tested before the next branch
+#define CHUNK_WORK 992      // work of a warp at a time; a chunk overlaps at most 32 groups
+#define BATCH 4             // edges in flight per thread
+#define MIN_WARP_DEGREE 64  // from this degree on, all lanes of a warp share a row
+#define GROUPS_AT_ONCE 8    // groups whose rows are tested before the next branch
 
 struct Section {
   const unsigned *starts, *degrees, *neighbors;
@@ -164,8 +165,7 @@ __device__ __forceinline__ void for_each_edge(const Section &s, long long chunk,
   }
   const bool has_group = first_group + lane < num_groups;
   const unsigned group_start = has_group ? s.starts[first_group + lane] : 0;
-  const bool is_in_chunk =
-      has_group && group_start + GROUP_ROWS * (first_group + lane) < work_stop;
+  const bool is_in_chunk = has_group && group_start + GROUP_ROWS * (first_group + lane) < work_stop;
   const int chunk_groups = __popc(__ballot_sync(FULL_MASK, is_in_chunk));
   unsigned active_groups = 0;  // one bit per group
   for (int k = 0; k < chunk_groups; k += GROUPS_AT_ONCE) {

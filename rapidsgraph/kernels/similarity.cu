@@ -19,8 +19,8 @@
 
 #define EMPTY (-1)
 #define OWNERS_PER_FETCH 4  // owners that a warp fetches at a time
-#define BATCH 4    // items of a list that a lane loads at once
-#define MAX_LANE_DEGREE 8    // upper neighbors that one lane looks up on its own
+#define BATCH 4             // items of a list that a lane loads at once
+#define MAX_LANE_DEGREE 8   // upper neighbors that one lane looks up on its own
 
 __device__ __forceinline__ bool is_above(const int *degrees, long long vertex, int other) {
   const int own = degrees[vertex], degree = degrees[other];
@@ -43,34 +43,36 @@ __device__ __forceinline__ long long position(const int *list, long long begin, 
 // sizes[v] = vertices in v's upper list.
 extern "C" __global__ void count_upper(long long num_vertices, const long long *offsets,
                                        const int *neighbors, const int *degrees, long long *sizes) {
-  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    long long size = 0;
-    for (long long at = begin; at < end; at += lanes.count) {
-      const long long arc = at + lanes.lane;
-      int num_flagged;
-      lanes.rank(arc < end && is_above(degrees, row, neighbors[arc]), &num_flagged);
-      size += num_flagged;
-    }
-    if (lanes.lane == 0) sizes[row] = size;
-  });
+  each_row(num_vertices, nullptr, offsets,
+           [&](auto lanes, int row, long long begin, long long end) {
+             long long size = 0;
+             for (long long at = begin; at < end; at += lanes.count) {
+               const long long arc = at + lanes.lane;
+               int num_flagged;
+               lanes.rank(arc < end && is_above(degrees, row, neighbors[arc]), &num_flagged);
+               size += num_flagged;
+             }
+             if (lanes.lane == 0) sizes[row] = size;
+           });
 }
 
 // Upper lists, ascending.
 extern "C" __global__ void gather_upper(long long num_vertices, const long long *offsets,
                                         const int *neighbors, const int *degrees,
                                         const long long *upper_offsets, int *upper_neighbors) {
-  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    long long place = upper_offsets[row];
-    for (long long at = begin; at < end; at += lanes.count) {
-      const long long arc = at + lanes.lane;
-      const int neighbor = arc < end ? neighbors[arc] : row;
-      const bool above = is_above(degrees, row, neighbor);
-      int num_flagged;
-      const int before = lanes.rank(above, &num_flagged);
-      if (above) upper_neighbors[place + before] = neighbor;
-      place += num_flagged;
-    }
-  });
+  each_row(num_vertices, nullptr, offsets,
+           [&](auto lanes, int row, long long begin, long long end) {
+             long long place = upper_offsets[row];
+             for (long long at = begin; at < end; at += lanes.count) {
+               const long long arc = at + lanes.lane;
+               const int neighbor = arc < end ? neighbors[arc] : row;
+               const bool above = is_above(degrees, row, neighbor);
+               int num_flagged;
+               const int before = lanes.rank(above, &num_flagged);
+               if (above) upper_neighbors[place + before] = neighbor;
+               place += num_flagged;
+             }
+           });
 }
 
 // Whether `one` keeps the table for the pair: its upper list is longer, or as long and it is later.
@@ -81,9 +83,10 @@ __device__ __forceinline__ bool is_owner(long long size, long long vertex, long 
 }
 
 // Triangles whose owner has at most `max_degree` neighbors: lists are merged, one thread per owner.
-extern "C" __global__ void count_by_thread(long long num_vertices, long long max_degree, const long long *offsets,
-                                     const int *neighbors, const long long *upper_offsets,
-                                     const int *upper_neighbors, int *triangles) {
+extern "C" __global__ void count_by_thread(long long num_vertices, long long max_degree,
+                                           const long long *offsets, const int *neighbors,
+                                           const long long *upper_offsets,
+                                           const int *upper_neighbors, int *triangles) {
   STRIDE(x, num_vertices) {
     const long long begin = offsets[x], end = offsets[x + 1];
     if (end - begin > max_degree) continue;
@@ -192,7 +195,8 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
       if (num_common && self == EMPTY) count_own(lists, table, x, neighbor, num_common);
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest;
+         rest &= rest - 1) {
       const int from = __ffs(rest) - 1;
       const long long from_begin = __shfl_sync(FULL_MASK, begin, from);
       const long long from_end = from_begin + __shfl_sync(FULL_MASK, length, from);
@@ -225,20 +229,22 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
 }
 
 // Add the counts of the table to the edges from x.
-__device__ __forceinline__ void flush_counts(const Lists &lists, const Table &table, long long begin,
-                                          long long end, int member, int members) {
+__device__ __forceinline__ void flush_counts(const Lists &lists, const Table &table,
+                                             long long begin, long long end, int member,
+                                             int members) {
   for (long long i = begin + member; i < end; i += members) {
     const int count = table.counts[table.slot(lists.upper[i])];
     if (count) atomicAdd(&lists.triangles[i], count);
   }
 }
 
-// Triangles of the given owners: one warp per owner, with a table of `table_size` for at most half as
-// many vertices.
-extern "C" __global__ void count_by_warp(long long num_owners, const int *owners, long long *next_owner,
-                                      long long table_size, const long long *offsets,
-                                      const int *neighbors, const long long *upper_offsets,
-                                      const int *upper_neighbors, int *triangles) {
+// Triangles of the given owners: one warp per owner, with a table of `table_size` for at most half
+// as many vertices.
+extern "C" __global__ void count_by_warp(long long num_owners, const int *owners,
+                                         long long *next_owner, long long table_size,
+                                         const long long *offsets, const int *neighbors,
+                                         const long long *upper_offsets, const int *upper_neighbors,
+                                         int *triangles) {
   extern __shared__ int shared[];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const Lists lists = {offsets, neighbors, upper_offsets, upper_neighbors, triangles};
@@ -268,10 +274,11 @@ extern "C" __global__ void count_by_warp(long long num_owners, const int *owners
 }
 
 // The same with one block per owner; a longer upper list is processed in parts of table_size / 2.
-extern "C" __global__ void count_by_block(long long num_owners, const int *owners, long long *next_owner,
-                                      long long table_size, const long long *offsets,
-                                      const int *neighbors, const long long *upper_offsets,
-                                      const int *upper_neighbors, int *triangles) {
+extern "C" __global__ void count_by_block(long long num_owners, const int *owners,
+                                          long long *next_owner, long long table_size,
+                                          const long long *offsets, const int *neighbors,
+                                          const long long *upper_offsets,
+                                          const int *upper_neighbors, int *triangles) {
   extern __shared__ int shared[];
   __shared__ long long own;
   const int thread = threadIdx.x, threads = blockDim.x;
@@ -305,29 +312,32 @@ extern "C" __global__ void count_by_block(long long num_owners, const int *owner
 
 // common[arc] = vertices in both closed neighborhoods: triangles[edge], and the two ends.
 extern "C" __global__ void assign_counts(long long num_vertices, const long long *offsets,
-                                  const int *neighbors, const int *degrees,
-                                  const long long *upper_offsets, const int *upper_neighbors,
-                                  const int *triangles, int *common) {
-  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    long long place = upper_offsets[row];
-    for (long long at = begin; at < end; at += lanes.count) {
-      const long long arc = at + lanes.lane;
-      const int neighbor = arc < end ? neighbors[arc] : row;
-      const bool above = is_above(degrees, row, neighbor);
-      int num_flagged;
-      long long edge = place + lanes.rank(above, &num_flagged);
-      place += num_flagged;
-      if (arc >= end) continue;
-      if (!above) edge = position(upper_neighbors, upper_offsets[neighbor], upper_offsets[neighbor + 1], row);
-      common[arc] = triangles[edge] + 2;
-    }
-  });
+                                         const int *neighbors, const int *degrees,
+                                         const long long *upper_offsets, const int *upper_neighbors,
+                                         const int *triangles, int *common) {
+  each_row(num_vertices, nullptr, offsets,
+           [&](auto lanes, int row, long long begin, long long end) {
+             long long place = upper_offsets[row];
+             for (long long at = begin; at < end; at += lanes.count) {
+               const long long arc = at + lanes.lane;
+               const int neighbor = arc < end ? neighbors[arc] : row;
+               const bool above = is_above(degrees, row, neighbor);
+               int num_flagged;
+               long long edge = place + lanes.rank(above, &num_flagged);
+               place += num_flagged;
+               if (arc >= end) continue;
+               if (!above)
+                 edge = position(upper_neighbors, upper_offsets[neighbor],
+                                 upper_offsets[neighbor + 1], row);
+               common[arc] = triangles[edge] + 2;
+             }
+           });
 }
 
 // common[arc] where all lists are short: they are merged, a thread a vertex and its later
 // neighbors.
 extern "C" __global__ void merge_lists(long long num_vertices, const long long *offsets,
-                                     const int *neighbors, int *common) {
+                                       const int *neighbors, int *common) {
   STRIDE(row, num_vertices) {
     const long long begin = offsets[row], end = offsets[row + 1];
     for (long long arc = begin; arc < end; arc++) {
@@ -350,8 +360,9 @@ extern "C" __global__ void merge_lists(long long num_vertices, const long long *
 
 // common[arc] of the arcs to later vertices: 4 neighbors of one end against 8 of the other, a
 // warp at a time, over both whole lists.
-extern "C" __global__ void compare_lists(long long num_arcs, const int *sources, const long long *offsets,
-                                         const int *neighbors, int *common) {
+extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
+                                         const long long *offsets, const int *neighbors,
+                                         int *common) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
   const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
@@ -375,8 +386,9 @@ extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
 }
 
 // common[arc] of the arcs to earlier vertices, from the arcs back.
-extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources, const long long *offsets,
-                                  const int *neighbors, int *common) {
+extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
+                                         const long long *offsets, const int *neighbors,
+                                         int *common) {
   STRIDE(arc, num_arcs) {
     const int row = sources[arc], neighbor = neighbors[arc];
     if (row > neighbor)
@@ -389,14 +401,12 @@ extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
 // rows of the other set, and tails the rows; other_starts and other_heads say so the other way.
 // common and other_common of the pairs whose end among the rows has the longer list, or one as long
 // and is later: the other's list is looked up there.
-extern "C" __global__ void count_between(long long num_rows, long long num_pairs, long long num_vertices,
-                                         long long start, long long other_start, long long *next_pair,
-                                         const int *pair_rows, const long long *offsets,
-                                         const int *neighbors, const long long *pair_offsets,
-                                         const int *pair_neighbors, int *common,
-                                         const long long *other_offsets, const int *other_neighbors,
-                                         const long long *other_pair_offsets, const int *other_pair_neighbors,
-                                         int *other_common) {
+extern "C" __global__ void count_between(
+    long long num_rows, long long num_pairs, long long num_vertices, long long start,
+    long long other_start, long long *next_pair, const int *pair_rows, const long long *offsets,
+    const int *neighbors, const long long *pair_offsets, const int *pair_neighbors, int *common,
+    const long long *other_offsets, const int *other_neighbors, const long long *other_pair_offsets,
+    const int *other_pair_neighbors, int *other_common) {
   const int lane = threadIdx.x % WARP;
   while (true) {
     long long from = 0;
@@ -424,9 +434,11 @@ extern "C" __global__ void count_between(long long num_rows, long long num_pairs
       }
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest;
+         rest &= rest - 1) {
       const int at = __ffs(rest) - 1;
-      const long long low = __shfl_sync(FULL_MASK, begin, at), high = __shfl_sync(FULL_MASK, end, at);
+      const long long low = __shfl_sync(FULL_MASK, begin, at),
+                      high = __shfl_sync(FULL_MASK, end, at);
       const long long list_begin = __shfl_sync(FULL_MASK, other_begin, at);
       const long long list_end = __shfl_sync(FULL_MASK, other_end, at);
       int shared = 0;
@@ -440,8 +452,8 @@ extern "C" __global__ void count_between(long long num_rows, long long num_pairs
     }
     if (!own) continue;
     common[pair] = num_common + 2;
-    other_common[position(other_pair_neighbors, other_pair_offsets[other], other_pair_offsets[other + 1],
-                          (int)(row + start))] = num_common + 2;
+    other_common[position(other_pair_neighbors, other_pair_offsets[other],
+                          other_pair_offsets[other + 1], (int)(row + start))] = num_common + 2;
   }
 }
 
@@ -450,15 +462,16 @@ extern "C" __global__ void list_edges(long long num_vertices, const long long *o
                                       const int *neighbors, const int *common,
                                       const long long *starts, int *sources, int *destinations,
                                       double *similarities) {
-  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    const long long first = position(neighbors, begin, end, row), shift = starts[row] - first;
-    const double size = (double)(end - begin + 1);
-    for (long long arc = first + lanes.lane; arc < end; arc += lanes.count) {
-      const int neighbor = neighbors[arc];
-      const double other = (double)(offsets[neighbor + 1] - offsets[neighbor] + 1);
-      sources[arc + shift] = row;
-      destinations[arc + shift] = neighbor;
-      similarities[arc + shift] = common[arc] / sqrt(size * other);
-    }
-  });
+  each_row(
+      num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
+        const long long first = position(neighbors, begin, end, row), shift = starts[row] - first;
+        const double size = (double)(end - begin + 1);
+        for (long long arc = first + lanes.lane; arc < end; arc += lanes.count) {
+          const int neighbor = neighbors[arc];
+          const double other = (double)(offsets[neighbor + 1] - offsets[neighbor] + 1);
+          sources[arc + shift] = row;
+          destinations[arc + shift] = neighbor;
+          similarities[arc + shift] = common[arc] / sqrt(size * other);
+        }
+      });
 }

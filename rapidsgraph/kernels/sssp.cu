@@ -32,10 +32,11 @@ __device__ __forceinline__ double lower(double *place, double value) {
 // lists, writes distances; marks has the round in whose frontier each vertex is, then whether it is
 // in the far queue. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
-    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double delta, long long num_sources,
-          const int *sources, const long long *offsets, const int *neighbors,
-          const weight_t *weights, double *distances, int *queues, int *marks, long long *chunks,
-          long long *counters, unsigned long long *arrived_blocks, double *min_distance, long long *state) {
+    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double delta,
+                   long long num_sources, const int *sources, const long long *offsets,
+                   const int *neighbors, const weight_t *weights, double *distances, int *queues,
+                   int *marks, long long *chunks, long long *counters,
+                   unsigned long long *arrived_blocks, double *min_distance, long long *state) {
   __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
@@ -57,8 +58,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                 0};
   };
   auto far_queue = [&](long long split) {
-    return Appender{buffers[COOPERATIVE_THREADS / WARP + warp], 0, queues + (2 + (split & 1)) * num_vertices,
-                    far_lengths + split % 3};
+    return Appender{buffers[COOPERATIVE_THREADS / WARP + warp], 0,
+                    queues + (2 + (split & 1)) * num_vertices, far_lengths + split % 3};
   };
 
   {
@@ -75,34 +76,37 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       Next next = begin_round();
       Appender far = far_queue(splits);
       const int stamp = (int)round + 1;
-      expand(queues + (round & 1) * num_vertices, queued, chunks + (round & 1) * max_chunks, num_chunks,
-             offsets, [&](const bool *is, const long long *arc, const int *owner) {
-               int neighbor[BATCH];
-               double new_distance[BATCH], old_distance[BATCH];
-               bool is_near[BATCH], is_far[BATCH];
+      expand(
+          queues + (round & 1) * num_vertices, queued, chunks + (round & 1) * max_chunks,
+          num_chunks, offsets, [&](const bool *is, const long long *arc, const int *owner) {
+            int neighbor[BATCH];
+            double new_distance[BATCH], old_distance[BATCH];
+            bool is_near[BATCH], is_far[BATCH];
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) {
-                 neighbor[k] = is[k] ? neighbors[arc[k]] : -1;
-                 new_distance[k] = is[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
-               }
+            for (int k = 0; k < BATCH; k++) {
+              neighbor[k] = is[k] ? neighbors[arc[k]] : -1;
+              new_distance[k] =
+                  is[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
+            }
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) old_distance[k] = is[k] ? distances[neighbor[k]] : 0.0;
+            for (int k = 0; k < BATCH; k++) old_distance[k] = is[k] ? distances[neighbor[k]] : 0.0;
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) {
-                 const bool shorter = new_distance[k] < old_distance[k] && new_distance[k] <= cutoff;
-                 if (shorter) old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
-                 is_near[k] = shorter && new_distance[k] < old_distance[k] && new_distance[k] < bound;
-                 is_far[k] = shorter && new_distance[k] < old_distance[k] && !(new_distance[k] < bound);
-               }
+            for (int k = 0; k < BATCH; k++) {
+              const bool shorter = new_distance[k] < old_distance[k] && new_distance[k] <= cutoff;
+              if (shorter) old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
+              is_near[k] = shorter && new_distance[k] < old_distance[k] && new_distance[k] < bound;
+              is_far[k] =
+                  shorter && new_distance[k] < old_distance[k] && !(new_distance[k] < bound);
+            }
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) {
-                 if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
-                 if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
-               }
-               next.take<BATCH>(is_near, neighbor);
+            for (int k = 0; k < BATCH; k++) {
+              if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
+              if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
+            }
+            next.take<BATCH>(is_near, neighbor);
 #pragma unroll
-               for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
-             });
+            for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
+          });
       next.finish();
       far.flush(far.count);
       grid_barrier(arrived_blocks, ++barriers);

@@ -16,8 +16,9 @@
 #define BATCH 8  // arcs that a thread loads at once in long lists
 
 // Link every vertex with its neighbor at `position`.
-extern "C" __global__ void link_neighbor(long long num_vertices, long long position, const long long *offsets,
-                                    const int *neighbors, int *parents) {
+extern "C" __global__ void link_neighbor(long long num_vertices, long long position,
+                                         const long long *offsets, const int *neighbors,
+                                         int *parents) {
   STRIDE(vertex, num_vertices) {
     const long long arc = offsets[vertex] + position;
     if (arc < offsets[vertex + 1]) join(parents, (int)vertex, neighbors[arc]);
@@ -26,8 +27,9 @@ extern "C" __global__ void link_neighbor(long long num_vertices, long long posit
 
 // Link the vertices outside the tree `largest_root` with their neighbors from `position` on. A warp
 // processes 32 vertices; all its lanes process each long list.
-extern "C" __global__ void link_remaining(long long num_vertices, long long position, long long largest_root,
-                                     const long long *offsets, const int *neighbors, int *parents) {
+extern "C" __global__ void link_remaining(long long num_vertices, long long position,
+                                          long long largest_root, const long long *offsets,
+                                          const int *neighbors, int *parents) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
   const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
@@ -39,10 +41,12 @@ extern "C" __global__ void link_remaining(long long num_vertices, long long posi
     if (end - begin < WARP)
       for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
     __syncwarp();
-    for (unsigned remaining = __ballot_sync(FULL_MASK, end - begin >= WARP); remaining; remaining &= remaining - 1) {
+    for (unsigned remaining = __ballot_sync(FULL_MASK, end - begin >= WARP); remaining;
+         remaining &= remaining - 1) {
       const int from = __ffs(remaining) - 1, own = (int)first + from;
       const long long last = __shfl_sync(FULL_MASK, end, from);
-      for (long long at = __shfl_sync(FULL_MASK, begin, from) + lane; at < last; at += BATCH * WARP) {
+      for (long long at = __shfl_sync(FULL_MASK, begin, from) + lane; at < last;
+           at += BATCH * WARP) {
         int neighbor[BATCH], parent[BATCH];
         const int own_parent = parents[own];
 #pragma unroll
@@ -65,8 +69,8 @@ extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs,
   STRIDE(arc, num_arcs) join(parents, rows[arc], neighbors[arc]);
 }
 
-// Point every vertex to its root. A thread writes to its own vertex only: path halving could replace
-// a root by a parent below it.
+// Point every vertex to its root. A thread writes to its own vertex only: path halving could
+// replace a root by a parent below it.
 extern "C" __global__ void compress(long long num_vertices, int *parents) {
   STRIDE(vertex, num_vertices) {
     int parent = parents[vertex];
