@@ -92,7 +92,7 @@ def describe_error(error: GraphError) -> str:
         prefix = "" if error.path is None else f"{error.path}: "
         hint = f"name the column to use with --{error.parameter}"
         if error.candidate is not None:
-            hint = f"give --{error.parameter} {error.candidate!r} if that is it"
+            hint = f"give --{error.parameter} {error.candidate!r} if that is the one"
         return (
             f"{prefix}there is no column {format_value(error.column)}; the columns are "
             f"{', '.join(error.columns)}; {hint}"
