@@ -30,8 +30,11 @@ if TYPE_CHECKING:
         GpuUnavailableError,
         GraphError,
         InsufficientMemoryError,
+        MissingColumnError,
         SchedulerLostError,
         VerificationError,
+        VertexNotFoundError,
+        VertexTypeError,
         WorkerLostError,
     )
     from .io import read_edges, read_vertices
@@ -44,9 +47,12 @@ __all__ = [
     "GraphError",
     "InsufficientMemoryError",
     "LayeredEdgeList",
+    "MissingColumnError",
     "ScanIndex",
     "SchedulerLostError",
     "VerificationError",
+    "VertexNotFoundError",
+    "VertexTypeError",
     "WorkerLostError",
     "bfs",
     "cluster",
@@ -64,38 +70,30 @@ __all__ = [
     "verify",
 ]
 
-_MODULES = {  # that define the public names; those that are missing here are modules themselves
-    "ClusterError": "errors",
-    "Graph": "dispatch",
-    "GraphError": "errors",
-    "LayeredEdgeList": "dispatch",
-    "GpuUnavailableError": "errors",
-    "ConvergenceError": "errors",
-    "InsufficientMemoryError": "errors",
+_MODULES = {  # of public names that neither `dispatch` nor `errors` defines
     "ScanIndex": "algorithms.scan_index",
-    "SchedulerLostError": "errors",
-    "VerificationError": "errors",
-    "WorkerLostError": "errors",
-    "bfs": "dispatch",
     "cluster": "distributed.cluster",
-    "connected_components": "dispatch",
-    "estimate_memory": "dispatch",
-    "pagerank": "dispatch",
+    "datasets": None,  # a module itself
+    "generate": None,
+    "plot": None,
     "read_edges": "io",
     "read_vertices": "io",
-    "scan": "dispatch",
-    "sssp": "dispatch",
-    "structural_similarity": "dispatch",
+    "verify": None,
 }
+
+
+def _module_of(name):
+    """Return the module that defines a public name; None if it is a module itself."""
+    return _MODULES.get(name, "errors" if name.endswith("Error") else "dispatch")
 
 
 def __getattr__(name):
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
-    value = getattr(module, name) if name in _MODULES else module
-    globals()[name] = value
-    return value
+    module = _module_of(name)
+    value = importlib.import_module(f"{__name__}.{module or name}")
+    globals()[name] = value if module is None else getattr(value, name)
+    return globals()[name]
 
 
 def __dir__():

@@ -23,11 +23,10 @@ from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
 from .distributed.layered import DistributedLayeredEdgeList
 from .errors import GraphError
-from .graph.graph import Graph, register_distributed_graph
-from .graph.graph import storage_of as graph_storage_of
+from .graph.graph import Graph, register_distributed_graph, storage_of
 from .graph.local_graph import LocalGraph
 from .layered import algorithms as layered
-from .layered.edge_list import LayeredEdgeList, layered_storage, register_distributed_layered
+from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
 
 __all__ = [
@@ -84,11 +83,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def storage_of(graph: Any) -> Any:
-    """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
-    return layered_storage(graph) if isinstance(graph, LayeredEdgeList) else graph_storage_of(graph)
-
-
 def graph_type(graph: Any) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
     if isinstance(graph, (LayeredStorage, DistributedLayeredEdgeList, DistributedGraph)):
@@ -140,6 +134,12 @@ structural_similarity = _dispatched(similarity.structural_similarity)
 @functools.wraps(memory.estimate_memory)
 def estimate_memory(graph_or_path: Any, algorithm: str, **options: Any) -> memory.MemoryEstimate:
     graph_or_path = storage_of(graph_or_path)
+    if isinstance(graph_or_path, (DistributedGraph, DistributedLayeredEdgeList)):
+        raise GraphError(
+            "estimate_memory does not support graphs on a Dask cluster; call .compute() first, or "
+            "pass the edges",
+            parameter="graph_or_path",
+        )
     if isinstance(graph_or_path, LayeredStorage):
         return memory.estimate_layered_memory(graph_or_path, algorithm)
     return memory.estimate_memory(graph_or_path, algorithm, **options)

@@ -6,17 +6,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from .signals import cleanup_on_signal, show_cursor
+
+ProgressCallback: TypeAlias = Callable[[int, int | None, str], object]
+Progress: TypeAlias = bool | ProgressCallback | None
+Report: TypeAlias = Callable[[int, str], object]  # called with (done, text)
 
 DELAY = 1.0  # seconds before a bar that was not requested appears
 
 
 @contextmanager
-def reporter(
-    progress: bool | Callable[..., None] | None, description: str, total: int | None
-) -> Iterator[Callable[[int, str], None]]:
+def reporter(progress: Progress, description: str, total: int | None) -> Iterator[Report]:
     """Yield a function to call with (done, text) after each batch of work.
 
     Parameters

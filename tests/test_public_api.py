@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import IMPLEMENTATIONS
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
@@ -53,13 +54,34 @@ def test_public_functions_are_annotated(name):
     assert signature.return_annotation is not inspect.Signature.empty
 
 
+MEMBERS = {
+    "Graph": ("compute device directed nbytes num_edges num_vertices report vertices weighted"),
+    "LayeredEdgeList": (
+        "build cached combined depth device directed edges last_run layers nbytes num_edges "
+        "num_vertices open path root save weighted"
+    ),
+    "ScanIndex": "device nbytes num_edges num_vertices open query save sweep",
+}
+
+
 @pytest.mark.parametrize("name", GRAPH_CLASSES)
 def test_help_lists_public_members_only(name):
-    """Public members are documented; the state of an object is private."""
-    undocumented = [
-        each for each in members(name) if not inspect.getdoc(getattr(getattr(rg, name), each))
-    ]
-    assert undocumented == []
+    """State and internal constructors are private, and every member is documented."""
+    graph_type = getattr(rg, name)
+    assert [each for each in dir(graph_type) if not each.startswith("_")] == MEMBERS[name].split()
+    assert all(inspect.getdoc(getattr(graph_type, each)) for each in members(name))
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_every_implementation_accepts_the_public_parameters(name):
+    """An engine may check a parameter and reject it, but it knows the name and the default."""
+    public = inspect.signature(getattr(rg, name)).parameters
+    for implementation in IMPLEMENTATIONS[name].values():
+        parameters = inspect.signature(implementation).parameters
+        assert [*parameters][1:] == [*public][1:]
+        for each in [*public][1:]:
+            assert parameters[each].kind == public[each].kind
+            assert parameters[each].default == public[each].default
 
 
 def test_the_signature_of_graph_is_explicit():

@@ -8,7 +8,6 @@ Method `auto` runs many iterations per launch, over rows in a layout of their ow
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..device import Array
 from ..graph.graph import as_local_graph
 from ..graph.weight_sums import check_out_weights
 from ..memory import check_run_memory
-from ..progress import reporter
+from ..progress import Progress, Report, reporter
 from ..validation import check_memory_limit
 from .pagerank_layout import PageRankLayout, allocate_buffers, arrange, launch_iterations
 from .pagerank_methods import power_iterate
@@ -41,7 +40,7 @@ def pagerank(
     start: Any = None,
     method: str = "auto",
     precision: str = "double",
-    progress: bool | Callable[[int, str], None] | None = None,
+    progress: Progress = None,
     launch: tuple[int, int] | None = None,
     memory_limit: int | str | None = None,
 ) -> Any:
@@ -75,8 +74,9 @@ def pagerank(
     precision : {"double", "single"}, default "double"
         Precision of the values that are stored and gathered. Sums are in double precision.
     progress : bool or callable, optional
-        Whether to show a progress bar on standard error, or a function that is called with the
-        number of iterations and a text. By default a bar is shown on a terminal if the run lasts.
+        Whether to show a progress bar on standard error, or a function that is called as
+        ``progress(done, total, text)`` after each batch of work; `total` is None if it is unknown.
+        By default, a bar appears on a terminal if the run takes longer than a second.
     launch : (int, int), optional
         Blocks, and threads per block, of the kernel of a method other than "auto" on a GPU.
     memory_limit : int or str, optional
@@ -146,9 +146,7 @@ def pagerank(
     return graph.labeling.vertex_frame({"pagerank": values})
 
 
-def _iterate(
-    problem: PageRankProblem, report: Callable[[int, str], None]
-) -> tuple[Array, int, float]:
+def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, float]:
     """Iterate over the rows of a layout; return (PageRank by vertex, iterations, residual)."""
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices

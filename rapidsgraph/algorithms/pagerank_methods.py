@@ -18,6 +18,7 @@ from .. import device
 from ..device import Array
 from ..graph.csr import row_indices
 from ..kernels.constants import WARP
+from ..progress import Report
 from .pagerank_problem import PageRankProblem, num_measure_blocks, read_state
 
 # Method warp: a thread sums up to SHORT_LIST neighbors, a warp up to LONG_LIST, a block more.
@@ -28,7 +29,7 @@ SweepFactory = Callable[..., Sweep]
 
 
 def power_iterate(
-    problem: PageRankProblem, method: str | SweepFactory, report: Callable[[int, str], None]
+    problem: PageRankProblem, method: str | SweepFactory, report: Report
 ) -> tuple[Array, int, float]:
     """Iterate until convergence; return (PageRank by vertex, iterations, residual).
 

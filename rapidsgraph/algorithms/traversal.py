@@ -8,7 +8,6 @@ distances, and they equal those of Dijkstra's algorithm bit for bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -27,6 +26,7 @@ from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
 from ..memory import check_run_memory
+from ..progress import Progress
 from ..validation import check_flag, check_memory_limit
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
@@ -59,7 +59,7 @@ def bfs(
     depth_limit: int | None = None,
     predecessors: bool = True,
     memory_limit: int | str | None = None,
-    progress: bool | Callable[[int, str], None] | None = None,
+    progress: Progress = None,
 ) -> Any:
     """Compute the number of edges from the sources to every vertex by breadth-first search.
 
@@ -144,7 +144,7 @@ def sssp(
     cutoff: float | None = None,
     predecessors: bool = True,
     memory_limit: int | str | None = None,
-    progress: bool | Callable[[int, str], None] | None = None,
+    progress: Progress = None,
 ) -> Any:
     """Compute the length of a shortest path from the sources to every vertex.
 

@@ -9,8 +9,8 @@ import typer
 
 import rapidsgraph as rg
 
+from ..graph.graph import storage_of
 from ..layered import cache, store_writer
-from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
     INPUT_OPTIONS,
@@ -158,7 +158,7 @@ def _build(
 
 def _show(layered: rg.LayeredEdgeList, folder: Path, count: int | None) -> None:
     """Print a summary on standard error, and a row for each of the first `count` layers."""
-    storage = layered_storage(layered)
+    storage = storage_of(layered)
     num_unreached = layered.num_vertices - int(storage.layer_starts[-1])
     root = layered.root if isinstance(layered.root, tuple) else [layered.root]
     weights = "no weights"

@@ -17,9 +17,9 @@ import typer
 import rapidsgraph as rg
 
 from ..errors import GraphError, format_bytes
+from ..graph.graph import storage_of
 from ..layered import cache
 from ..layered.cache import DEFAULTS
-from ..layered.edge_list import layered_storage
 from ..validation import parse_bytes
 from .options import CommandRun, column_argument
 from .sources import Root, parse_sources, source_names
@@ -191,7 +191,7 @@ def load_rooted(
     layered = open_layered(run, edges, build["device"])
     if not any(sources):
         return layered, None
-    storage = layered_storage(layered)
+    storage = storage_of(layered)
     names = source_names(parse_sources(*sources, storage.names.labels), storage)
     return layered, names[0] if len(names) == 1 else names
 

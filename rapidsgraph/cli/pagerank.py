@@ -10,7 +10,7 @@ import rapidsgraph as rg
 
 from .. import io
 from ..algorithms.pagerank_problem import DANGLING
-from ..layered.edge_list import layered_storage
+from ..graph.graph import storage_of
 from .app import Device, DeviceOption, app, command, print_highest
 from .layered_input import (
     PAGERANK_IGNORES,
@@ -128,7 +128,7 @@ def pagerank(
         plot=plot,
     )
     graph = open_layered(run, edges, device) if is_store(edges) else None
-    names = layered_storage(graph).names.labels if graph else vertex_columns(source, destination)
+    names = storage_of(graph).names.labels if graph else vertex_columns(source, destination)
     parameters: dict[str, Any] = {"dangling": dangling}
     for name, path in tables.items():  # read first: an error in them shows before the long work
         if path:

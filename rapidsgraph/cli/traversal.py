@@ -14,7 +14,6 @@ import rapidsgraph as rg
 from .. import io
 from ..graph.graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
-from ..layered.edge_list import layered_storage
 from .app import Device, DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
     BFS_IGNORES,
@@ -205,7 +204,7 @@ def sssp(
     if by_layers:
         report_streaming(run, graph)
     distances = result["distance"].values
-    storage = layered_storage(graph) if by_layers else storage_of(graph)
+    storage = storage_of(graph)
     is_reached = storage.xp.isfinite(distances)
     if is_store(edges):
         if not graph.weighted:

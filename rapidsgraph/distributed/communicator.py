@@ -25,6 +25,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..device.arrays import Array, ArrayModule
+from ..progress import Report
 from . import shared_memory
 from .executor import DaskExecutor, get_executor, run_on_worker
 from .shared_memory import Shape
@@ -348,7 +349,7 @@ class BatchSize:
         return int(min(self._size, self._maximum - num_done))
 
 
-def report_increases(report: Callable[[int, str], Any]) -> Callable[[int, str], None]:
+def report_increases(report: Callable[[int, str], Any]) -> Report:
     """Return a progress callback that skips what was reported before a restart."""
     maximum = 0
 

@@ -29,13 +29,14 @@ from ..algorithms.pagerank_problem import PRECISIONS, check_convergence, check_p
 from ..device.arrays import Array
 from ..errors import GraphError
 from ..frames import Frame, library_name
+from ..graph.graph import storage_of
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
 from ..layered.algorithms import check_method, check_root
-from ..layered.edge_list import LayeredEdgeList, layered_storage
+from ..layered.edge_list import LayeredEdgeList
 from ..layered.packing import COLUMN
 from ..layered.storage import LayeredStorage, StreamStats
-from ..progress import reporter
+from ..progress import Progress, reporter
 from ..validation import check_choice, check_path, parse_bytes
 from . import store_shard as tasks
 from .executor import DaskExecutor, Executor, release_on_error
@@ -82,7 +83,7 @@ class DistributedLayeredEdgeList:
         check_choice("device", device, ("auto", "cpu", "gpu"))
         self.path, self.client = check_path(path).absolute(), client
         self.opened = LayeredEdgeList.open(self.path, device="cpu")
-        self.storage = layered_storage(self.opened)
+        self.storage = storage_of(self.opened)
         store = str(self.path), self.storage.manifest_checksum, device
         executor = DaskExecutor(client)
         self._num_workers = len(executor.workers)
@@ -120,7 +121,7 @@ def bfs(
     depth_limit: int | None = None,
     predecessors: bool = True,
     memory_limit: Any = None,
-    progress: Any = None,
+    progress: Progress = None,
 ) -> Frame:
     """Search breadth-first; see `rapidsgraph.bfs`."""
     limit = traversal.check_depth_limit(depth_limit)
@@ -136,7 +137,7 @@ def sssp(
     cutoff: float | None = None,
     predecessors: bool = True,
     memory_limit: Any = None,
-    progress: Any = None,
+    progress: Progress = None,
 ) -> Frame:
     """Find shortest paths; see `rapidsgraph.sssp`."""
     max_distance = traversal.check_cutoff(cutoff)
@@ -171,7 +172,7 @@ def pagerank(
     start: Any = None,
     method: str = "auto",
     precision: str = "double",
-    progress: Any = None,
+    progress: Progress = None,
     launch: Any = None,
     memory_limit: Any = None,
 ) -> Frame:
@@ -223,7 +224,7 @@ def _bfs(
     depth_limit: int,
     predecessors: bool,
     memory_limit: Any,
-    progress: Any,
+    progress: Progress,
     as_float: bool = False,
 ) -> Frame:
     """Search in one pass: distances are the layers, and edges that go forward have the parents."""
@@ -260,7 +261,7 @@ class _ShardedRun:
         used: Any,
         words: str,
         memory_limit: Any = None,
-        progress: Any = None,
+        progress: Progress = None,
     ) -> None:
         limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         self.layered, self.executor = layered, DaskExecutor(layered.client)

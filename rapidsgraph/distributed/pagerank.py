@@ -25,7 +25,7 @@ from ..algorithms.pagerank_problem import (
 )
 from ..errors import GraphError
 from ..frames import Frame, compute_if_dask
-from ..progress import reporter
+from ..progress import Progress, reporter
 from ..validation import check_memory_limit
 from . import pagerank_partition as tasks
 from .communicator import (
@@ -54,7 +54,7 @@ def pagerank(
     start: Any = None,
     method: str = "auto",
     precision: str = "double",
-    progress: Any = None,
+    progress: Progress = None,
     launch: Any = None,
     memory_limit: Any = None,
 ) -> Frame:

@@ -41,7 +41,7 @@ from ..graph.csr import Adjacency
 from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import NO_VERTEX
-from ..progress import reporter
+from ..progress import Progress, reporter
 from ..validation import check_memory_limit
 from . import traversal_partition as tasks
 from .communicator import (
@@ -69,7 +69,7 @@ def bfs(
     depth_limit: int | None = None,
     predecessors: bool = True,
     memory_limit: Any = None,
-    progress: Any = None,
+    progress: Progress = None,
 ) -> Frame:
     """Search a DistributedGraph or Dask frame breadth-first; see `rapidsgraph.bfs`."""
     cutoff = float(check_depth_limit(depth_limit))
@@ -87,7 +87,7 @@ def sssp(
     cutoff: float | None = None,
     predecessors: bool = True,
     memory_limit: Any = None,
-    progress: Any = None,
+    progress: Progress = None,
 ) -> Frame:
     """Find shortest paths in a DistributedGraph or Dask frame; see `rapidsgraph.sssp`."""
     max_distance = check_cutoff(cutoff)
@@ -105,7 +105,7 @@ def _search(
     is_sssp: bool,
     cutoff: float,
     predecessors: bool,
-    progress: Any,
+    progress: Progress,
     is_built: bool,
 ) -> Frame:
     executor = graph.executor

@@ -71,10 +71,6 @@ def frame_kind(frame: Frame) -> str:
             return library
         if hasattr(frame, "__arrow_c_stream__"):
             return "arrow" if library == "pyarrow" else library
-    if type(frame).__name__ == "LayeredEdgeList":
-        raise GraphError(
-            "a layered edge list is for bfs, sssp and pagerank; all else takes a Graph or a frame"
-        )
     if isinstance(frame, (str, os.PathLike)):
         raise GraphError(
             f"{os.fspath(frame)!r} is no edge frame; read a file by rg.read_edges(path), open a "

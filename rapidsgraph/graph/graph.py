@@ -6,24 +6,36 @@ that `rapidsgraph.dispatch` registers for Dask frames.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from .. import frames
 from ..errors import GraphError
 from .build import build_graph
 from .local_graph import BuildReport, LocalGraph
 
-_builders: dict[str, Callable[..., Any]] = {}  # of graphs in several partitions
+_build_distributed: Callable[..., Any] | None = None  # set by `dispatch`, which is above
 
 
 def register_distributed_graph(build: Callable[..., Any]) -> None:
     """Register the builder of graphs from Dask frames."""
-    _builders["dask"] = build
+    global _build_distributed  # noqa: PLW0603 - imports point down, so `dispatch` sets it
+    _build_distributed = build
 
 
-class Graph:
+class StoredGraph:
+    """Base of the public graph types, which delegate to a storage."""
+
+    _storage: Any
+
+    @classmethod
+    def _from_storage(cls, storage: Any) -> Self:
+        graph = cls.__new__(cls)
+        graph._storage = storage
+        return graph
+
+
+class Graph(StoredGraph):
     """A directed or undirected graph with named vertices, built from an edge frame.
 
     Parameters
@@ -84,7 +96,11 @@ class Graph:
         self_loops: str = "keep",
         vertices: Any = None,
     ) -> None:
-        build = _builders["dask"] if frames.is_dask(edges) else build_graph
+        build: Callable[..., Any] | None = build_graph
+        if frames.is_dask(edges):
+            build = _build_distributed
+        if build is None:
+            raise GraphError("import rapidsgraph before building a graph from a Dask frame")
         self._storage = build(
             edges,
             source,
@@ -146,17 +162,15 @@ class Graph:
         """
         if isinstance(self._storage, LocalGraph):
             return self
-        graph = copy.copy(self)
-        graph._storage = self._storage.compute()
-        return graph
+        return self._from_storage(self._storage.compute())
 
     def __repr__(self) -> str:
         return repr(self._storage)
 
 
 def storage_of(graph: Any) -> Any:
-    """Return the storage of a `Graph`; anything else unchanged."""
-    return graph._storage if isinstance(graph, Graph) else graph
+    """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
+    return graph._storage if isinstance(graph, StoredGraph) else graph
 
 
 def as_local_graph(graph: Any, **options: Any) -> LocalGraph:
@@ -165,11 +179,16 @@ def as_local_graph(graph: Any, **options: Any) -> LocalGraph:
     Raises
     ------
     GraphError
-        The graph is partitioned over the workers of a Dask cluster.
+        If the graph is partitioned over the workers of a Dask cluster, or a layered edge list.
     """
     storage = storage_of(graph)
     if isinstance(storage, LocalGraph):
         return storage
+    if isinstance(graph, StoredGraph) and not isinstance(graph, Graph):
+        raise GraphError(
+            "this function does not support layered edge lists; pass a Graph or an edge frame",
+            parameter="graph",
+        )
     if isinstance(graph, Graph):
         raise GraphError(
             "the graph is partitioned over a Dask cluster, which this function does not support; "

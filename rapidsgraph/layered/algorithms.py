@@ -44,7 +44,7 @@ from ..frames import Frame
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
 from ..kernels.constants import NO_VERTEX
-from ..progress import reporter
+from ..progress import Progress, reporter
 from .storage import LayeredStorage, StreamStats
 from .sweeps import (
     SsspSweeps,
@@ -71,7 +71,7 @@ def pagerank(
     start: Any = None,
     method: str = "auto",
     precision: str = "double",
-    progress: Any = None,
+    progress: Progress = None,
     launch: Any = None,
     memory_limit: int | str | None = None,
 ) -> Frame:
@@ -141,7 +141,7 @@ def bfs(
     depth_limit: int | None = None,
     predecessors: bool = True,
     memory_limit: int | str | None = None,
-    progress: Any = None,
+    progress: Progress = None,
 ) -> Frame:
     """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
     limit = check_depth_limit(depth_limit)
@@ -159,7 +159,7 @@ def sssp(
     cutoff: float | None = None,
     predecessors: bool = True,
     memory_limit: int | str | None = None,
-    progress: Any = None,
+    progress: Progress = None,
 ) -> Frame:
     """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
     limit = check_cutoff(cutoff)
@@ -180,7 +180,7 @@ def run_bfs(
     depth_limit: int,
     predecessors: bool,
     memory_limit: int | str | None,
-    progress: Any,
+    progress: Progress,
 ) -> TraversalResult:
     """Return BFS distances and predecessors by vertex id."""
     xp, last_layer = storage.xp, min(depth_limit, storage.depth)
@@ -202,7 +202,7 @@ def run_sssp(
     cutoff: float,
     predecessors: bool,
     memory_limit: int | str | None,
-    progress: Any,
+    progress: Progress,
 ) -> TraversalResult:
     """Return SSSP distances and predecessors by vertex id."""
     xp, num_vertices = storage.xp, storage.num_vertices

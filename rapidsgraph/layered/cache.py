@@ -19,7 +19,7 @@ from ..errors import GraphError
 from ..graph.build import check_policies
 from ..io.columnar_files import Parquet
 from ..io.tables import read_errors
-from ..progress import reporter
+from ..progress import Progress, reporter
 from ..validation import check_path, parse_bytes
 from .outofcore import build as outofcore
 from .outofcore.edge_reader import EdgeFile
@@ -61,7 +61,7 @@ def build_from_file(
     partition_bytes: int,
     device: str,
     memory_limit: int | str | None,
-    progress: Any,
+    progress: Progress,
 ) -> LayeredStorage:
     """Build a store from an edge file and open it; see `LayeredEdgeList.build`.
 

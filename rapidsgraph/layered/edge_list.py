@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..device import choose
+from ..errors import GraphError
 from ..frames import Frame
-from ..graph.graph import as_local_graph
-from ..progress import reporter
+from ..graph.graph import StoredGraph, as_local_graph
+from ..progress import Progress, reporter
 from ..validation import check_count
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
 from .cache import build_from_file, cache_path, check_no_file_options, find_store
@@ -19,15 +20,16 @@ from .storage import LayeredStorage, StreamStats
 from .store import open_store
 from .store_writer import save_store
 
-_openers: dict[str, Callable[..., Any]] = {}  # set by `dispatch`, which imports `distributed`
+_open_distributed: Callable[..., Any] | None = None  # set by `dispatch`, which is above
 
 
 def register_distributed_layered(open_distributed: Callable[..., Any]) -> None:
     """Register the function that opens a layered edge list on the workers of a Dask client."""
-    _openers["dask"] = open_distributed
+    global _open_distributed  # noqa: PLW0603 - imports point down, so `dispatch` sets it
+    _open_distributed = open_distributed
 
 
-class LayeredEdgeList:
+class LayeredEdgeList(StoredGraph):
     """The edges of a graph, grouped by the distance of their sources from a root.
 
     A list is created by `build`, `open` or `cached`. `bfs`, `sssp` and `pagerank` accept it in
@@ -73,7 +75,7 @@ class LayeredEdgeList:
         vertices: Any = None,
         device: str = "auto",
         memory_limit: int | str | None = None,
-        progress: Any = None,
+        progress: Progress = None,
     ) -> LayeredEdgeList:
         """Build the layered edge list of a graph from a root vertex.
 
@@ -140,7 +142,7 @@ class LayeredEdgeList:
             "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
         }  # fmt: skip
         if isinstance(graph, (str, Path)):
-            return _wrap(
+            return cls._from_storage(
                 build_from_file(
                     graph, root, store, {**options, "minimum_edges": minimum_edges},
                     partition_bytes, device, memory_limit, progress,
@@ -149,7 +151,9 @@ class LayeredEdgeList:
         check_no_file_options(
             **options, store=store, device=device, memory_limit=memory_limit, progress=progress
         )
-        return _wrap(build_storage(as_local_graph(graph), root, minimum_edges, partition_bytes))
+        return cls._from_storage(
+            build_storage(as_local_graph(graph), root, minimum_edges, partition_bytes)
+        )
 
     @classmethod
     def open(cls, path: str | Path, *, device: str = "auto", client: Any = None) -> Any:
@@ -186,8 +190,10 @@ class LayeredEdgeList:
         partition when a run first uses it. The files must not change while the list is in use.
         """
         if client is not None:
-            return _openers["dask"](path, client, device)
-        return _wrap(LayeredStorage.from_store(open_store(path), device))
+            if _open_distributed is None:
+                raise GraphError("import rapidsgraph before opening a store on a Dask cluster")
+            return _open_distributed(path, client, device)
+        return cls._from_storage(LayeredStorage.from_store(open_store(path), device))
 
     @classmethod
     def cached(
@@ -205,7 +211,7 @@ class LayeredEdgeList:
         minimum_edges: int | None = None,
         device: str = "auto",
         memory_limit: int | str | None = None,
-        progress: Any = None,
+        progress: Progress = None,
     ) -> LayeredEdgeList:
         """Open the store beside an edge file, building it if it is missing or outdated.
 
@@ -259,9 +265,9 @@ class LayeredEdgeList:
                 progress,
             )  # fmt: skip
         storage.is_cache = True
-        return _wrap(storage)
+        return cls._from_storage(storage)
 
-    def save(self, path: str | Path, *, progress: Any = None) -> None:
+    def save(self, path: str | Path, *, progress: Progress = None) -> None:
         """Write the list into a folder.
 
         Parameters
@@ -373,7 +379,7 @@ class LayeredEdgeList:
         return self._storage.last_run
 
     def __copy__(self) -> LayeredEdgeList:
-        return _wrap(copy.copy(self._storage))  # with its own `last_run`
+        return self._from_storage(copy.copy(self._storage))  # with its own `last_run`
 
     def __repr__(self) -> str:
         return repr(self._storage)
@@ -383,14 +389,3 @@ def _check_minimum_edges(minimum_edges: Any) -> int | None:
     if minimum_edges is not None:
         check_count("minimum_edges", minimum_edges)
     return None if minimum_edges is None else int(minimum_edges)
-
-
-def _wrap(storage: LayeredStorage) -> LayeredEdgeList:
-    layered = LayeredEdgeList.__new__(LayeredEdgeList)
-    layered._storage = storage
-    return layered
-
-
-def layered_storage(layered: LayeredEdgeList) -> LayeredStorage:
-    """Return the storage of a layered edge list."""
-    return layered._storage

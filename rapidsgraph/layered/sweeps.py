@@ -20,7 +20,7 @@ from ..device import Array
 from ..errors import InsufficientMemoryError
 from ..kernels.constants import COOPERATIVE_THREADS, NO_VERTEX
 from ..memory import ALGORITHM_BYTES
-from ..progress import reporter
+from ..progress import Progress, reporter
 from ..validation import parse_bytes
 from .storage import LayeredStorage, StreamStats
 from .streaming import PartitionStream, open_stream
@@ -161,7 +161,9 @@ class SsspSweeps:
         Number of passes so far.
     """
 
-    def __init__(self, storage: LayeredStorage, stream: PartitionStream, progress: Any) -> None:
+    def __init__(
+        self, storage: LayeredStorage, stream: PartitionStream, progress: Progress
+    ) -> None:
         self.storage, self.stream, self.progress = storage, stream, progress
         self.reached = storage.partitions_before(int(storage.layer_starts[-1]))
         self.passes = 0

@@ -21,7 +21,7 @@ Knuth, The Art of Computer Programming, volume 3, section 5.4.9 (external distri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +35,7 @@ from ...graph.labeling import Labeling
 from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
+from ...progress import Report
 from ...validation import check_path, vertex_labels
 from ..atomic_folder import temporary_folder
 from ..build import order_by_layer, resolve_root
@@ -60,8 +61,6 @@ STEPS = 100  # of a progress report
 
 # The steps of each phase, for progress reports.
 NAMING, EDGE_KEYS, SORTING, SEARCH, PACKING = (0, 10), (10, 35), (35, 60), (60, 70), (70, 100)
-
-Report = Callable[[int, str], None]
 
 
 def build_from_file(

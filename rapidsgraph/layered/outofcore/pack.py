@@ -7,12 +7,13 @@ neighbors split into forward and backward ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...kernels.constants import UNREACHED
+from ...progress import Report
 from ..build import LayerOrder
 from ..packing import pack_partition, split_rows
 from . import run_kernel
@@ -36,7 +37,7 @@ def pack_partitions(
     *,
     memory: int,
     partition_bytes: int,
-    report: Callable[[int, str], None],
+    report: Report,
 ) -> np.ndarray:
     """Write the partitions of all edges.
 
@@ -122,7 +123,7 @@ class _Packer:
         bucket_starts = np.array(starts, np.int64)
         return bucket_starts, arc_offsets[bucket_starts[1:]]
 
-    def fill_buckets(self, report: Callable[[int, str], None]) -> None:
+    def fill_buckets(self, report: Report) -> None:
         """Scatter all rows into buckets."""
         offsets = self._offsets
         start, num_arcs = 0, self._csr.num_arcs
