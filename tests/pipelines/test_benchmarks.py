@@ -129,8 +129,8 @@ def test_rounds_take_turns_and_the_slow_stand_back():
         order.append(name)
         timing.time.sleep(seconds)
 
-    jobs = {"slow": partial(job, "slow", 0.02), "quick": partial(job, "quick", 0)}
-    results = timing.rounds(jobs, 3, 0.01, timing.Clock())
+    jobs = {"slow": partial(job, "slow", 0.3), "quick": partial(job, "quick", 0)}
+    results = timing.rounds(jobs, 3, 0.2, timing.Clock())
     assert order == ["slow", "quick", "quick", "quick"]
     assert {name: len(values) for name, values in results.items()} == {"slow": 1, "quick": 3}
 
