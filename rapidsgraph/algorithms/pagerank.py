@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..device import Array
+from ..frames import Frame
 from ..graph.graph import as_local_graph
 from ..graph.weight_sums import check_out_weights
 from ..memory import check_run_memory
@@ -43,7 +44,7 @@ def pagerank(
     progress: Progress = None,
     launch: tuple[int, int] | None = None,
     memory_limit: int | str | None = None,
-) -> Any:
+) -> Frame:
     """Compute the PageRank of every vertex.
 
     Parameters

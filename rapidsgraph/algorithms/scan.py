@@ -18,6 +18,7 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..errors import GraphError, format_value
+from ..frames import Frame
 from ..graph.csr import row_indices
 from ..graph.labeling import Labeling
 from ..kernels.constants import NO_CLUSTER
@@ -45,7 +46,7 @@ def scan(
     mu: int = 3,
     memberships: bool = False,
     method: str = "auto",
-) -> Any:
+) -> Frame:
     """Cluster vertices by structural similarity (SCAN), and find hubs and outliers.
 
     Parameters

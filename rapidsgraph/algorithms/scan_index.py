@@ -19,6 +19,7 @@ import numpy as np
 from .. import device, frames
 from ..device import Array, choose, import_cupy, to_host
 from ..errors import GraphError, format_value
+from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.local_graph import LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
@@ -175,7 +176,7 @@ class ScanIndex:
         xp = np if choose(device) == "cpu" else import_cupy()
         return cls(scan_index_file.load(path, xp))
 
-    def query(self, epsilon: Any = 0.5, mu: int = 3, memberships: bool = False) -> Any:
+    def query(self, epsilon: Any = 0.5, mu: int = 3, memberships: bool = False) -> Frame:
         """Return the clustering for an epsilon and mu, as `scan` does.
 
         Parameters
@@ -216,7 +217,7 @@ class ScanIndex:
         clustering = self._clustering(check_epsilon(epsilon), check_mu(mu))
         return clustering_frame(self._storage.labeling, clustering, memberships)
 
-    def sweep(self, epsilons: Any = EPSILONS, mus: Any = MUS) -> Any:
+    def sweep(self, epsilons: Any = EPSILONS, mus: Any = MUS) -> Frame:
         """Summarize the clustering of each pair of an epsilon and a mu.
 
         Parameters

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array
+from ..frames import Frame
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
 from ..graph.graph import as_local_graph
 from ..graph.local_graph import LocalGraph
@@ -31,7 +32,7 @@ WARPS_PER_BLOCK = 8  # in count_by_warp
 BYTES_PER_SLOT = 8  # a key and a count
 
 
-def structural_similarity(graph: Any, *, method: str = "auto") -> Any:
+def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
     """Compute the structural similarity of the endpoints of every edge.
 
     Parameters

@@ -17,6 +17,7 @@ import numpy as np
 from .. import device, frames
 from ..device import Array
 from ..errors import GraphError, format_value
+from ..frames import Frame
 from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph, as_local_graph
@@ -60,7 +61,7 @@ def bfs(
     predecessors: bool = True,
     memory_limit: int | str | None = None,
     progress: Progress = None,
-) -> Any:
+) -> Frame:
     """Compute the number of edges from the sources to every vertex by breadth-first search.
 
     Parameters
@@ -145,7 +146,7 @@ def sssp(
     predecessors: bool = True,
     memory_limit: int | str | None = None,
     progress: Progress = None,
-) -> Any:
+) -> Frame:
     """Compute the length of a shortest path from the sources to every vertex.
 
     Parameters
@@ -422,7 +423,7 @@ def check_result_columns(labeling: Any, predecessors: Any) -> None:
 
 def traversal_frame(
     labeling: Labeling, result: TraversalResult, distances: Any, predecessors: bool
-) -> Any:
+) -> Frame:
     """Return the result frame of `bfs` and `sssp`."""
     columns = {"distance": distances}
     if predecessors:

@@ -48,9 +48,9 @@ def rmat(
 
 @command(group)
 def grid(
-    width: Annotated[int, typer.Argument(metavar="WIDTH", min=1)],
+    width: Annotated[int, typer.Argument(metavar="WIDTH", min=1, help="Vertices of a row.")],
     output: Output,
-    height: Annotated[int | None, typer.Option(min=1, help="By default WIDTH.")] = None,
+    height: Annotated[int | None, typer.Option(min=1, help="Rows; by default WIDTH.")] = None,
     keep: Annotated[
         float, typer.Option(min=0, max=1, help="Probability that an edge of the lattice is kept.")
     ] = 1.0,
@@ -64,7 +64,7 @@ def grid(
 
 @command(group)
 def ssca2(
-    vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1)],
+    vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1, help="Number of vertices.")],
     output: Output,
     max_clique: Annotated[
         int, typer.Option(min=1, help="Maximum number of vertices of a clique.")
@@ -86,8 +86,8 @@ def ssca2(
 
 @command(group)
 def uniform(
-    vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1)],
-    edges: Annotated[int, typer.Argument(metavar="EDGES", min=0)],
+    vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1, help="Number of vertices.")],
+    edges: Annotated[int, typer.Argument(metavar="EDGES", min=0, help="Number of edges.")],
     output: Output,
     seed: Seed = 0,
     weights: Weights = None,

@@ -31,7 +31,7 @@ class Adjacency:
     offsets : int64, shape (vertices + 1,)
         The arcs of vertex v are offsets[v] to offsets[v + 1].
     neighbors : int32, shape (arcs,)
-    weights : floating point or integers, shape (arcs,) or (0,)
+    weights : floating point or integers, shape (arcs,), or (0,) without weights
     """
 
     offsets: Array

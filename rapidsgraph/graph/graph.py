@@ -174,7 +174,14 @@ def storage_of(graph: Any) -> Any:
 
 
 def as_local_graph(graph: Any, **options: Any) -> LocalGraph:
-    """Return the storage of a graph; build a graph with `options` from an edge frame.
+    """Return the storage of a graph; build a graph from an edge frame.
+
+    Parameters
+    ----------
+    graph : Graph or frame
+    **options
+        How to build the graph of a frame; see `build_graph`. By default, it is directed and has
+        no weights.
 
     Raises
     ------

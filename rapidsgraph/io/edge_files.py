@@ -86,10 +86,10 @@ def read_edges(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import pathlib, tempfile, rapidsgraph as rg
     >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.csv")
     >>> _ = path.write_text("from,to,km\nUlm,Aalen,70\nAalen,Ulm,72\n")
-    >>> print(read_edges(path, source="from", destination="to", weight="km", device="cpu"))
+    >>> print(rg.read_edges(path, source="from", destination="to", weight="km", device="cpu"))
       source destination  weight
     0    Ulm       Aalen    70.0
     1  Aalen         Ulm    72.0
@@ -181,10 +181,10 @@ def read_vertices(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import pathlib, tempfile, rapidsgraph as rg
     >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.mtx")
     >>> _ = path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 1\n")
-    >>> print(read_vertices(path, device="cpu"))
+    >>> print(rg.read_vertices(path, device="cpu"))
        vertex
     0       1
     1       2

@@ -341,7 +341,7 @@ class Text:
         rows = itertools.islice(self.rows(), self.header_rows, None)
         for row, (line, fields) in enumerate(rows):
             if len(fields) != len(self.names):
-                problem = f"there are {len(fields)} fields, not {len(self.names)}"
+                problem = f"the number of fields is {len(fields)}, not {len(self.names)}"
                 raise self._error(line, problem, row=row)
             values = dict(zip(self.names, fields, strict=True))
             for name in (*ids, *numbers):

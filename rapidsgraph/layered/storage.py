@@ -386,7 +386,7 @@ class LayeredStorage:
     def __repr__(self) -> str:
         return (
             f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
-            f"{self.depth} from {self.root!r}, {len(self.table)} partitions, {self.device}>"
+            f"{self.depth} from {self.root!r}, partitions: {len(self.table)}, {self.device}>"
         )
 
 

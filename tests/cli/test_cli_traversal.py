@@ -373,7 +373,7 @@ def mistakes():
         )
         yield (
             [name, "edges.csv", "--from-file", "ragged.csv"],
-            "ragged.csv, line 2: there are 2 fields, not 1",
+            "ragged.csv, line 2: the number of fields is 2, not 1",
         )
         yield [name, "bare.csv", *starts], "there are no edges, so there is no source vertex"
         yield [name, "edges.csv", *starts, "-o", "a.txt"], "a.txt: SNAP text cannot hold missing"

@@ -117,7 +117,7 @@ def test_what_a_graph_says_about_itself(make_frame):
         f"4 vertices, 2 of them without an edge; {graph.nbytes} bytes"
     )
     if is_dask(frame):
-        partitions = f"1 partitions, {graph.device}"
+        partitions = f"partitions: 1, {graph.device}"
         assert repr(graph) == f"<Graph: 4 vertices, 1 undirected edges, {partitions}>"
     else:
         assert repr(graph) == f"<Graph: 4 vertices, 1 undirected edges, {graph.device}>"

@@ -382,7 +382,7 @@ def test_what_it_says_of_itself():
     edges = columns_of([(a, b, 1) for a, b in cycle(1200)])
     layered = LayeredEdgeList.build(FrameMaker("pandas")(edges), 3)
     assert repr(layered) == (
-        "<LayeredEdgeList: 1,200 vertices, 1,200 edges, depth 1199 from 3, 1 partitions, cpu>"
+        "<LayeredEdgeList: 1,200 vertices, 1,200 edges, depth 1199 from 3, partitions: 1, cpu>"
     )
 
 
