@@ -245,7 +245,14 @@ def check_vertex_range(vertices: Any, num_columns: int) -> Any:
     if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
         vertices = range(int(vertices)) if vertices >= 0 else vertices
     if isinstance(vertices, range):
-        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0 or num_columns > 1:
+        if num_columns > 1:
+            raise GraphError(
+                f"vertices={format_value(vertices)} names vertices by integers, and {num_columns} "
+                "columns name them in the edges; pass a frame of these columns",
+                parameter="vertices",
+                value=vertices,
+            )
+        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0:
             raise GraphError(
                 f"vertices={format_value(vertices)} must be range(n) or range(start, stop), for "
                 "single integer names",

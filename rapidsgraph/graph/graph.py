@@ -96,6 +96,12 @@ class Graph(StoredGraph):
         self_loops: str = "keep",
         vertices: Any = None,
     ) -> None:
+        if isinstance(edges, StoredGraph):
+            raise GraphError(
+                f"{{parameter}} is a {type(edges).__name__}; build a Graph from an edge frame",
+                parameter="edges",
+                value=edges,
+            )
         build: Callable[..., Any] | None = build_graph
         if frames.is_dask(edges):
             build = _build_distributed

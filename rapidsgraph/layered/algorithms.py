@@ -243,5 +243,5 @@ def check_root(storage: LayeredStorage, source: Any) -> None:
             "{parameter} out",
             parameter="source",
             value=source,
-            hint="build a layered edge list from the other vertex, or leave the source out",
+            hint="build a layered edge list from the other vertex, or leave source out",
         )

@@ -120,8 +120,9 @@ class Store:
             manifest = json.loads(data)
         if not isinstance(manifest, dict) or manifest.get("format") != STORE_FORMAT:
             raise GraphError(
-                f"{path}: it is not the manifest of a layered edge list, or a damaged one",
+                f"{path}: it is not the manifest of a layered edge list, or is damaged; {REBUILD}",
                 path=path,
+                hint=REBUILD,
             )
         version = manifest.get("version")
         if version != VERSION:
