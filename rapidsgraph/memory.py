@@ -59,7 +59,8 @@ DIRECTIONS = {
     "bfs": ("csr", "csc"),
     "sssp": ("csr", "csc"),
 }
-# Copies of text names on the way into a result on a GPU; predecessors have names, too.
+# Copies of the text names that a result allocates on a GPU; results with predecessors have two name
+# columns.
 TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
 # Bounds of a run with integer names: per vertex or arc, and the sort of a SCAN index.
 MAX_BYTES_PER_ITEM = 512
@@ -171,7 +172,7 @@ def _clustering_bytes(algorithm: str, graph: GraphStats, memberships: bool) -> i
         neighborhoods_peak = 13 * arcs + 10 * vertices
     similarity = 8 * arcs + 34 * vertices
     if algorithm == "structural_similarity":
-        # Half as many edges as arcs, with the names of both ends.
+        # Half as many edges as arcs, with the names of both endpoints.
         names = 2 * graph.name_bytes(arcs // 2, is_distinct=False)
         result = 20 * arcs + 10 * vertices + names
     elif algorithm == "scan":
@@ -370,7 +371,7 @@ def estimate_graph_memory(
         and (graph.is_loopless or is_simple(graph.csr))
     )
     weight_bytes = graph.built[0].weights.itemsize if graph.weighted else 0
-    columns = [_name_part_stats(part, vertices) for part in names.parts]
+    columns = [_distinct_stats(values, vertices) for values in names.distinct]
     stats = GraphStats(
         vertices, arcs, weight_bytes, graph.directed, columns, needs_transpose, is_known_simple
     )
@@ -408,15 +409,15 @@ def estimate_layered_memory(layered: Any, algorithm: str) -> MemoryEstimate:
     return MemoryEstimate(vertices + layered.nbytes, streamed)
 
 
-def _name_part_stats(part: Any, count: int) -> NameColumnStats:
+def _distinct_stats(values: Any, count: int) -> NameColumnStats:
     """Return the statistics of a column of the distinct names of a graph on a CPU."""
-    if part is None:
+    if values is None:
         return NameColumnStats("ids", count, count)
-    if device.is_array(part):
+    if device.is_array(values):
         return NameColumnStats("hash", count)
-    if not frames.is_arrow_text(part):
+    if not frames.is_arrow_text(values):
         return NameColumnStats("object", count)
-    text_bytes, max_length = frames.text_sizes(part)
+    text_bytes, max_length = frames.text_sizes(values)
     return NameColumnStats("arrow", count, text_bytes=text_bytes, max_length=max_length)
 
 
@@ -429,7 +430,7 @@ def _frame_stats(
     frame: Any, source: str | list[str] | None, destination: str | list[str] | None
 ) -> EdgeStats:
     _, frame = frames.normalize_frame(frame)
-    ends: list[list[Any]] = []
+    endpoints: list[list[Any]] = []
     copy_bytes = 0
     for end, names in (("source", source), ("destination", destination)):
         labels = as_list(names or end)
@@ -438,8 +439,8 @@ def _frame_stats(
             frames.copied_bytes(values, frame[label])
             for values, label in zip(columns, labels, strict=True)
         )
-        ends.append(columns)
-    sources, destinations = ends
+        endpoints.append(columns)
+    sources, destinations = endpoints
     return EdgeStats(
         rows=len(sources[0]),
         columns=name_column_stats(sources, destinations),

@@ -109,7 +109,7 @@ def check_memory_limit(memory_limit: object) -> None:
     """Raise GraphError if a memory limit is given for a graph whose edges stay in memory."""
     if memory_limit is not None:
         raise GraphError(
-            "{parameter} is for layered edge lists, whose edges can stay elsewhere; make one by "
+            "{parameter} applies to layered edge lists only; build one with "
             "rg.LayeredEdgeList.build(graph, root)",
             parameter="memory_limit",
             value=memory_limit,

@@ -125,8 +125,8 @@ def _edge_sweep(
     problem: PageRankProblem, method: Any, out_weights: Array, pagerank: Array, state: Array
 ) -> Sweep:
     graph, xp = problem.graph, problem.graph.xp
-    lists = graph.csc
-    sources, destinations = lists.neighbors, row_indices(lists)
+    csc = graph.csc
+    sources, destinations = csc.neighbors, row_indices(csc)
     # The kernel adds each undirected edge both ways. With weights, the two arcs of an edge have
     # different normalized weights.
     symmetrize = not graph.directed and not graph.weighted

@@ -108,12 +108,12 @@ class PageRankProblem:
     @cached_property
     def weights(self) -> Array:
         """Weight of each arc over the weight that leaves its source, which fits any precision."""
-        lists = self.graph.csc
+        csc = self.graph.csc
         if not self.graph.weighted:
             return self.graph.xp.empty(0, self.value_type)
         out_weights, xp = self.graph.out_weights, self.graph.xp
-        divisors = xp.where(out_weights > 0, out_weights, 1.0)[lists.neighbors]
-        normalized = xp.divide(lists.weights, divisors, out=divisors)
+        divisors = xp.where(out_weights > 0, out_weights, 1.0)[csc.neighbors]
+        normalized = xp.divide(csc.weights, divisors, out=divisors)
         return normalized.astype(self.value_type, copy=False)
 
     @property

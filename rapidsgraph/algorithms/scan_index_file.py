@@ -107,9 +107,9 @@ def save(path: str | os.PathLike[str], storage: IndexStorage) -> None:
         "cores": storage.cores,
         "core_offsets": storage.core_offsets,
     }
-    facts = {"version": VERSION, **name_metadata(names, storage.labeling.is_endpoint_specific)}
+    metadata = {"version": VERSION, **name_metadata(names, storage.labeling.is_endpoint_specific)}
     table = list_table({**arrays, **name_columns(names)})
-    table = table.replace_schema_metadata({"facts": json.dumps(facts), "checksum": NO_CHECKSUM})
+    table = table.replace_schema_metadata({"facts": json.dumps(metadata), "checksum": NO_CHECKSUM})
     try:
         with atomic_write(path) as file:
             output = _ChecksumWriter(file)
@@ -152,25 +152,25 @@ def load(path: str | os.PathLike[str], xp: ArrayModule) -> IndexStorage:
             raise GraphError(f"{path}: it is a folder; give the file of an index", path=path)
         data = bytearray(path.read_bytes())
         _check_checksum(data, path)
-        columns, metadata = read_lists(data)
-        facts = _parse_facts(metadata)
-        if facts["version"] != VERSION:
+        columns, schema_metadata = read_lists(data)
+        metadata = _parse_metadata(schema_metadata)
+        if metadata["version"] != VERSION:
             raise GraphError(
-                f"{path}: the index has format version {facts['version']}; this release reads "
+                f"{path}: the index has format version {metadata['version']}; this release reads "
                 f"version {VERSION}",
                 path=path,
                 column="version",
-                value=facts["version"],
+                value=metadata["version"],
             )
-    check_name_metadata(facts, path, REBUILD)
-    _check_arrays(columns, facts["vertices"], path)
-    check_names(columns, facts, path, REBUILD)
+    check_name_metadata(metadata, path, REBUILD)
+    _check_arrays(columns, metadata["vertices"], path)
+    check_names(columns, metadata, path, REBUILD)
     columns = {name: from_arrow(values, xp) for name, values in columns.items()}
-    names = restore_names(columns, facts)
+    names = restore_names(columns, metadata)
     library = "pandas" if device_name(xp) == "cpu" else "cudf"
     adjacency = Adjacency(columns["offsets"], columns["neighbors"], xp.empty(0))
     return IndexStorage(
-        labeling=Labeling(names, xp, library, facts["own"], names.labels),
+        labeling=Labeling(names, xp, library, metadata["own"], names.labels),
         adjacency=adjacency,
         common=columns["common"],
         sizes=closed_neighborhood_sizes(adjacency),
@@ -193,14 +193,14 @@ def _check_checksum(data: bytearray, path: Path) -> None:
         raise GraphError(f"{path}: the index is damaged; {REBUILD}", path=path, hint=REBUILD)
 
 
-def _parse_facts(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+def _parse_metadata(schema_metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     try:
-        facts = json.loads(metadata[b"facts"])
+        metadata = json.loads(schema_metadata[b"facts"])
     except RecursionError as error:
         raise ValueError(str(error)) from error
-    if not isinstance(facts, dict):
+    if not isinstance(metadata, dict):
         raise ValueError("its metadata are no JSON object")
-    return facts
+    return metadata
 
 
 def _check_arrays(columns: Mapping[str, Any], num_vertices: int, path: Path) -> None:

@@ -360,27 +360,27 @@ class ArcSubgraph:
 
 
 def zero_weight_edges(
-    lists: Adjacency, distances: Array, unresolved: Array, xp: ModuleType
+    adjacency: Adjacency, distances: Array, unresolved: Array, xp: ModuleType
 ) -> ArcSubgraph:
     """Return the arcs to `unresolved` vertices, from the same distance, that add nothing to it."""
-    rows, chunks = row_indices(lists), [xp.empty(0, np.int64)]
+    rows, chunks = row_indices(adjacency), [xp.empty(0, np.int64)]
     for start in range(0, rows.size, CHUNK_ARCS):
         chunk = slice(start, start + CHUNK_ARCS)
-        before, neighbors = distances[rows[chunk]], lists.neighbors[chunk]
+        before, neighbors = distances[rows[chunk]], adjacency.neighbors[chunk]
         keep = unresolved[neighbors] & (before == distances[neighbors])
         with np.errstate(over="ignore"):  # an infinite sum is not equal
-            keep &= before + lists.weights[chunk] == before
+            keep &= before + adjacency.weights[chunk] == before
         chunks.append(start + xp.flatnonzero(keep))
     arcs = xp.concatenate(chunks)
     offsets = xp.searchsorted(rows[arcs], xp.arange(distances.size + 1, dtype=xp.int32))
-    return ArcSubgraph(xp, Adjacency(offsets, lists.neighbors[arcs], xp.empty(0)))
+    return ArcSubgraph(xp, Adjacency(offsets, adjacency.neighbors[arcs], xp.empty(0)))
 
 
-def _sample_delta(lists: Adjacency, xp: ModuleType) -> float:
-    weights = lists.weights[:: max(lists.weights.size // SAMPLE_SIZE, 1)]
-    num_sources = int((lists.offsets[1:] > lists.offsets[:-1]).sum())
+def _sample_delta(adjacency: Adjacency, xp: ModuleType) -> float:
+    weights = adjacency.weights[:: max(adjacency.weights.size // SAMPLE_SIZE, 1)]
+    num_sources = int((adjacency.offsets[1:] > adjacency.offsets[:-1]).sum())
     weights = weights if xp is np else weights.get()
-    return initial_delta(weights, lists.neighbors.size / max(num_sources, 1), xp)
+    return initial_delta(weights, adjacency.neighbors.size / max(num_sources, 1), xp)
 
 
 def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:

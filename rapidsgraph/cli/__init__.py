@@ -74,13 +74,13 @@ def doctor(
     """Show what this machine offers, what works, and what to install for the rest."""
     from ..doctor import collect, format_report
 
-    facts = collect()
+    report = collect()
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
-    for label, text in format_report(facts):
+    for label, text in format_report(report):
         typer.echo(f"{label:<14}{text}")
-    for sentence in facts["advice"]:
+    for sentence in report["advice"]:
         typer.echo(f"\n{sentence}")
 
 

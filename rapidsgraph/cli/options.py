@@ -150,18 +150,18 @@ class CommandRun:
         **policies: Any,
     ) -> rg.Graph:
         """Build the Graph of a file of edges and, optionally, a file of vertices."""
-        ends = column_argument(source), column_argument(destination)
+        endpoints = column_argument(source), column_argument(destination)
         frame = io.read_edges(
-            edges, source=ends[0], destination=ends[1], weight=weight, device=device
+            edges, source=endpoints[0], destination=endpoints[1], weight=weight, device=device
         )
         self.end_step("read")
-        is_renamed = not any(isinstance(end, list) for end in ends)  # as `read_edges` does
+        is_renamed = not any(isinstance(end, list) for end in endpoints)  # as `read_edges` does
         graph = rg.Graph(
             frame,
-            "source" if is_renamed else ends[0] or "source",
-            "destination" if is_renamed else ends[1] or "destination",
+            "source" if is_renamed else endpoints[0] or "source",
+            "destination" if is_renamed else endpoints[1] or "destination",
             weight=weight and ("weight" if is_renamed else weight),
-            vertices=_read_vertices(edges, frame, vertices, ends, device),
+            vertices=_read_vertices(edges, frame, vertices, endpoints, device),
             **policies,
         )
         self.end_step("built")
@@ -224,7 +224,7 @@ def _read_vertices(
     edges: Path,
     frame: Frame,
     path: Path | None,
-    ends: Sequence[str | list[str] | None],
+    endpoints: Sequence[str | list[str] | None],
     device: str,
 ) -> Any:
     """Return the vertices that EDGES declares and those in the file of --vertices, or None."""
@@ -233,7 +233,7 @@ def _read_vertices(
         return declared
     source, destination = (
         end if isinstance(end, list) else [default]
-        for default, end in zip(("source", "destination"), ends, strict=True)
+        for default, end in zip(("source", "destination"), endpoints, strict=True)
     )
     labels = vertex_columns(source, destination)
     text_columns = [

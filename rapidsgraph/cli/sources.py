@@ -52,8 +52,8 @@ class Root:
     @staticmethod
     def labels(options: dict[str, Any]) -> list[str]:
         """Return the columns that name a vertex."""
-        ends = (options.get(end) for end in ("source", "destination"))
-        return vertex_columns(*([end] if isinstance(end, str) else end for end in ends))
+        endpoints = (options.get(end) for end in ("source", "destination"))
+        return vertex_columns(*([end] if isinstance(end, str) else end for end in endpoints))
 
     def convert_like(self, name: Any) -> Any:
         """Return the root as integers and text like `name`, the root of a stored list."""
@@ -214,8 +214,8 @@ def source_names(sources: Sequence[Source], graph: Any) -> list[Any]:
     if not graph.num_vertices:
         raise GraphError("there are no edges, so there is no source vertex", parameter="--from")
     storage = storage_of(graph)
-    parts = storage.names.parts
-    are_integers = [part is None or isinstance(part, storage.xp.ndarray) for part in parts]
+    distinct = storage.names.distinct
+    are_integers = [values is None or isinstance(values, storage.xp.ndarray) for values in distinct]
     return convert_names(sources, storage.names.labels, are_integers)
 
 

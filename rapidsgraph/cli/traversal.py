@@ -280,7 +280,7 @@ def _describe_reach(graph: Any, count: Any, max_distance: float) -> str:
     )
 
 
-def _find_weight_column(edges: Path, ends: list[str]) -> str | None:
+def _find_weight_column(edges: Path, endpoints: list[str]) -> str | None:
     """Return ``"weight"`` if the file has such a column and it does not name vertices."""
-    has_weight = "weight" in io.column_names(edges) and "weight" not in ends
+    has_weight = "weight" in io.column_names(edges) and "weight" not in endpoints
     return "weight" if has_weight else None

@@ -1,6 +1,6 @@
 """Report what this machine offers to rapidsgraph and what prevents the use of a GPU.
 
-`collect` gathers the facts, `format_report` shows them to people, and `advice.advise` derives the
+`collect` gathers a report, `format_report` shows them to people, and `advice.advise` derives the
 next steps. GPUs are queried through NVML (`pynvml`), which allocates no GPU memory.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 from .. import __version__, device, generate
 from ..device import cgroup
 from ..kernels import cache
-from .advice import EXTRAS, GIB, Facts, advise
+from .advice import EXTRAS, GIB, Report, advise
 
 __all__ = ["collect", "format_report"]
 
@@ -35,8 +35,8 @@ VISIBILITY = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 DRIVER_FILE = "/proc/driver/nvidia/version"
 
 
-def collect() -> Facts:
-    """Collect the facts about this machine, as JSON-compatible values, and the advice on them.
+def collect() -> Report:
+    """Collect a report on this machine, as JSON-compatible values, and the advice on them.
 
     None stands for what is absent or unknown; sizes of memory are in bytes.
     """
@@ -47,7 +47,7 @@ def collect() -> Facts:
     libraries = {name: _library(name) for name in LIBRARIES}
     limits = cgroup.memory()
     has_affinity = hasattr(os, "sched_getaffinity")
-    facts = {
+    report = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "rapidsgraph": __version__,
@@ -69,10 +69,10 @@ def collect() -> Facts:
         "gpu_problem": gpu_problem,
         "works": {"cpu": numba["problem"] is None, "gpu": gpu_problem is None},
     }
-    return facts | {"advice": list(advise(facts))}
+    return report | {"advice": list(advise(report))}
 
 
-def _hardware() -> Facts:
+def _hardware() -> Report:
     """Look in the file system for an NVIDIA GPU, and in the environment for what may hide it."""
     present = Path(DRIVER_FILE).exists()
     for folder in Path("/sys/bus/pci/devices").glob("*"):
@@ -88,9 +88,9 @@ def _hardware() -> Facts:
     }
 
 
-def _driver(hardware: Facts) -> tuple[Facts | None, list[Facts]]:
+def _driver(hardware: Report) -> tuple[Report | None, list[Report]]:
     """Query NVML for the driver and for the GPUs that CUDA shows to this process."""
-    driver: Facts = {"version": None, "cuda": None, "problem": None}
+    driver: Report = {"version": None, "cuda": None, "problem": None}
     try:
         import pynvml as nvml
     except ImportError:  # part of the GPU extras; the kernel knows the version of its driver
@@ -126,7 +126,7 @@ def _visible_handles(nvml: Any) -> Iterator[Any]:
         yield handle
 
 
-def _gpu(nvml: Any, handle: Any) -> Facts:
+def _gpu(nvml: Any, handle: Any) -> Report:
     def query(name):
         with contextlib.suppress(nvml.NVMLError):  # an integrated GPU has no memory of its own
             return getattr(nvml, f"nvmlDeviceGet{name}")(handle)
@@ -144,20 +144,20 @@ def _cuda_version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def _cuda() -> Facts:
+def _cuda() -> Report:
     """Ask CuPy for the CUDA runtime, and compile an empty kernel with NVRTC."""
     import cupy
 
-    facts = dict.fromkeys(("runtime", "nvrtc", "nvrtc_problem"))
+    report = dict.fromkeys(("runtime", "nvrtc", "nvrtc_problem"))
     with contextlib.suppress(Exception):  # `gpu_problem` has the reason
-        facts["runtime"] = _cuda_version(cupy.cuda.runtime.runtimeGetVersion())
+        report["runtime"] = _cuda_version(cupy.cuda.runtime.runtimeGetVersion())
     try:
-        facts["nvrtc"] = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
+        report["nvrtc"] = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
         source = 'extern "C" __global__ void empty() {}'
         cupy.RawModule(code=source, options=("-std=c++17",)).compile()
     except Exception as error:  # the library is missing, cannot be loaded, or lacks headers
-        facts["nvrtc_problem"] = " ".join(str(error).split())
-    return facts
+        report["nvrtc_problem"] = " ".join(str(error).split())
+    return report
 
 
 def _container() -> str | None:
@@ -169,30 +169,31 @@ def _container() -> str | None:
     return next(kinds, os.environ.get("container"))  # noqa: SIM112  as systemd-nspawn and LXC set it
 
 
-def _numba() -> Facts:
+def _numba() -> Report:
     """Run a parallel kernel, since Numba selects its threading layer only then."""
-    facts: Facts = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
-    facts |= {"damaged": [], "unsafe": {}}
+    report: Report = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
+    report |= {"damaged": [], "unsafe": {}}
     try:
         import numba
 
         with warnings.catch_warnings():  # the advice has the same content
             warnings.simplefilter("ignore", cache.KernelCacheWarning)
-            facts["unsafe"] = {str(path): reason for path, reason in cache.unsafe_folders().items()}
-            facts["damaged"] = list(map(str, cache.damaged_entries()))
+            unsafe_folders = cache.unsafe_folders().items()
+            report["unsafe"] = {str(path): reason for path, reason in unsafe_folders}
+            report["damaged"] = list(map(str, cache.damaged_entries()))
             generate.uniform(8, 8, device="cpu")
             folder = cache.write_folder()
-        facts["cache"] = folder and str(folder)
-        facts["threads"], facts["threading_layer"] = (
+        report["cache"] = folder and str(folder)
+        report["threads"], report["threading_layer"] = (
             numba.get_num_threads(),
             numba.threading_layer(),
         )
     except Exception as error:  # a broken installation may raise anything
-        facts["problem"] = str(error)
-    return facts
+        report["problem"] = str(error)
+    return report
 
 
-def _library(name: str) -> Facts:
+def _library(name: str) -> Report:
     try:
         return {"version": str(importlib.import_module(name).__version__), "problem": None}
     except ModuleNotFoundError as error:
@@ -212,7 +213,7 @@ def _cuda_packages() -> dict[str, int]:
     }
 
 
-def _version_conflicts(libraries: dict[str, Facts]) -> Iterator[tuple]:
+def _version_conflicts(libraries: dict[str, Report]) -> Iterator[tuple]:
     """Yield (library, version, specifier, extra) where the metadata of rapidsgraph differ."""
     for library, (specifier, extra) in _requirements().items():
         version = libraries.get(library, {}).get("version")
@@ -236,12 +237,12 @@ def _requirements() -> dict[str, tuple[str, str | None]]:
     return requirements
 
 
-def format_report(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield the facts as (label, text) pairs."""
-    cpu, numba, driver, cuda = (facts[name] for name in ("cpu", "numba", "driver", "cuda"))
-    yield "rapidsgraph", f"{facts['rapidsgraph']}, Python {facts['python']}, {facts['system']}"
-    if facts["container"]:
-        yield "container", facts["container"]
+def format_report(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the report as (label, text) pairs."""
+    cpu, numba, driver, cuda = (report[name] for name in ("cpu", "numba", "driver", "cuda"))
+    yield "rapidsgraph", f"{report['rapidsgraph']}, Python {report['python']}, {report['system']}"
+    if report["container"]:
+        yield "container", report["container"]
     is_limited = cpu["memory_limit"] is not None and cpu["memory_limit"] < cpu["memory_total"]
     limit = f", limited to {cpu['memory_limit'] / GIB:.1f} GiB" if is_limited else ""
     yield "CPU", f"{cpu['cores']} cores, {_format_memory(cpu)}{limit}"
@@ -256,21 +257,21 @@ def format_report(facts: Facts) -> Iterator[tuple[str, str]]:
     else:
         maximum = f"CUDA up to {driver['cuda']}" if driver["cuda"] else "pynvml is not installed"
         yield "driver", driver["problem"] or f"{driver['version']}, {maximum}"
-    for gpu in facts["gpus"]:
+    for gpu in report["gpus"]:
         capability = f"compute capability {gpu['compute_capability'] or 'unknown'}"
         yield "GPU", f"{gpu['name']}, {_format_memory(gpu)}, {capability}"
     if cuda:
         yield "CUDA runtime", cuda["runtime"] or "unknown"
         yield "NVRTC", cuda["nvrtc_problem"] or f"{cuda['nvrtc']}, compiles"
-    for name, library in facts["libraries"].items():
+    for name, library in report["libraries"].items():
         text = library["version"] or library["problem"]
         is_extra = text == "not installed" and name in EXTRAS
         yield name, text + (f"; pip install 'rapidsgraph[{EXTRAS[name]}]'" if is_extra else "")
-    yield "runs on CPU", "yes" if facts["works"]["cpu"] else "no"
-    yield "runs on GPU", "yes" if facts["works"]["gpu"] else "no"
+    yield "runs on CPU", "yes" if report["works"]["cpu"] else "no"
+    yield "runs on GPU", "yes" if report["works"]["gpu"] else "no"
 
 
-def _format_memory(memory: Facts) -> str:
+def _format_memory(memory: Report) -> str:
     if memory["memory_free"] is None:
         return "memory unknown"
     free, total = memory["memory_free"] / GIB, memory["memory_total"] / GIB

@@ -1,11 +1,11 @@
-"""Derive the next step for each problem from the facts of `doctor.collect`."""
+"""Derive the next step for each problem from the report of `doctor.collect`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-Facts = dict[str, Any]
+Report = dict[str, Any]
 
 GIB = 1 << 30
 # CUDA major version: the driver and the compute capability that RAPIDS requires for it.
@@ -22,29 +22,29 @@ CONTAINER_GPU = {
 CACHE_FOLDER = "Set NUMBA_CACHE_DIR to a folder that only you can write to (mkdir -m 700)"
 
 
-def advise(facts: Facts) -> Iterator[str]:
+def advise(report: Report) -> Iterator[str]:
     """Yield one or two sentences for each problem."""
-    yield from _numba(facts["numba"])
-    package, gpus = f"rapidsgraph[cu{_best_cuda(facts)}]", facts["gpus"]
-    for name, version, specifier, extra in facts["version_conflicts"]:
+    yield from _numba(report["numba"])
+    package, gpus = f"rapidsgraph[cu{_best_cuda(report)}]", report["gpus"]
+    for name, version, specifier, extra in report["version_conflicts"]:
         wanted = f"rapidsgraph[{extra}]" if extra else "rapidsgraph"
-        wanted = package if extra in ("cu12", "cu13") and facts["driver"] else wanted
+        wanted = package if extra in ("cu12", "cu13") and report["driver"] else wanted
         yield (
             f"{name} {version} is installed, but rapidsgraph requires {name}{specifier}: "
             f"pip install '{wanted}'"
         )
-    if facts["gpu_problem"]:
+    if report["gpu_problem"]:
         # From the hardware up: the first cause explains the ones after it.
         causes = (_no_driver, _no_gpu, _too_old, _wrong_packages, _memory_full, _broken_nvrtc)
-        default = f"{facts['gpu_problem']}. For this driver: pip install '{package}'"
-        yield next(filter(None, (cause(facts, package) for cause in causes)), default)
+        default = f"{report['gpu_problem']}. For this driver: pip install '{package}'"
+        yield next(filter(None, (cause(report, package) for cause in causes)), default)
         return
     for text in _gpus_below(gpus, lambda total: total / 2):
         yield (
             f"{text}, which graphs and memory pools must fit into. To free more, end the processes "
             "that nvidia-smi lists, or select another GPU with CUDA_VISIBLE_DEVICES"
         )
-    problem = facts["libraries"]["dask_cuda"]["problem"]
+    problem = report["libraries"]["dask_cuda"]["problem"]
     if len(gpus) > 1 and problem:
         yield (
             f"{len(gpus)} GPUs are available, and a call uses one. rg.cluster() uses all of them, "
@@ -52,7 +52,7 @@ def advise(facts: Facts) -> Iterator[str]:
         )
 
 
-def _numba(numba: Facts) -> Iterator[str]:
+def _numba(numba: Report) -> Iterator[str]:
     if numba["problem"]:
         yield f"Numba does not work ({numba['problem']}): pip install --force-reinstall numba"
     elif numba["cache"] is None:
@@ -69,10 +69,10 @@ def _numba(numba: Facts) -> Iterator[str]:
         )
 
 
-def _no_driver(facts: Facts, package: str) -> str | None:
-    if facts["driver"] is not None:
+def _no_driver(report: Report, package: str) -> str | None:
+    if report["driver"] is not None:
         return None
-    container, is_present = facts["container"], facts["hardware"]["present"]
+    container, is_present = report["container"], report["hardware"]["present"]
     text = "No NVIDIA driver was found, so everything runs on the CPU"
     if container:
         host = "The host has an NVIDIA GPU" if is_present else "If the host has an NVIDIA GPU"
@@ -86,9 +86,9 @@ def _no_driver(facts: Facts, package: str) -> str | None:
     return f"{text}. If the machine has an NVIDIA GPU, install its driver"
 
 
-def _no_gpu(facts: Facts, package: str) -> str | None:
-    driver, hardware = facts["driver"], facts["hardware"]
-    if facts["gpus"] or not (driver["cuda"] or driver["problem"]):  # or NVML was not asked
+def _no_gpu(report: Report, package: str) -> str | None:
+    driver, hardware = report["driver"], report["hardware"]
+    if report["gpus"] or not (driver["cuda"] or driver["problem"]):  # or NVML was not asked
         return None
     problem = driver["problem"] or "The driver reports no GPU"
     for name, value in hardware["visibility"].items():
@@ -98,8 +98,8 @@ def _no_gpu(facts: Facts, package: str) -> str | None:
     if hardware["inaccessible"]:
         files = ", ".join(hardware["inaccessible"])
         return f"{problem}; you have no access to {files}: join the group of that file"
-    if facts["container"] and not hardware["device_files"]:
-        return f"{problem}; this container has no GPU: {_start_with_gpu(facts['container'])}"
+    if report["container"] and not hardware["device_files"]:
+        return f"{problem}; this container has no GPU: {_start_with_gpu(report['container'])}"
     chosen = [f"{name} is {text!r}" for name, text in hardware["visibility"].items()]
     chosen = [text for text in chosen if not text.endswith("'all'")]
     if chosen and not driver["problem"]:
@@ -107,15 +107,15 @@ def _no_gpu(facts: Facts, package: str) -> str | None:
     return f"{problem}; run nvidia-smi for details"
 
 
-def _too_old(facts: Facts, package: str) -> str | None:
-    driver = facts["driver"]
+def _too_old(report: Report, package: str) -> str | None:
+    driver = report["driver"]
     if _driver_cuda(driver) < min(DRIVERS):
         supported = f"supports CUDA {driver['cuda']}" if driver["cuda"] else "is too old"
         return (
             f"The driver {supported}; update it to version {DRIVERS[12]} or newer for CUDA 12, or "
             f"to {DRIVERS[13]} or newer for CUDA 13"
         )
-    if _capability(facts["gpus"]) < min(CAPABILITIES.values()):
+    if _capability(report["gpus"]) < min(CAPABILITIES.values()):
         return (
             f"No GPU of this machine has compute capability {CAPABILITIES[12]} or higher, which "
             "RAPIDS requires, so everything runs on the CPU"
@@ -123,8 +123,8 @@ def _too_old(facts: Facts, package: str) -> str | None:
     return None
 
 
-def _wrong_packages(facts: Facts, package: str) -> str | None:
-    packages, driver, best = facts["cuda_packages"], facts["driver"], _best_cuda(facts)
+def _wrong_packages(report: Report, package: str) -> str | None:
+    packages, driver, best = report["cuda_packages"], report["driver"], _best_cuda(report)
     majors = sorted(set(packages.values()))
     if not majors or (len(majors) == 1 and majors[0] <= best):
         return None
@@ -138,18 +138,18 @@ def _wrong_packages(facts: Facts, package: str) -> str | None:
     )
 
 
-def _memory_full(facts: Facts, package: str) -> str | None:
-    texts = list(_gpus_below(facts["gpus"], lambda total: MIN_FREE))
-    text = f"{facts['gpu_problem']}. {'; '.join(texts)}: end the processes that nvidia-smi lists"
+def _memory_full(report: Report, package: str) -> str | None:
+    texts = list(_gpus_below(report["gpus"], lambda total: MIN_FREE))
+    text = f"{report['gpu_problem']}. {'; '.join(texts)}: end the processes that nvidia-smi lists"
     return text if texts else None
 
 
-def _broken_nvrtc(facts: Facts, package: str) -> str | None:
-    problem = facts["cuda"] and facts["cuda"]["nvrtc_problem"]
+def _broken_nvrtc(report: Report, package: str) -> str | None:
+    problem = report["cuda"] and report["cuda"]["nvrtc_problem"]
     if not problem:
         return None
     command = "conda install cuda-nvrtc cuda-cudart-dev"
-    if facts["cuda_packages"]:
+    if report["cuda_packages"]:
         command = f"pip install --force-reinstall '{package}'"
     return f"NVRTC, the CUDA compiler, does not work ({problem}): {command}"
 
@@ -160,14 +160,14 @@ def _start_with_gpu(container: str) -> str:
     return f"start the container with it{toolkit}: {how}"
 
 
-def _gpus_below(gpus: list[Facts], minimum: Any) -> Iterator[str]:
+def _gpus_below(gpus: list[Report], minimum: Any) -> Iterator[str]:
     for index, gpu in enumerate(gpus):
         free, total = gpu["memory_free"], gpu["memory_total"]
         if free is not None and free < minimum(total):
             yield f"GPU {index} has {free / GIB:.1f} of {total / GIB:.1f} GiB free"
 
 
-def _driver_cuda(driver: Facts) -> int:
+def _driver_cuda(driver: Report) -> int:
     """Return the newest CUDA major version that the driver supports."""
     if driver["cuda"]:
         return int(driver["cuda"].split(".")[0])
@@ -175,14 +175,14 @@ def _driver_cuda(driver: Facts) -> int:
     return max((cuda for cuda, minimum in DRIVERS.items() if version >= minimum), default=0)
 
 
-def _capability(gpus: list[Facts]) -> float:
+def _capability(gpus: list[Report]) -> float:
     known = (gpu["compute_capability"] for gpu in gpus)
     return max(map(float, filter(None, known)), default=float("inf"))
 
 
-def _best_cuda(facts: Facts) -> int:
+def _best_cuda(report: Report) -> int:
     """Return the newest CUDA major version that has an extra and that driver and GPU support."""
-    driver = _driver_cuda(facts["driver"]) if facts["driver"] else max(DRIVERS)
-    capability = _capability(facts["gpus"])
+    driver = _driver_cuda(report["driver"]) if report["driver"] else max(DRIVERS)
+    capability = _capability(report["gpus"])
     fitting = [cuda for cuda in DRIVERS if cuda <= driver and CAPABILITIES[cuda] <= capability]
     return max(fitting, default=min(DRIVERS))

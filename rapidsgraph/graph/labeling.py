@@ -92,7 +92,7 @@ class Labeling:
 
     def name_columns(self, ids: Array, valid: Array, endpoint: str) -> dict[str, tuple[Any, Array]]:
         """Return the name columns of an endpoint, null where not `valid`, for `vertex_frame`."""
-        if self.names.parts[0] is not None:  # otherwise ids are names, and need no valid place
+        if self.names.distinct[0] is not None:  # otherwise ids are names, and need no valid place
             ids = self.xp.where(valid, ids, 0)
         columns = self.names.columns(self.xp, ids)
         return {

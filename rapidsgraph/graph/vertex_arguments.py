@@ -15,12 +15,12 @@ from .labeling import Labeling
 MAX_SUMMABLE = 2.0**900  # as many values as there may be sum to less than the largest double
 
 
-def resolve_vertices(graph: Labeling, vertices: Any, parameter: str = "source") -> Array:
+def resolve_vertices(labeling: Labeling, vertices: Any, parameter: str = "source") -> Array:
     """Return the ids of the vertices that a caller names: int32, ascending, each once.
 
     Parameters
     ----------
-    graph : Graph or LayeredEdgeList
+    labeling : Labeling
     vertices : vertex, or several
         A name, or a list, tuple, set, range, array or Series of names, or a frame of the graph's
         name columns (`vertex`). Where several columns name a vertex: a tuple of its names, a list
@@ -37,16 +37,16 @@ def resolve_vertices(graph: Labeling, vertices: Any, parameter: str = "source") 
     try:
         _, table = frames.normalize_frame(vertices)
     except GraphError:
-        table = _tabulate(graph, vertices, parameter)
-    ids = graph.ids(table, parameter, _name_columns(graph, table))
+        table = _tabulate(labeling, vertices, parameter)
+    ids = labeling.ids(table, parameter, _name_columns(labeling, table))
     if not ids.size:
         raise GraphError("{parameter} is empty; name at least one vertex", parameter=parameter)
-    return ids if ids.size == 1 else graph.xp.unique(ids)
+    return ids if ids.size == 1 else labeling.xp.unique(ids)
 
 
-def _name_columns(graph: Labeling, table: Any) -> Sequence[str]:
+def _name_columns(labeling: Labeling, table: Any) -> Sequence[str]:
     """Return the name columns of a table: called as in results or, if several, as in edges."""
-    labels, source_columns = graph.names.labels, graph.source_columns
+    labels, source_columns = labeling.names.labels, labeling.source_columns
     columns = set(frames.column_names(table))
     is_named_as_in_edges = (
         len(source_columns) > 1
@@ -56,14 +56,14 @@ def _name_columns(graph: Labeling, table: Any) -> Sequence[str]:
     return source_columns if is_named_as_in_edges else labels
 
 
-def _tabulate(graph: Labeling, vertices: Any, parameter: str) -> dict[str, Any]:
+def _tabulate(labeling: Labeling, vertices: Any, parameter: str) -> dict[str, Any]:
     """Return {label: names} of vertices that are not in a frame."""
-    labels = graph.names.labels
+    labels = labeling.names.labels
     if vertices is None or isinstance(vertices, (bool, np.bool_)):
         _reject(parameter, vertices, "name a vertex, or several in a list")
     if isinstance(vertices, range):
         # A range names more vertices than it may have only if one of them is absent.
-        vertices = list(vertices[: graph.num_vertices + 1])
+        vertices = list(vertices[: labeling.num_vertices + 1])
     elif isinstance(vertices, (Set, ValuesView, Iterator)):
         vertices = list(vertices)
     is_scalar = isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__len__")
@@ -91,7 +91,7 @@ def _tabulate(graph: Labeling, vertices: Any, parameter: str) -> dict[str, Any]:
             value=name,
         )
     for row in _mixed_sign_rows(table):  # in a graph all names are of one type: one is absent
-        graph.ids({label: [names[row]] for label, names in table.items()}, parameter)
+        labeling.ids({label: [names[row]] for label, names in table.items()}, parameter)
     for label in labels:
         try:
             table[label] = frames.get_column(table, label, "vertex")
@@ -117,12 +117,12 @@ def _mixed_sign_rows(table: Mapping[str, Any]) -> tuple[int, ...]:
     return ()
 
 
-def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array:
+def resolve_vertex_values(labeling: Labeling, values: Any, parameter: str) -> Array:
     """Return a caller's values of vertices by id, scaled to a sum of 1.
 
     Parameters
     ----------
-    graph : Graph
+    labeling : Labeling
     values : frame or dict
         A frame of the graph's name columns (`vertex`, or as in `resolve_vertices`) and one column
         of values, whatever it is called; or a dict from vertex to value.
@@ -140,9 +140,9 @@ def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array
         A vertex is absent or given twice, a value is negative, NaN or infinite, or none is above
         0; names the row.
     """
-    xp, values = graph.xp, frames.compute_if_dask(values)
+    xp, values = labeling.xp, frames.compute_if_dask(values)
     if isinstance(values, Mapping) and not any(_is_column(each) for each in values.values()):
-        values = _tabulate_values(values, graph.names.labels, parameter)
+        values = _tabulate_values(values, labeling.names.labels, parameter)
     try:
         _, table = frames.normalize_frame(values)
     except GraphError as error:
@@ -152,7 +152,7 @@ def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array
             ".to_dict()), or a frame with the vertex names and one column of values",
             parameter=parameter,
         ) from error
-    names, columns = _name_columns(graph, table), frames.column_names(table)
+    names, columns = _name_columns(labeling, table), frames.column_names(table)
     others = [name for name in columns if name not in names]
     if len(others) != 1 and set(names) <= set(columns):
         raise GraphError(
@@ -160,7 +160,7 @@ def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array
             f"has {', '.join(map(str, columns))}",
             parameter=parameter,
         )
-    ids = graph.ids(table, parameter, names)
+    ids = labeling.ids(table, parameter, names)
     array = frames.to_device(frames.get_column(table, others[0], "values", parameter), xp)
     if not isinstance(array, (np.ndarray, xp.ndarray)) or array.dtype.kind not in "iuf":
         raise GraphError(
@@ -200,7 +200,7 @@ def resolve_vertex_values(graph: Labeling, values: Any, parameter: str) -> Array
         )
     if largest > MAX_SUMMABLE:  # their sum may be infinite
         array = array / largest
-    by_id = xp.zeros(graph.num_vertices)
+    by_id = xp.zeros(labeling.num_vertices)
     by_id[ids] = array / float(array.sum())
     return by_id
 

@@ -33,7 +33,7 @@ class VertexNames:
     ----------
     labels : sequence of str
         Names of the name columns in result frames.
-    parts : list of array, Series or None
+    distinct : list of array, Series or None
         For each column its distinct values, sorted; None for names 0..count-1.
     count : int
         Number of vertices.
@@ -47,35 +47,36 @@ class VertexNames:
     def __init__(
         self,
         labels: Sequence[str],
-        parts: list[Any],
+        distinct: list[Any],
         count: int,
         pairs: Sequence[Array] = (),
         dtype: Any = None,
     ) -> None:
-        self.labels, self.parts, self.count = list(labels), parts, count
+        self.labels, self.distinct, self.count = list(labels), distinct, count
         self.pairs, self.dtype = list(pairs), dtype
 
     @property
     def are_integers(self) -> bool:
         """Whether no column is text."""
-        return not any(hasattr(part, "memory_usage") for part in self.parts)
+        return not any(hasattr(values, "memory_usage") for values in self.distinct)
 
     @property
     def text_bytes(self) -> int:
         """Size of the text columns in bytes."""
-        parts = [part for part in self.parts if hasattr(part, "memory_usage")]
-        return int(sum(part.memory_usage(index=False, deep=True) for part in parts))
+        columns = [values for values in self.distinct if hasattr(values, "memory_usage")]
+        return int(sum(values.memory_usage(index=False, deep=True) for values in columns))
 
     def columns(self, xp: ArrayModule, ids: Array | None = None) -> dict[str, Column]:
         """Return the name columns of `ids`, by default of all vertices in the order of ids."""
-        if self.parts[0] is None:
+        if self.distinct[0] is None:
             names = xp.arange(self.count, dtype=self.dtype) if ids is None else ids
             return {self.labels[0]: names.astype(self.dtype, copy=False)}
         positions, columns = xp.arange(self.count) if ids is None else ids, []
-        for part, pairs in zip(self.parts[:0:-1], self.pairs[::-1], strict=True):
-            positions, within = pairs[positions] // len(part), pairs[positions] % len(part)
-            columns.append(_take(part, within, xp))
-        columns.append(_take(self.parts[0], positions, xp))
+        for distinct, pairs in zip(self.distinct[:0:-1], self.pairs[::-1], strict=True):
+            size = len(distinct)
+            positions, within = pairs[positions] // size, pairs[positions] % size
+            columns.append(_take(distinct, within, xp))
+        columns.append(_take(self.distinct[0], positions, xp))
         return dict(zip(self.labels, columns[::-1], strict=True))
 
     def ids(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
@@ -95,7 +96,7 @@ class VertexNames:
         VertexNotFoundError
             A vertex is not in the graph; the error has the first.
         """
-        is_on_host = self.parts[0] is None and isinstance(columns[0], np.ndarray)
+        is_on_host = self.distinct[0] is None and isinstance(columns[0], np.ndarray)
         lookup_xp = np if is_on_host else xp  # copying a few names takes longer than finding them
         columns = [frames.to_device(values, lookup_xp) for values in columns]
         ids = self._look_up(columns, lookup_xp, parameter)
@@ -118,19 +119,19 @@ class VertexNames:
             return xp.empty(0, xp.int64)
         for values in columns:
             check_present(values, "{parameter} has no value", parameter=parameter)
-        if self.parts[0] is None:
+        if self.distinct[0] is None:
             values = as_integers(columns[0], "{parameter}", parameter=parameter)
             is_known = (values >= 0) & (values < self.count)
             return xp.where(is_known, xp.where(is_known, values, 0).astype(xp.int64), -1)
         ids: Array = None  # until the first column
-        for column, (part, values) in enumerate(zip(self.parts, columns, strict=True)):
-            label = None if len(self.parts) == 1 else self.labels[column]
-            positions = _find_positions(values, part, xp, parameter, label)
+        for column, (distinct, values) in enumerate(zip(self.distinct, columns, strict=True)):
+            label = None if len(self.distinct) == 1 else self.labels[column]
+            positions = _find_positions(values, distinct, xp, parameter, label)
             if not column:
                 ids = positions
                 continue
             is_known = (ids >= 0) & (positions >= 0)
-            packed = xp.where(is_known, ids.astype(xp.int64) * len(part) + positions, -1)
+            packed = xp.where(is_known, ids.astype(xp.int64) * len(distinct) + positions, -1)
             ids = frames.find_numbers(packed, self.pairs[column - 1], xp)
         return ids
 

@@ -42,7 +42,6 @@ class Result:
     graph : LocalGraph
     result : frame
         Name columns and columns of values, with the rows in any order.
-
     """
 
     def __init__(self, graph: LocalGraph, result: Any) -> None:

@@ -251,7 +251,7 @@ def test_invalid_arguments(client):
         rg.bfs(spread, 99)
     with pytest.raises(rg.GraphError, match=r"vertices are range\(5\), and an edge names"):
         rg.Graph(spread, vertices=5)
-    with pytest.raises(rg.GraphError, match="memory_limit is for layered edge lists"):
+    with pytest.raises(rg.GraphError, match="memory_limit applies to layered edge lists"):
         rg.bfs(spread, 7, memory_limit="1GB")
     with pytest.raises(rg.GraphError, match="multi_edges is 'last'"):
         rg.Graph(spread, multi_edges="last")

@@ -84,7 +84,7 @@ def check_same(store, expected):
             np.testing.assert_array_equal(one, other)
     found, wanted = store.names, expected.names
     assert (found.labels, found.count, found.dtype) == (wanted.labels, wanted.count, wanted.dtype)
-    for one, other in zip(found.parts, wanted.parts, strict=True):
+    for one, other in zip(found.distinct, wanted.distinct, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
             assert one.dtype == other.dtype

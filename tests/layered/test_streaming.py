@@ -141,7 +141,7 @@ def test_a_limit_with_a_graph_or_a_frame(make_arrays, algorithm):
     frame = make_arrays(columns_of([(7, 1, 1), (1, 7, 1)]))
     source = {} if algorithm == "pagerank" else {"source": 7}
     for given_ in (frame, build_storage(frame)):
-        with pytest.raises(rg.GraphError, match="memory_limit is for layered edge lists"):
+        with pytest.raises(rg.GraphError, match="memory_limit applies to layered edge lists"):
             RUNS[algorithm](given_, memory_limit="1GB", **source)
 
 

@@ -201,22 +201,22 @@ class _Builder:
         del distances
         layers.depths = None  # the positions determine the layers from here on
         release_free_memory()
-        facts = SimpleNamespace(
+        metadata = SimpleNamespace(
             labeling=labeling,
             root_id=root_id, directed=self.directed, weighted=csr.weighted,
             weight_dtype=csr.weight_dtype, num_edges=csr.num_arcs, minimum_edges=minimum_edges,
             order=layers.order, layer_starts=layers.starts, origin=origin,
         )  # fmt: skip
         num_arcs = csr.num_arcs
-        facts.layer_edges = pack_partitions(
+        metadata.layer_edges = pack_partitions(
             csr, layers, writer, files, memory=limits.work_bytes, partition_bytes=partition_bytes,
             report=lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
         )  # fmt: skip
         del layers
-        facts.out_weights = csr.out_weights()[facts.order]
+        metadata.out_weights = csr.out_weights()[metadata.order]
         del csr
         release_free_memory()
-        writer.finish(facts)
+        writer.finish(metadata)
 
     def _name_vertices(
         self, collector: NameCollector, weights: WeightSpool, files: TempFiles
@@ -258,8 +258,8 @@ class _Builder:
         names = collector.finish(limits.reserve)
         for vertices in file.vertex_ranges:
             if not vertices.start and collector.is_integer:
-                (part,) = names.parts
-                low, high = (0, names.count - 1) if part is None else part[[0, -1]].tolist()
+                (distinct,) = names.distinct
+                low, high = (0, names.count - 1) if distinct is None else distinct[[0, -1]].tolist()
                 check_ids_in_range(low, high, vertices.stop)
         return names
 

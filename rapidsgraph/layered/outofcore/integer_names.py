@@ -147,8 +147,8 @@ class IntegerCollector:
             check_memory(count, 8 * count)
             if int(names[0]) == 0 and int(names[-1]) == count - 1:
                 names = None
-        part = None if names is None else names.astype(self.dtype, copy=False)
-        return IntegerNames(labels, [part], count, dtype=self.dtype)
+        distinct = None if names is None else names.astype(self.dtype, copy=False)
+        return IntegerNames(labels, [distinct], count, dtype=self.dtype)
 
     def _finish_table(self, label: str, check_memory: MemoryCheck) -> tuple[np.ndarray | None, int]:
         """Return the names, or None if they are 0..n-1, and their number."""
@@ -187,15 +187,15 @@ class IntegerNames(VertexNames):
     @property
     def stored_bytes(self) -> int:
         """Bytes of the names in an open store."""
-        return 0 if self.parts[0] is None else self.parts[0].nbytes
+        return 0 if self.distinct[0] is None else self.distinct[0].nbytes
 
     def _look_up(self, columns: Sequence[Any], xp: Any, what: str) -> np.ndarray:
-        (part,) = self.parts
-        if part is None or not len(columns[0]):
+        (distinct,) = self.distinct
+        if distinct is None or not len(columns[0]):
             return super()._look_up(columns, xp, what)
         check_present(columns[0], "{parameter} has no value", parameter=what)
         values = as_integers(columns[0], "{parameter}", parameter=what).tolist()
-        return np.array([_find(part, value) for value in values], np.int64)
+        return np.array([_find(distinct, value) for value in values], np.int64)
 
 
 def _find(names: np.ndarray, value: int) -> int:
@@ -230,8 +230,8 @@ def integer_lookup(names: VertexNames) -> Callable[[np.ndarray], np.ndarray]:
     It uses a table over the high bits of the distance to the smallest name, and raises GraphError
     for a name that was not collected, because the file has changed.
     """
-    count, (part,) = names.count, names.parts
-    if part is None:
+    count, (distinct,) = names.count, names.distinct
+    if distinct is None:
 
         def convert(values: np.ndarray) -> np.ndarray:
             ids = values.astype(np.int32, copy=False)
@@ -240,7 +240,7 @@ def integer_lookup(names: VertexNames) -> Callable[[np.ndarray], np.ndarray]:
 
         return convert
 
-    known = _as_uint64(part)
+    known = _as_uint64(distinct)
     min_name = known[0]
     span = (int(known[-1]) - int(min_name)) % 2**64
     shift = np.uint64((span // max(2 * count, 1024)).bit_length())

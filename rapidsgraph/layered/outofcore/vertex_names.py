@@ -150,18 +150,18 @@ class NameCollector:
             check_memory(0, 0)
             return names
         encoders = self._encoders
-        parts = [
+        distinct = [
             encoder.finish(label) for encoder, label in zip(encoders, self.labels, strict=True)
         ]
         pairs, merged = [], encoders[0]
-        for encoder, part in zip(encoders[1:], parts[1:], strict=True):
-            encoded = encode_pairs(merged, encoder, len(part), self._files, self._memory)
+        for encoder, column in zip(encoders[1:], distinct[1:], strict=True):
+            encoded = encode_pairs(merged, encoder, len(column), self._files, self._memory)
             pairs.append(encoded.finish(", ".join(self.labels)))
             merged.close()
             encoder.close()
             merged = encoded
         self._encoders = [merged]
-        names = FileNames(self.labels, parts, pairs, self.dtypes)
+        names = FileNames(self.labels, distinct, pairs, self.dtypes)
         check_memory(names.count, names.stored_bytes)
         return names
 
@@ -193,7 +193,7 @@ class FileNames(VertexNames):
     Parameters
     ----------
     labels : list of str
-    parts, pairs : list of FileColumn
+    distinct, pairs : list of FileColumn
     dtypes : list of numpy.dtype or None
         The types of the name columns in the graph; None for text.
     """
@@ -201,27 +201,27 @@ class FileNames(VertexNames):
     def __init__(
         self,
         labels: list[str],
-        parts: list[FileColumn],
+        distinct: list[FileColumn],
         pairs: list[FileColumn],
         dtypes: list[np.dtype | None],
     ) -> None:
-        super().__init__(labels, parts, len((pairs or parts)[-1]), pairs)
+        super().__init__(labels, distinct, len((pairs or distinct)[-1]), pairs)
         self._dtypes = dtypes
-        for part, dtype in zip(parts, dtypes, strict=True):
-            part.dtype = dtype
+        for column, dtype in zip(distinct, dtypes, strict=True):
+            column.dtype = dtype
 
     @property
     def text_bytes(self) -> int:
-        return sum(part.text_bytes for part in self.parts)
+        return sum(column.text_bytes for column in self.distinct)
 
     @property
     def stored_bytes(self) -> int:
         """Bytes of the names in an open store."""
-        return sum(column.nbytes for column in itertools.chain(self.parts, self.pairs))
+        return sum(column.nbytes for column in itertools.chain(self.distinct, self.pairs))
 
     def release(self) -> None:
         """Drop the pages of mapped columns from the memory of this process."""
-        for column in itertools.chain(self.parts, self.pairs):
+        for column in itertools.chain(self.distinct, self.pairs):
             column.release()
 
     def columns(self, xp: Any, ids: np.ndarray | None = None) -> dict[str, Any]:
@@ -229,11 +229,11 @@ class FileNames(VertexNames):
 
         rows = np.arange(self.count) if ids is None else ids
         columns = []
-        for part, pairs in zip(self.parts[:0:-1], self.pairs[::-1], strict=True):
+        for distinct, pairs in zip(self.distinct[:0:-1], self.pairs[::-1], strict=True):
             packed = pairs.take(rows)
-            columns.append(part.take(packed % len(part)))
-            rows = packed // len(part)
-        columns.append(self.parts[0].take(rows))
+            columns.append(distinct.take(packed % len(distinct)))
+            rows = packed // len(distinct)
+        columns.append(self.distinct[0].take(rows))
         columns = [
             pandas.Series(values) if dtype is None else values.astype(dtype)
             for values, dtype in zip(columns[::-1], self._dtypes, strict=True)
@@ -242,23 +242,24 @@ class FileNames(VertexNames):
 
     def _look_up(self, columns: Sequence[Any], xp: Any, what: str) -> np.ndarray:
         ids = np.empty(len(columns[0]), np.int64)
-        labeled = zip(self.parts, columns, self.labels, strict=True)
+        labeled = zip(self.distinct, columns, self.labels, strict=True)
         keys = [self._search_keys(*column, what) for column in labeled]
         for row, (key, *other_keys) in enumerate(zip(*keys, strict=True)):
-            index = self.parts[0].find(key)
-            for part, pairs, other in zip(self.parts[1:], self.pairs, other_keys, strict=True):
-                within = part.find(other)
+            index = self.distinct[0].find(key)
+            later_columns = zip(self.distinct[1:], self.pairs, other_keys, strict=True)
+            for distinct, pairs, other in later_columns:
+                within = distinct.find(other)
                 is_known = index >= 0 and within >= 0
-                index = pairs.find(index * len(part) + within) if is_known else -1
+                index = pairs.find(index * len(distinct) + within) if is_known else -1
             ids[row] = index
         return ids
 
-    def _search_keys(self, part: FileColumn, values: Any, label: str, what: str) -> list[Any]:
+    def _search_keys(self, distinct: FileColumn, values: Any, label: str, what: str) -> list[Any]:
         """Return the values of a column as `FileColumn.find` takes them."""
-        column = None if len(self.parts) == 1 else label
+        column = None if len(self.distinct) == 1 else label
         where = f"{{parameter}}: {column}" if column else "{parameter}"
         check_present(values, f"{where} has no value", parameter=what)
-        if part.offsets is None:
+        if distinct.offsets is None:
             return as_integers(values, where, parameter=what).tolist()
         if isinstance(values, np.ndarray):
             raise VertexTypeError(
