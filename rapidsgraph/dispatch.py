@@ -154,7 +154,7 @@ def in_memory(data: Any) -> Any:
     Raises
     ------
     GraphError
-        A layered edge list on a cluster, which is not collected.
+        If it is a layered edge list on a cluster, which is not collected.
     """
     if isinstance(data, DistributedLayeredEdgeList):
         raise GraphError(

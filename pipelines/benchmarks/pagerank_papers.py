@@ -1,13 +1,14 @@
 """Kim's figures 4 to 6 and Reddy's table 6.2: their figures, and verdicts on their claims.
 
-Kim prints no times, only the largest ratios of its bars. Both use formula (1), which loses dangling
-mass.
+Kim [1]_ prints no times, only the largest ratios of its bars. Reddy [2]_ uses the same formula (1),
+which loses dangling mass.
 
 References
 ----------
-.. [1] Kim, "Towards Exploiting GPUs for Fast PageRank Computation of Large-Scale Networks",
-   section 5.
-.. [2] Reddy, "GPU Programming", chapters 3 to 7.
+.. [1] M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale networks",
+   Daegu Gyeongbuk Institute of Science and Technology (DGIST), section 5.
+.. [2] C. S. Reddy, "GPU Programming", B.Tech. project report, Indian Institute of Technology
+   Palakkad, chapters 3 to 7.
 """
 
 from __future__ import annotations

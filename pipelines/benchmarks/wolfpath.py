@@ -5,8 +5,9 @@ figure 9 the one pair of times.
 
 References
 ----------
-.. [1] H. Zhu et al., "WolfPath: Accelerating Iterative Traversing-Based Graph Processing Algorithms
-   on GPU", 2017, sections 2 and 5.
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y,
+   sections 2 and 5.
 """
 
 from __future__ import annotations

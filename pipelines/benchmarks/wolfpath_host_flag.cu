@@ -7,7 +7,9 @@
 // Initially distances are -1, the root's is 0, and changed and num_arrived are 0. A launch with
 // stop_level > start_level + 1 is cooperative.
 //
-// Reference: Zhu et al. 2017 (WolfPath), section 4.5.1 on shared memory, section 2 on the flag.
+// Reference: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
+// algorithms on GPU", Int. J. Parallel Program. 47, 2019.
+// https://doi.org/10.1007/s10766-017-0533-y (section 4.5.1: shared memory; section 2: the flag).
 // The package's grid.cuh precedes this text, and CHUNK_EDGES, the edges that a block processes at a
 // time in shared memory, is passed with -D.
 

@@ -7,8 +7,9 @@ through the shared memory of a block. All of them must end with the distances th
 
 References
 ----------
-.. [1] H. Zhu et al., "WolfPath: Accelerating Iterative Traversing-Based Graph Processing Algorithms
-   on GPU", 2017, tables 2 and 3, section 4.5.1 and figure 9.
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y,
+   tables 2 and 3, section 4.5.1 and figure 9.
 """
 
 from __future__ import annotations

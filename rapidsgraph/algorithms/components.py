@@ -42,10 +42,10 @@ def connected_components(graph: Any) -> Frame:
     Raises
     ------
     GraphError
-        A name column is called `component`, or the frame has no columns `source` and
+        If a name column is called `component`, or the frame has no columns `source` and
         `destination`.
     InsufficientMemoryError
-        The run would not fit into memory; raised before it starts.
+        If the run would not fit into memory; raised before it starts.
 
     See Also
     --------

@@ -45,7 +45,7 @@ def pagerank(
     launch: tuple[int, int] | None = None,
     memory_limit: int | str | None = None,
 ) -> Frame:
-    """Compute the PageRank of every vertex.
+    """Compute the PageRank of every vertex by power iteration [1]_.
 
     Parameters
     ----------
@@ -65,13 +65,14 @@ def pagerank(
     dangling : {"uniform", "drop"}, frame or dict, optional
         Where the PageRank of dangling vertices (those without out-edges) goes. By default it goes
         where the teleport goes, as in NetworkX and cuGraph. "uniform" distributes it over all
-        vertices, "drop" discards it (formula (1) of Kim and Reddy, which loses mass), and weights
+        vertices, "drop" discards it (the formula of [3]_ and [4]_, which loses mass), and weights
         as for `personalization` distribute it over the vertices that they name.
     start : frame or dict, optional
         Initial values, scaled to sum to 1. Uniform by default.
     method : {"auto", "edge", "node", "contribution", "warp"}, default "auto"
-        Implementation; all give the same result. Only "auto" runs on Dask frames and layered edge
-        lists.
+        Implementation; all give the same result. "auto" stores rows as sliced ELLPACK [2]_. "edge"
+        and "node" are the methods of [3]_, "contribution" and "warp" those of [4]_. Only "auto"
+        runs on Dask frames and layered edge lists.
     precision : {"double", "single"}, default "double"
         Precision of the values that are stored and gathered. Sums are in double precision.
     progress : bool or callable, optional
@@ -93,11 +94,11 @@ def pagerank(
     Raises
     ------
     ConvergenceError
-        The tolerance was not reached; the error has `iterations` and `residual`.
+        If the tolerance was not reached; the error has `iterations` and `residual`.
     GraphError
-        A parameter or the frame cannot be used.
+        If a parameter or the frame cannot be used.
     InsufficientMemoryError
-        The run would not fit into memory; raised before it starts.
+        If the run would not fit into memory; raised before it starts.
 
     See Also
     --------
@@ -110,6 +111,10 @@ def pagerank(
     .. [2] M. Kreutzer et al., "A unified sparse matrix data format for efficient general sparse
        matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci.
        Comput. 36(5), 2014. https://doi.org/10.1137/130930352
+    .. [3] M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
+       networks", Daegu Gyeongbuk Institute of Science and Technology (DGIST).
+    .. [4] C. S. Reddy, "GPU Programming", B.Tech. project report, Indian Institute of Technology
+       Palakkad.
 
     Examples
     --------

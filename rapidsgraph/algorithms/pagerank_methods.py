@@ -1,9 +1,16 @@
 """The methods edge, node, contribution and warp of PageRank: one sweep per iteration.
 
-`edge` and `node` are the edge- and node-centric methods of Kim, `contribution` and `warp` those of
-Reddy; they differ in the kernel that sums over the neighbors. Iterations are enqueued in batches.
-The kernels themselves do nothing once the residual is below the tolerance, so the host reads the
-state only at the end of a batch.
+`edge` and `node` are the edge- and node-centric methods of Kim [1]_, `contribution` and `warp`
+those of Reddy [2]_; they differ in the kernel that sums over the neighbors. Iterations are enqueued
+in batches. The kernels themselves do nothing once the residual is below the tolerance, so the host
+reads the state only at the end of a batch.
+
+References
+----------
+.. [1] M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale networks",
+   Daegu Gyeongbuk Institute of Science and Technology (DGIST).
+.. [2] C. S. Reddy, "GPU Programming", B.Tech. project report, Indian Institute of Technology
+   Palakkad.
 """
 
 from __future__ import annotations

@@ -82,10 +82,10 @@ def scan(
     Raises
     ------
     GraphError
-        `epsilon`, `mu`, `memberships` or `method` is invalid, a name column is called like a
+        If `epsilon`, `mu`, `memberships` or `method` is invalid, a name column is called like a
         result column, or the frame has no columns `source` and `destination`.
     InsufficientMemoryError
-        The run would not fit into memory; raised before it starts.
+        If the run would not fit into memory; raised before it starts.
 
     See Also
     --------

@@ -76,10 +76,10 @@ class ScanIndex:
     Raises
     ------
     GraphError
-        `method` is unknown, a name column is called `cluster` or `role`, or the frame has no
+        If `method` is unknown, a name column is called `cluster` or `role`, or the frame has no
         columns `source` and `destination`.
     InsufficientMemoryError
-        The index would not fit into memory; raised before it is built.
+        If the index would not fit into memory; raised before it is built.
 
     See Also
     --------
@@ -145,7 +145,7 @@ class ScanIndex:
         Raises
         ------
         GraphError
-            The suffix is another, the folder does not exist, or permission is denied.
+            If the suffix is another, the folder does not exist, or permission is denied.
         """
         scan_index_file.save(path, self._storage)
 
@@ -168,10 +168,10 @@ class ScanIndex:
         Raises
         ------
         GraphError
-            The file does not exist, is not an index or is damaged, or has an invalid value; the
+            If the file does not exist, is not an index or is damaged, or has an invalid value; the
             error has the path, the field and the value.
         GpuUnavailableError
-            `device` is "gpu" and no GPU works.
+            If `device` is "gpu" and no GPU works.
         """
         xp = np if choose(device) == "cpu" else import_cupy()
         return cls(scan_index_file.load(path, xp))
@@ -196,7 +196,7 @@ class ScanIndex:
         Raises
         ------
         GraphError
-            `epsilon`, `mu` or `memberships` is invalid.
+            If `epsilon`, `mu` or `memberships` is invalid.
 
         Notes
         -----
@@ -239,7 +239,7 @@ class ScanIndex:
         Raises
         ------
         GraphError
-            A value is invalid, or there is none.
+            If a value is invalid, or there is none.
 
         References
         ----------

@@ -54,10 +54,10 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
     Raises
     ------
     GraphError
-        `method` is unknown, a name column is called like a result column, or the frame has no
+        If `method` is unknown, a name column is called like a result column, or the frame has no
         columns `source` and `destination`.
     InsufficientMemoryError
-        The run would not fit into memory; raised before it starts.
+        If the run would not fit into memory; raised before it starts.
 
     See Also
     --------

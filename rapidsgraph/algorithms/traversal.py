@@ -98,10 +98,10 @@ def bfs(
     Raises
     ------
     GraphError
-        A source is not in the graph, or not the root of a `LayeredEdgeList`; the depth limit is not
-        a number of edges; a file of edges is damaged.
+        If a source is not in the graph, or not the root of a `LayeredEdgeList`; the depth limit is
+        not a number of edges; a file of edges is damaged.
     InsufficientMemoryError
-        The run would not fit into memory, or into `memory_limit`; raised before it starts.
+        If the run would not fit into memory, or into `memory_limit`; raised before it starts.
 
     See Also
     --------
@@ -182,11 +182,11 @@ def sssp(
     Raises
     ------
     GraphError
-        A source is not in the graph; the cutoff is not a number; a weight of a frame is negative,
-        NaN or infinite (the error has the row); without a cutoff, a distance exceeds 1.8e308 (the
-        error has the vertex).
+        If a source is not in the graph; the cutoff is not a number; a weight of a frame is
+        negative, NaN or infinite (the error has the row); without a cutoff, a distance exceeds
+        1.8e308 (the error has the vertex).
     InsufficientMemoryError
-        The run would not fit into memory; raised before it starts.
+        If the run would not fit into memory; raised before it starts.
 
     See Also
     --------

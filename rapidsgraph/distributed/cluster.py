@@ -92,9 +92,10 @@ def cluster(
     Raises
     ------
     GpuUnavailableError
-        ``device="gpu"``, and no GPU or no Dask-CUDA is available; the message says what to install.
+        If ``device="gpu"`` and no GPU or no Dask-CUDA is available; the message says what to
+        install.
     GraphError
-        Dask is not installed, a parameter is invalid, a GPU has less free memory than
+        If Dask is not installed, a parameter is invalid, a GPU has less free memory than
         `memory_limit`, or the workers do not start.
 
     Notes

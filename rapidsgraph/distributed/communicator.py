@@ -3,7 +3,7 @@
 In a superstep each member computes and fetches the results of all others from their workers. Only
 the first call and the last answer pass through the scheduler, which takes longer than most
 supersteps do (bulk-synchronous parallel: L. G. Valiant, "A bridging model for parallel
-computation", Communications of the ACM 33(8), 1990, doi:10.1145/79173.79181).
+computation", Communications of the ACM 33(8), 1990, https://doi.org/10.1145/79173.79181).
 
 Members are actors of Dask, whose state cannot be recomputed. If one is lost, `MemberLostError`
 is raised and the caller computes the result by tasks instead.

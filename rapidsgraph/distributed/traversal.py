@@ -2,9 +2,9 @@
 
 Each partition relaxes its own arcs until nothing changes there (chaotic relaxation: D. Chazan and
 W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2(2), 1969,
-doi:10.1016/0024-3795(69)90028-7), and reports which vertices of other partitions it improved.
-Supersteps end when no partition has updates. Distances equal those of Dijkstra's algorithm bit for
-bit, in whatever order they fall.
+https://doi.org/10.1016/0024-3795(69)90028-7), and reports which vertices of other partitions it
+improved. Supersteps end when no partition has updates. Distances equal those of Dijkstra's
+algorithm bit for bit, in whatever order they fall.
 
 BFS is the same with edges of length 1, within bounds: with many active vertices a superstep takes
 one level, so that nothing is expanded twice; with few it takes more and more levels, since a

@@ -92,7 +92,8 @@ def rmat(
     References
     ----------
     .. [1] D. Chakrabarti, Y. Zhan and C. Faloutsos, "R-MAT: A Recursive Model for Graph Mining",
-       SIAM International Conference on Data Mining, 2004. doi:10.1137/1.9781611972740.43
+       SIAM International Conference on Data Mining, 2004.
+       https://doi.org/10.1137/1.9781611972740.43
 
     Examples
     --------

@@ -64,11 +64,11 @@ class Graph(StoredGraph):
     Raises
     ------
     GraphError
-        A column is missing; a name is missing or of the wrong type; a weight is negative, NaN,
+        If a column is missing; a name is missing or of the wrong type; a weight is negative, NaN,
         infinite or not a number (the error has the row); the weights of parallel edges sum to
         infinity; a policy does not exist.
     InsufficientMemoryError
-        The build would not fit into memory; raised before it starts.
+        If the build would not fit into memory; raised before it starts.
 
     See Also
     --------

@@ -31,7 +31,7 @@ def resolve_vertices(labeling: Labeling, vertices: Any, parameter: str = "source
     Raises
     ------
     GraphError
-        No vertex is named, one is not in the graph, or the argument cannot name any.
+        If no vertex is named, one is not in the graph, or the argument cannot name any.
     """
     vertices = frames.compute_if_dask(vertices)
     try:
@@ -137,8 +137,8 @@ def resolve_vertex_values(labeling: Labeling, values: Any, parameter: str) -> Ar
     Raises
     ------
     GraphError
-        A vertex is absent or given twice, a value is negative, NaN or infinite, or none is above
-        0; names the row.
+        If a vertex is absent or given twice, a value is negative, NaN or infinite, or none is above
+        0; the error has the row.
     """
     xp, values = labeling.xp, frames.compute_if_dask(values)
     if isinstance(values, Mapping) and not any(_is_column(each) for each in values.values()):

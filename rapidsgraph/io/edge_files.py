@@ -71,11 +71,11 @@ def read_edges(
     Raises
     ------
     GraphError
-        The file is missing, empty, damaged or of an unknown ending; a column is missing, has
+        If the file is missing, empty, damaged or of an unknown ending; a column is missing, has
         missing values, or is a weight and not a number. The message gives the line of a text file,
         counted from 1, or the row, counted from 0.
     GpuUnavailableError
-        ``device="gpu"``, and no GPU works.
+        If ``device="gpu"`` and no GPU works.
 
     Notes
     -----

@@ -60,7 +60,7 @@ def format_of(path: Path) -> str:
     Raises
     ------
     GraphError
-        The ending is unknown, or ``.gz`` follows that of a format with compression of its own.
+        If the ending is unknown, or ``.gz`` follows that of a format with compression of its own.
     """
     is_gzipped = path.suffix.lower() == ".gz"
     ending = (Path(path.stem) if is_gzipped else path).suffix.lower()
@@ -186,7 +186,7 @@ def select_columns(
     Raises
     ------
     GraphError
-        A column is missing, ambiguous or used twice, or source and destination have different
+        If a column is missing, ambiguous or used twice, or source and destination have different
         numbers of columns.
     """
     ends = []
@@ -243,7 +243,7 @@ def check_table(table: Any, path: Path, numbers: Sequence[str]) -> Any:
     Raises
     ------
     GraphError
-        A value is missing, or a column of `numbers` has another type.
+        If a value is missing, or a column of `numbers` has another type.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

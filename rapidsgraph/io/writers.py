@@ -90,8 +90,8 @@ def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None =
     Raises
     ------
     GraphError
-        The ending is unknown, the folder does not exist or is not writable, or `path` is inside a
-        stored layered edge list or not a regular file: a folder, a device such as
+        If the ending is unknown, the folder does not exist or is not writable, or `path` is inside
+        a stored layered edge list or not a regular file: a folder, a device such as
         ``/dev/stdout``, a FIFO, a socket.
     """
     file_path = check_path(path)
@@ -122,7 +122,7 @@ def resolve_destination(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     GraphError
-        It is inside a stored layered edge list, or a loop of links.
+        If it is inside a stored layered edge list, or a loop of links.
     """
     final = resolve_links(path)
     store = enclosing_store(final)

@@ -8,10 +8,13 @@
 // destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
 // NO_VERTEX, and counters and arrived_blocks to 0.
 //
-// Entry: search. References: Zhu et al., WolfPath, Int. J. Parallel Program. 47, 2019,
-// https://doi.org/10.1007/s10766-017-0533-y (no host round trip per level); Beamer, Asanovic,
-// Patterson, SC 2012, https://doi.org/10.1109/SC.2012.50 (direction-optimizing BFS). Frontiers in
-// the shared memory of a few blocks are our own.
+// Entry: search. Frontiers in the shared memory of a few blocks are our own.
+//
+// References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
+// algorithms on GPU", Int. J. Parallel Program. 47, 2019.
+// https://doi.org/10.1007/s10766-017-0533-y (no host round trip per level). S. Beamer, K. Asanovic,
+// D. Patterson, "Direction-optimizing breadth-first search", SC 2012.
+// https://doi.org/10.1109/SC.2012.50 (bottom-up direction).
 
 #include "frontier.cuh"
 

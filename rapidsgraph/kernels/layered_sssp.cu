@@ -14,10 +14,11 @@
 // has the last round for each of these.
 //
 // References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
-// algorithms on GPU", International Journal of Parallel Programming, 2017,
-// doi:10.1007/s10766-017-0533-y (layers; combined lists that run without the host). A. Davidson,
-// S. Baxter, M. Garland, J. D. Owens, "Work-efficient parallel GPU methods for single-source
-// shortest paths", IPDPS 2014, doi:10.1109/IPDPS.2014.45 (near-far queues, in the CPU twin).
+// algorithms on GPU", Int. J. Parallel Program. 47, 2019.
+// https://doi.org/10.1007/s10766-017-0533-y (layers; combined lists that run without the host).
+// A. Davidson, S. Baxter, M. Garland, J. D. Owens, "Work-efficient parallel GPU methods for
+// single-source shortest paths", IPDPS 2014. https://doi.org/10.1109/IPDPS.2014.45 (near-far
+// queues, in the CPU twin).
 
 #ifndef weight_t
 #define weight_t double

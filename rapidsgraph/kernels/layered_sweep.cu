@@ -8,8 +8,9 @@
 // sections.cuh describes the parameters that all kernels share.
 //
 // References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
-// algorithms on GPU", International Journal of Parallel Programming, 2017,
-// doi:10.1007/s10766-017-0533-y (layers; combined lists that run without the host). Kim
+// algorithms on GPU", Int. J. Parallel Program. 47, 2019.
+// https://doi.org/10.1007/s10766-017-0533-y (layers; combined lists that run without the host).
+// M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale networks", DGIST
 // (edge-centric PageRank).
 
 #ifndef weight_t

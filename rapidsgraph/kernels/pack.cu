@@ -12,8 +12,9 @@
 // all arcs of unreached vertices. Both keep the order of the adjacency lists.
 //
 // Reference: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
-// algorithms on GPU", International Journal of Parallel Programming, 2017,
-// doi:10.1007/s10766-017-0533-y (layers). layered/packing.py describes the packed format.
+// algorithms on GPU", Int. J. Parallel Program. 47, 2019.
+// https://doi.org/10.1007/s10766-017-0533-y (layers).
+// layered/packing.py describes the packed format.
 
 #include "rows.cuh"
 

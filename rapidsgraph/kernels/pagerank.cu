@@ -21,9 +21,12 @@
 // check_convergence reduce it into state. propagate_labels and arrange prepare the layout of
 // `iterate`, which runs all iterations in one launch: rows in order of degree, as sliced ELLPACK.
 //
-// References: Kim (edge- and node-centric PageRank); Reddy (contributions, warp-level sums);
-// Monakov, Lokhmotov, Avetisyan, "Automatically tuning sparse matrix-vector multiplication for GPU
-// architectures", HiPEAC 2010, https://doi.org/10.1007/978-3-642-11515-8_10 (sliced ELLPACK).
+// References: M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
+// networks", DGIST (edge- and node-centric PageRank). C. S. Reddy, "GPU Programming", B.Tech.
+// project report, Indian Institute of Technology Palakkad (contributions, warp-level sums).
+// A. Monakov, A. Lokhmotov, A. Avetisyan, "Automatically tuning sparse matrix-vector multiplication
+// for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10 (sliced
+// ELLPACK).
 
 #include "grid.cuh"
 

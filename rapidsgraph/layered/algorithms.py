@@ -6,13 +6,14 @@ stay in memory, in layer order; edges stream through, one or more passes over th
 The BFS distance of a vertex is its layer, so BFS only finds predecessors: in one pass over the
 forward edges, all layers at once. One pass of SSSP is not exact, since a cheaper path may run
 through a later layer and back: passes repeat over the partitions with an active source until
-nothing changes. Within a partition, rounds repeat until nothing changes there, without the host.
+nothing changes [1]_. Within a partition, rounds repeat until nothing changes there, without the
+host.
 
 References
 ----------
-H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
-GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y,
-algorithms 5 and 6, sections 4.3 to 4.5.
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y,
+   algorithms 5 and 6, sections 4.3 to 4.5.
 """
 
 from __future__ import annotations

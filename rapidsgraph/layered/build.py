@@ -1,13 +1,13 @@
 """Convert a graph in memory into a layered edge list, and a layered edge list into frames.
 
 The out-edges of each layer are split into forward and backward edges, and packed once each. In
-WolfPath (algorithm 4), vertices of the same layer enter the queue again, so that the next layer can
-correct a wrong value; sweeps that repeat until nothing changes need no such copies.
+WolfPath [1]_ (algorithm 4), vertices of the same layer enter the queue again, so that the next
+layer can correct a wrong value; sweeps that repeat until nothing changes need no such copies.
 
 References
 ----------
-H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
-GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y.
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y
 """
 
 from __future__ import annotations

@@ -2,17 +2,18 @@
 
 A partition stream yields one partition after another in memory that kernels can read. On a GPU, the
 first partitions stay there, as many as fit beside the vertex arrays. The others are copied while
-their predecessors are processed: through a few page-locked buffers or, if they are copied more than
-once and host memory suffices, directly from their own memory, which is then page-locked. On a CPU,
-partitions are used in place, in memory or in a memory-mapped file.
+their predecessors are processed, in a CUDA stream of their own [1]_: through a few page-locked
+buffers or, if they are copied more than once and host memory suffices, directly from their own
+memory, which is then page-locked. On a CPU, partitions are used in place, in memory or in a
+memory-mapped file.
 
 Kernels that read a partition must be launched before the next partition is requested.
 
 References
 ----------
-H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
-GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y, section
-4.5.2 (copies and kernels in separate CUDA streams).
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y,
+   section 4.5.2.
 """
 
 from __future__ import annotations

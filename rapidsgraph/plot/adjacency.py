@@ -102,7 +102,7 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
     ----------
     .. [1] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-Based Parallel Structural Clustering
        Algorithm for Networks", IEEE Transactions on Parallel and Distributed Systems 26(12), 2015.
-       Figure 8 and section 4.1. doi:10.1109/TPDS.2014.2374607
+       Figure 8 and section 4.1. https://doi.org/10.1109/TPDS.2014.2374607
 
     Examples
     --------

@@ -31,10 +31,10 @@ def components(graph: Any, result: Any) -> int:
     Raises
     ------
     VerificationError
-        A check fails, a vertex is unknown, missing or repeated, or a value is not a component; the
-        message names the first such vertex.
+        If a check fails, a vertex is unknown, missing or repeated, or a value is not a component;
+        the message names the first such vertex.
     GraphError
-        The result has no column `component`.
+        If the result has no column `component`.
 
     See Also
     --------

@@ -47,10 +47,10 @@ def pagerank(
     Raises
     ------
     VerificationError
-        The change exceeds the tolerance, a vertex is unknown, missing or repeated, or a value is
+        If the change exceeds the tolerance, a vertex is unknown, missing or repeated, or a value is
         not a finite number; the message names the vertex.
     GraphError
-        A parameter is invalid, or the result has no column `pagerank`.
+        If a parameter is invalid, or the result has no column `pagerank`.
 
     See Also
     --------

@@ -56,10 +56,10 @@ def scan(graph: Any, result: Any, *, epsilon: Any = 0.5, mu: int = 3) -> int:
     Raises
     ------
     GraphError
-        `epsilon` or `mu` is invalid.
+        If `epsilon` or `mu` is invalid.
     VerificationError
-        A check fails, a column is missing, a vertex is unknown, missing, or repeated other than as
-        a border, or a value is not a cluster or role; the message names the vertex.
+        If a check fails, a column is missing, a vertex is unknown, missing, or repeated other than
+        as a border, or a value is not a cluster or role; the message names the vertex.
 
     See Also
     --------

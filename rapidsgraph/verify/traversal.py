@@ -44,10 +44,10 @@ def bfs(graph: Any, result: Any, source: Any, *, depth_limit: int | None = None)
     Raises
     ------
     VerificationError
-        A check fails, a vertex is unknown, missing or repeated, or a value is not a distance, such
-        as infinity: unreached vertices have null. The message names the vertex.
+        If a check fails, a vertex is unknown, missing or repeated, or a value is not a distance,
+        such as infinity: unreached vertices have null. The message names the vertex.
     GraphError
-        A parameter is invalid, or the result has no column `distance`.
+        If a parameter is invalid, or the result has no column `distance`.
 
     See Also
     --------
@@ -92,10 +92,10 @@ def sssp(graph: Any, result: Any, source: Any, *, cutoff: float | None = None) -
     Raises
     ------
     VerificationError
-        A check fails, a vertex is unknown, missing or repeated, or a value is not a distance, such
-        as null or NaN: unreached vertices have infinity. The message names the vertex.
+        If a check fails, a vertex is unknown, missing or repeated, or a value is not a distance,
+        such as null or NaN: unreached vertices have infinity. The message names the vertex.
     GraphError
-        A parameter is invalid, or the result has no column `distance`.
+        If a parameter is invalid, or the result has no column `distance`.
 
     See Also
     --------

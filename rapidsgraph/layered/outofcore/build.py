@@ -6,16 +6,15 @@ needs space for the edges three times, and for names of text or several columns 
 
 Names that are integers of one column are read twice: for the distinct names, and for the edges.
 Text and names of several columns are read once and dictionary-encoded, with sorted runs on disk.
-Edges are sorted by source, through buckets on disk, into adjacency lists in one file. A
+Edges are sorted by source, through buckets on disk [2]_, into adjacency lists in one file. A
 breadth-first search from the root reads each list once. Then the lists are scattered into buckets
-by layer, and partitions are packed from these.
+by layer, and partitions are packed from these [1]_.
 
 References
 ----------
-H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms on
-GPU", International Journal of Parallel Programming, 2017, doi:10.1007/s10766-017-0533-y.
-
-Knuth, The Art of Computer Programming, volume 3, section 5.4.9 (external distribution sort).
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y
+.. [2] D. E. Knuth, "The Art of Computer Programming", volume 3, section 5.4.9.
 """
 
 from __future__ import annotations
