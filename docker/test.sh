@@ -111,9 +111,9 @@ check_image() {
     check_equal "highest PageRank" "${output//$'\n'/ }" "libc6 libgcc-s1"
     say "  first call in a new container: $(elapsed "$start") s"
     run "$ANYONE" rapidsgraph pagerank "$GRAPH" --verify \
-        --output /data/ranks.csv --plot /data/ranks.png || fail "PageRank is wrong"
-    check_equal "owner of results" "$(stat -c %u:%g "$results/ranks.csv")" "$ANYONE"
-    check_equal "rows" "$(wc -l <"$results/ranks.csv")" 64972
+        --output /data/pagerank.csv --plot /data/pagerank.png || fail "PageRank is wrong"
+    check_equal "owner of results" "$(stat -c %u:%g "$results/pagerank.csv")" "$ANYONE"
+    check_equal "rows" "$(wc -l <"$results/pagerank.csv")" 64972
     run "$ANYONE" rapidsgraph scan "$GRAPH" --verify --output /data/clusters.parquet ||
         fail "SCAN is wrong"
     output=$(run "$ANYONE" rapidsgraph pagerank /data/missing.parquet 2>&1) &&

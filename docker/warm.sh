@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 
-rapidsgraph pagerank "$graph" --plot ranks.png >/dev/null
+rapidsgraph pagerank "$graph" --plot pagerank.png >/dev/null
 rapidsgraph pagerank "$graph" --undirected >/dev/null
 rapidsgraph bfs "$graph" --from git >/dev/null
 rapidsgraph sssp "$graph" --from git >/dev/null
