@@ -53,8 +53,8 @@ ALGORITHM_BYTES = {
     "structural_similarity": AlgorithmBytes(80, 44, 44),
 }
 UNDIRECTED_ALGORITHMS = {"scan", "scan_index", "structural_similarity"}  # an edge is two arcs
-# Adjacency that an algorithm needs of a directed graph.
-DIRECTIONS = {
+# Layouts of the adjacency that an algorithm needs of a directed graph.
+LAYOUTS = {
     "pagerank": ("csc",),
     "bfs": ("csr", "csc"),
     "sssp": ("csr", "csc"),
@@ -99,7 +99,7 @@ class GraphStats:
     directed : bool
     columns : list of NameColumnStats
     needs_transpose : bool
-        Whether the adjacency of the other direction has to be built.
+        Whether the adjacency of the other layout has to be built.
     is_simple : bool
         Whether neighborhoods equal the adjacency: no self-loops and no parallel edges.
     """
@@ -362,8 +362,7 @@ def estimate_graph_memory(
         arcs *= 2 if graph.directed and is_undirected else 1
         run = _gpu_run_bytes(algorithm, vertices, arcs, graph.weighted, names.text_bytes)
         return MemoryEstimate(int(run), streamed)
-    directions = DIRECTIONS.get(algorithm, ())
-    needs_transpose = graph.directed and any(name not in graph.__dict__ for name in directions)
+    needs_transpose = not all(map(graph.has_layout, LAYOUTS.get(algorithm, ())))
     is_known_simple = (
         is_undirected
         and not graph.directed

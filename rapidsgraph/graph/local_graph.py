@@ -89,8 +89,7 @@ class LocalGraph:
         self._num_rows, self._num_loops_dropped = num_rows, num_loops_dropped
         self.num_edges, self.num_arcs = num_edges, adjacency.neighbors.size
         self._cache: dict[str, Any] = {}
-        # The value of the cached property of that name.
-        self.__dict__[layout if directed else "csr"] = adjacency
+        self._adjacencies = {layout if directed else "csr": adjacency}  # by layout
 
     @property
     def names(self) -> VertexNames:
@@ -108,20 +107,30 @@ class LocalGraph:
     def device(self) -> str:
         return self.labeling.device
 
-    @cached_property
+    @property
     def csr(self) -> Adjacency:
         """Adjacency by source."""
-        return transpose(self.csc)
+        if "csr" not in self._adjacencies:
+            self._adjacencies["csr"] = transpose(self._adjacencies["csc"])
+        return self._adjacencies["csr"]
 
-    @cached_property
+    @property
     def csc(self) -> Adjacency:
         """Adjacency by destination."""
-        return self.csr if not self.directed else transpose(self.csr)
+        if not self.directed:
+            return self.csr
+        if "csc" not in self._adjacencies:
+            self._adjacencies["csc"] = transpose(self._adjacencies["csr"])
+        return self._adjacencies["csc"]
+
+    def has_layout(self, layout: str) -> bool:
+        """Return whether the adjacency of a layout, "csr" or "csc", has been built."""
+        return layout in self._adjacencies or not self.directed
 
     @cached_property
     def out_degrees(self) -> Array:
         """Number of arcs that leave each vertex: float64, shape (vertices,)."""
-        if "csr" in self.__dict__:
+        if self.has_layout("csr"):
             return self.xp.diff(self.csr.offsets).astype(self.xp.float64)
         return self._sum_by_source(self.xp.empty(0), weighted=False)
 
@@ -154,7 +163,8 @@ class LocalGraph:
     @property
     def built(self) -> list[Adjacency]:
         """The adjacency of each layout that has been built so far."""
-        return [self.__dict__[name] for name in ("csr", "csc") if name in self.__dict__]
+        layouts = ("csr", "csc")
+        return [self._adjacencies[name] for name in layouts if name in self._adjacencies]
 
     @property
     def is_merged(self) -> bool:
@@ -172,7 +182,7 @@ class LocalGraph:
 
     @property
     def nbytes(self) -> int:
-        return sum({id(adjacency): adjacency.nbytes for adjacency in self.built}.values())
+        return sum(adjacency.nbytes for adjacency in self.built)
 
     @cached_property
     def report(self) -> BuildReport:
