@@ -29,11 +29,6 @@ from .store_writer import EDGES
 
 CUDA_HOST_REGISTER_READ_ONLY = 8
 MAX_SAMPLED_WEIGHTS, MAX_SAMPLED_PARTITIONS = 2**16, 4  # weights are of one partition
-# What a slice of the partitions does not take over.
-PER_SLICE = {
-    "checksums", "is_verified", "initial_delta", "last_run", "_device_arrays", "_pinned_address",
-    "_was_streamed",
-}  # fmt: skip
 
 
 class StreamStats(NamedTuple):
@@ -109,13 +104,17 @@ class LayeredStorage:
     @classmethod
     def from_store(cls, store: Store, device_name: str) -> LayeredStorage:
         """Return the storage of an opened store, of which nothing else is read yet."""
-        on_cpu = device.choose(device_name) == "cpu"
-        manifest = store.manifest
+        on_cpu, manifest = device.choose(device_name) == "cpu", store.manifest
         xp = np if on_cpu else import_cupy()
         labeling = Labeling(
             store.vertex_names(xp), xp, "pandas" if on_cpu else "cudf", manifest["own"],
             manifest["source_columns"],
         )  # fmt: skip
+        return cls._from_labeling(labeling, store)
+
+    @classmethod
+    def _from_labeling(cls, labeling: Labeling, store: Store) -> LayeredStorage:
+        manifest = store.manifest
         storage = cls(
             labeling,
             directed=manifest["directed"],
@@ -324,9 +323,8 @@ class LayeredStorage:
         return estimate_delta(sample[sample < np.inf], mean_degree, self.xp)
 
     def slice_partitions(self, start: int, stop: int) -> LayeredStorage:
-        """Return a storage of the partitions from `start` to `stop` and of all vertices."""
-        sliced = object.__new__(type(self))
-        sliced.__dict__.update((k, v) for k, v in self.__dict__.items() if k not in PER_SLICE)
+        """Return a storage of the store's partitions from `start` to `stop` and of all vertices."""
+        sliced = self._from_labeling(self.labeling, self.store)
         sliced.table, sliced.first_partition = self.table[start:stop], self.first_partition + start
         return sliced
 
@@ -371,23 +369,23 @@ class LayeredStorage:
         return start - start % (mmap.PAGESIZE // 4), int((position + size).max())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the path of an opened store, or else the arrays."""
-        if self._store is not None:
-            return {"folder": str(self._store.absolute_folder), "device": self.device}
         return {**self.__dict__, "_device_arrays": None, "_pinned_address": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "folder" in state:
-            store = open_store(state["folder"])
-            self.__dict__.update(type(self).from_store(store, state["device"]).__dict__)
-        else:
-            self.__dict__.update(state)
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Return the path of an opened store, or else the arrays."""
+        if self._store is None:
+            return super().__reduce_ex__(protocol)
+        return _open_storage, (str(self._store.absolute_folder), self.device)
 
     def __repr__(self) -> str:
         return (
             f"<LayeredEdgeList: {self.num_vertices:,} vertices, {self.num_edges:,} edges, depth "
             f"{self.depth} from {self.root!r}, partitions: {len(self.table)}, {self.device}>"
         )
+
+
+def _open_storage(folder: str, device_name: str) -> LayeredStorage:
+    return LayeredStorage.from_store(open_store(folder), device_name)
 
 
 def _unpin(address: int, _words: np.ndarray) -> None:
