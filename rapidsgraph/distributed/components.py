@@ -24,7 +24,7 @@ def connected_components(graph: Any) -> Frame:
     graph = as_distributed(graph)
     graph.check_name_collisions("component")
     executor = graph.executor
-    forests = executor.map(find_roots, graph.first_partitions(), name="link")
+    forests = executor.map(find_roots, graph.built_partitions(), name="link")
     forest = executor.tree_reduce(join_forests, forests, "join")
     numbers = executor.submit(number_components, forest, name="number")
     frames = executor.map(

@@ -101,10 +101,25 @@ def release_on_error(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
+class DistributedStorage:
+    """The state of a graph or layered edge list on the workers of a Dask cluster.
+
+    Attributes
+    ----------
+    client : distributed.Client or None
+        The client whose workers have the graph; None for this process.
+    has_own_client : bool
+        Whether the caller passed the client, which computes the results; otherwise the active
+        client does.
+    """
+
+    client: Any = None
+    has_own_client = False
+
+
 def _check_client_of(graph: Any) -> None:
-    has_own_client = getattr(type(graph), "has_own_client", None)
-    if has_own_client is not None and hasattr(graph, "client"):
-        (check_open if has_own_client else check_active_client)(graph.client)
+    if isinstance(graph, DistributedStorage) and graph.client is not None:
+        (check_open if graph.has_own_client else check_active_client)(graph.client)
 
 
 def on_error(callback: Callable[[], Any]) -> None:

@@ -1,6 +1,6 @@
 """DistributedGraph: a graph built from a Dask frame, with a partition on each worker.
 
-Partitions are built once and stay on their workers; the other orientation is built from them on
+Partitions are built once and stay on their workers; the other layout is built from them on
 first use. Only statistics of a few bytes reach the client. Edges need not fit on one worker, but
 arrays over all vertices must.
 """
@@ -24,11 +24,11 @@ from ..graph.local_graph import BuildReport, LocalGraph
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from . import vertex_names
-from .executor import Executor, get_executor, on_error, release_on_error
+from .executor import DistributedStorage, Executor, get_executor, on_error, release_on_error
 from .vertex_names import PartitionStats
 
 
-class DistributedGraph:
+class DistributedGraph(DistributedStorage):
     """A graph built from a Dask frame: the storage of `Graph` on a Dask cluster.
 
     It uses the active Dask client, or this process if there is none. If a worker is lost, others
@@ -40,13 +40,13 @@ class DistributedGraph:
         Of pandas or cuDF frames, one row per edge.
     source, destination, weight, directed, multi_edges, self_loops, vertices
         As of `Graph`; `vertices` may be a Dask frame, too.
-    orientation : {"csr", "csc"}
+    layout : {"csr", "csc"}
         Adjacency to build first: by source or by destination.
 
     Attributes
     ----------
     executor : Executor
-    named : task of Labeling
+    labeling : task of Labeling
         The vertex names.
     bounds : list of int
         Partition i has the vertices ``bounds[i]`` to ``bounds[i + 1]``.
@@ -61,8 +61,6 @@ class DistributedGraph:
         A partition would not fit on its worker; raised before it is built.
     """
 
-    has_own_client = False
-
     @release_on_error
     def __init__(
         self,
@@ -75,12 +73,13 @@ class DistributedGraph:
         multi_edges: str = "first",
         self_loops: str = "keep",
         vertices: Any = None,
-        orientation: str = "csr",
+        layout: str = "csr",
     ) -> None:
         check_policies(directed, multi_edges, self_loops)
         options = source, destination, weight, multi_edges
         schema = read_columns(edges._meta, *options)
         self.executor = executor = get_executor()
+        self.client = executor.client
         self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
         self.weighted = weight is not None or multi_edges == "sum"
         self._partitions: dict[str, list] = {}
@@ -102,32 +101,32 @@ class DistributedGraph:
             extra_stats = executor.gather(
                 executor.map(vertex_names.compute_stats, extra, name="stats")
             )
-        self.labeling, self.num_vertices, ends = vertex_names.factorize(
+        self.labeling, self.num_vertices, endpoints = vertex_names.factorize(
             executor, columns, stats, extra, extra_stats, vertex_range
         )
         self._schema, self._is_on_gpu = stats[0].schema, any(each.is_on_gpu for each in stats)
         self._num_rows = sum(each.num_rows for each in stats)
         self._total_weight = sum(each.total_weight for each in stats)
         edge_lists = executor.map(
-            partitioning.select_edges, ends, columns, repeat(self_loops), name="rows"
+            partitioning.select_edges, endpoints, columns, repeat(self_loops), name="rows"
         )
-        del columns, extra, ends  # workers forget them as soon as the edge lists exist
+        del columns, extra, endpoints  # workers forget them as soon as the edge lists exist
         self._num_dropped = 0
         if self_loops == "drop":
             counts = executor.map(partitioning.count_edges, edge_lists, name="stats")
             self._num_dropped = self._num_rows - sum(executor.gather(counts))
         self.bounds = self._balance_ranges(edge_lists)
         arc_lists = executor.map(
-            partitioning.split_edges, edge_lists, repeat(self.bounds), repeat(orientation),
+            partitioning.split_edges, edge_lists, repeat(self.bounds), repeat(layout),
             repeat(directed), name="split",
         )  # fmt: skip
         del edge_lists
-        self._partitions[orientation] = _build_partitions(
+        self._partitions[layout] = _build_partitions(
             executor, self.bounds, arc_lists, multi_edges,
             self._sum_type(stats) if multi_edges == "sum" else None,
             self.labeling if weight is not None and multi_edges == "sum" else None,
         )  # fmt: skip
-        self.num_arcs, num_loops, _ = self._count_arcs(orientation)
+        self.num_arcs, num_loops, _ = self._count_arcs(layout)
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
 
     def _read_vertices(self, vertices: Any, stats: list[PartitionStats]) -> list:
@@ -151,9 +150,12 @@ class DistributedGraph:
         """Return the bounds of the partitions' ranges."""
         executor = self.executor
         counts = executor.map(
-            partitioning.count_endpoints, edge_lists, repeat(self.num_vertices), name="count-ends"
+            partitioning.count_endpoints,
+            edge_lists,
+            repeat(self.num_vertices),
+            name="count-endpoints",
         )
-        total = executor.tree_reduce(partitioning.add_arrays, counts, "count-ends")
+        total = executor.tree_reduce(partitioning.add_arrays, counts, "count-endpoints")
         [counts] = executor.gather([total])
         return partitioning.balance_ranges(counts, len(executor.workers), self.num_vertices)
 
@@ -162,11 +164,9 @@ class DistributedGraph:
         are_integers = {each.weight_kind for each in stats if each.num_rows} == {"i"}
         return weight_sums.sum_type(self._total_weight) if are_integers else np.float64
 
-    def _count_arcs(self, orientation: str) -> list[int]:
-        """Return the numbers of arcs, self-loops and bytes of an orientation."""
-        tasks = self.executor.map(
-            partitioning.count_arcs, self.partitions(orientation), name="stats"
-        )
+    def _count_arcs(self, layout: str) -> list[int]:
+        """Return the numbers of arcs, self-loops and bytes of the adjacency of a layout."""
+        tasks = self.executor.map(partitioning.count_arcs, self.partitions(layout), name="stats")
         return [sum(each) for each in zip(*self.executor.gather(tasks), strict=True)]
 
     @property
@@ -184,24 +184,24 @@ class DistributedGraph:
         """Vertex behind the last one of each partition."""
         return self.bounds[1:]
 
-    def partitions(self, orientation: str = "csr") -> list:
+    def partitions(self, layout: str = "csr") -> list:
         """Return a task for each Partition, by source ("csr") or by destination ("csc")."""
         built = next(iter(self._partitions))
         if not self.directed:
-            orientation = built
-        if orientation not in self._partitions:
+            layout = built
+        if layout not in self._partitions:
             arc_lists = self.executor.map(
                 partitioning.split_transpose, self._partitions[built], repeat(self.bounds),
                 name="split",
             )  # fmt: skip
-            on_error(lambda: self._partitions.pop(orientation, None))
-            self._partitions[orientation] = _build_partitions(
+            on_error(lambda: self._partitions.pop(layout, None))
+            self._partitions[layout] = _build_partitions(
                 self.executor, self.bounds, arc_lists, "keep"
             )
-        return self._partitions[orientation]
+        return self._partitions[layout]
 
-    def first_partitions(self) -> list:
-        """Return a task for each Partition of the orientation that was built first."""
+    def built_partitions(self) -> list:
+        """Return a task for each Partition of the layout that was built first."""
         return next(iter(self._partitions.values()))
 
     def simple_partitions(self) -> list:
@@ -209,7 +209,7 @@ class DistributedGraph:
         executor = self.executor
 
         def build() -> list:
-            partitions = self.first_partitions()
+            partitions = self.built_partitions()
             if not self.directed:
                 return executor.map(partitioning.simplify, partitions, name="simplify")
             arc_lists = executor.map(
@@ -228,10 +228,10 @@ class DistributedGraph:
     @release_on_error
     def compute(self) -> LocalGraph:
         """Return the graph in the memory of this process."""
-        orientation, tasks = next(iter(self._partitions.items()))
+        layout, tasks = next(iter(self._partitions.items()))
         [labeling, *partitions] = self.executor.gather([self.labeling, *tasks])
         return LocalGraph(
-            labeling, partitioning.join_partitions(partitions), orientation, directed=self.directed,
+            labeling, partitioning.join_partitions(partitions), layout, directed=self.directed,
             weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
             num_rows=self._num_rows, num_loops_dropped=self._num_dropped,
             num_edges=self.num_edges,
@@ -254,11 +254,6 @@ class DistributedGraph:
         """Return the result columns of an endpoint; see `labeling.endpoint_columns`."""
         schema = self._schema
         return endpoint_columns(schema.labels, schema.is_endpoint_specific, endpoint)
-
-    @property
-    def client(self) -> Any:
-        """The distributed.Client whose workers have the graph; None for this process."""
-        return self.executor.client
 
     @property
     def device(self) -> str:
@@ -301,13 +296,13 @@ class DistributedGraph:
     @property
     def nbytes(self) -> int:
         """Size of the adjacency on all workers in bytes."""
-        return sum(self._count_arcs(orientation)[-1] for orientation in self._partitions)
+        return sum(self._count_arcs(layout)[-1] for layout in self._partitions)
 
     @property
     def report(self) -> BuildReport:
         """Row counts of the build."""
         executor = self.executor
-        flags = executor.map(partitioning.has_edges, self.first_partitions(), name="has-edges")
+        flags = executor.map(partitioning.has_edges, self.built_partitions(), name="has-edges")
         [isolates] = executor.gather(
             [executor.submit(partitioning.count_isolates, *flags, name="stats")]
         )
@@ -326,11 +321,11 @@ class DistributedGraph:
         )
 
 
-def as_distributed(edges: Any, orientation: str = "csr") -> DistributedGraph:
+def as_distributed(edges: Any, layout: str = "csr") -> DistributedGraph:
     """Return a DistributedGraph as it is; build a directed one from a Dask frame."""
     if isinstance(edges, DistributedGraph):
         return edges
-    return DistributedGraph(edges, orientation=orientation)
+    return DistributedGraph(edges, layout=layout)
 
 
 def _build_partitions(

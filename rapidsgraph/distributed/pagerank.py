@@ -58,7 +58,7 @@ def pagerank(
     launch: Any = None,
     memory_limit: Any = None,
 ) -> Frame:
-    """Rank vertices of a DistributedGraph or Dask frame; see `rapidsgraph.pagerank`."""
+    """Compute PageRank of a DistributedGraph or Dask frame; see `rapidsgraph.pagerank`."""
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )

@@ -120,9 +120,9 @@ class Partition:
 # Tasks
 
 
-def select_edges(ends: tuple[Array, Array], columns: EdgeColumns, self_loops: str) -> EdgeList:
+def select_edges(endpoints: tuple[Array, Array], columns: EdgeColumns, self_loops: str) -> EdgeList:
     """Return the edges of a frame partition under a policy for self-loops."""
-    sources, destinations = ends
+    sources, destinations = endpoints
     if self_loops != "drop":
         return sources, destinations, columns.weights
     keep = sources != destinations
@@ -176,9 +176,7 @@ def balance_ranges(counts: np.ndarray, num_partitions: int, num_vertices: int) -
     return [0, *np.maximum.accumulate(inner).tolist(), num_vertices]
 
 
-def split_edges(
-    edges: EdgeList, bounds: list[int], orientation: str, directed: bool
-) -> list[ArcList]:
+def split_edges(edges: EdgeList, bounds: list[int], layout: str, directed: bool) -> list[ArcList]:
     """Return the arcs of a frame partition for each partition of the graph.
 
     An undirected edge becomes two arcs, in the order of the edges; a self-loop becomes one.
@@ -186,7 +184,7 @@ def split_edges(
     sources, destinations, weights = edges
     xp = device.array_module(sources)
     keys, neighbors = sources, destinations
-    if orientation == "csc" and directed:
+    if layout == "csc" and directed:
         keys, neighbors = destinations, sources
     if not directed:
         keys = xp.stack([sources, destinations], axis=1).ravel()

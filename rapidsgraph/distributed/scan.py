@@ -1,9 +1,9 @@
 """Structural similarity and SCAN of a distributed graph.
 
 Each partition finds its cores and joins similar ones, also across its range, to a forest over all
-vertices; the forests are joined to one. Borders attach to their most similar core among all, the
-clusters are numbered in one place, and hubs are vertices whose own neighbors are in several
-clusters. Results equal those of `algorithms.scan`; `scan_partition` counts common neighbors once,
+vertices; the forests are joined to one. Borders attach to their most similar core among all, one
+task numbers the clusters, and hubs are vertices whose own neighbors are in several clusters.
+Results equal those of `algorithms.scan`; `scan_partition` counts common neighbors once,
 so that other epsilon and mu take arrays over vertices only.
 """
 
@@ -45,7 +45,7 @@ from .scan_partition import all_gather, get_neighborhoods, is_within
 
 @release_on_error
 def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
-    """Compute the similarity of every edge's ends; see `rapidsgraph.structural_similarity`.
+    """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
     """
     _check_method(method)
     graph = _as_undirected(graph)
-    ends = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
-    graph.check_name_collisions("similarity", *ends[0], *ends[1])
+    columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
+    graph.check_name_collisions("similarity", *columns[0], *columns[1])
     edges = graph.executor.map(
         _compute_similarities, *get_neighborhoods(graph), name="similarities"
     )

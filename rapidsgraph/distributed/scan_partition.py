@@ -1,9 +1,10 @@
 """Common neighbors of a distributed graph: for every arc (u, v) the size of N[u] & N[v].
 
-A count needs the lists of both ends of an edge, so counts cannot be summed over partitions: every
-pair of partitions is processed on one worker. A partition receives the lists of one other at a
-time, in a chain, counts for the edges between the two, and returns the other's counts. A worker
-stores two partitions at most, and each partition's lists are sent to half of the workers once.
+A count needs the neighbors of both endpoints of an edge, so counts cannot be summed over
+partitions: every pair of partitions is processed on one worker. A partition receives the adjacency
+of one other at a time, in a chain, counts for the edges between the two, and returns the other's
+counts. A worker stores two partitions at most, and each partition's adjacency is sent to half of
+the workers once.
 Counts take 4 bytes per arc and are cached on the graph. Partitions are those of
 `DistributedGraph.simple_partitions`.
 """

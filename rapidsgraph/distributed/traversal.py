@@ -151,14 +151,14 @@ def _search(
     return graph.to_dask(frames)
 
 
-def _with_unit_weights(graph: DistributedGraph, orientation: str) -> list:
+def _with_unit_weights(graph: DistributedGraph, layout: str) -> list:
     """Return partitions whose edges have length 1."""
 
     def create() -> list:
-        partitions = graph.partitions(orientation)
+        partitions = graph.partitions(layout)
         return graph.executor.map(_set_unit_weights, partitions, name="unit-weights")
 
-    key = orientation if graph.directed else "undirected"
+    key = layout if graph.directed else "undirected"
     return graph.cached(f"unit weights, {key}", create)
 
 
@@ -242,7 +242,7 @@ def _check_distances(csr: Partition, distances: Array, labeling: Labeling) -> No
 
 @dataclass
 class _WholeGraph:
-    """A single partition with both orientations, as searches of a LocalGraph use them."""
+    """A single partition with both layouts, as searches of a LocalGraph use them."""
 
     partition: Partition
     csc: Adjacency | None

@@ -84,8 +84,8 @@ def read_extra_vertices(
 
 def compute_stats(columns: EdgeColumns) -> PartitionStats:
     """Return what the client needs to know about a partition."""
-    ends = columns.sources + columns.destinations
-    names = [values for values in ends if len(values)]
+    endpoints = columns.sources + columns.destinations
+    names = [values for values in endpoints if len(values)]
     types = [_integer_type(values) for values in names]
     are_integers = bool(types) and all(types)
     weights = columns.weights
@@ -93,7 +93,7 @@ def compute_stats(columns: EdgeColumns) -> PartitionStats:
         schema=replace(columns, sources=[], destinations=[], weights=None, xp=None),
         num_rows=columns.num_rows,
         types=types,
-        declared_types=[name for name in map(_integer_type, ends) if name],
+        declared_types=[name for name in map(_integer_type, endpoints) if name],
         min_name=min(int(values.min()) for values in names) if are_integers else 0,
         max_name=max(int(values.max()) for values in names) if are_integers else -1,
         weight_kind="" if weights is None else weights.dtype.kind,
@@ -135,7 +135,7 @@ def factorize(
     -------
     named : task of Labeling
     num_vertices : int
-    ends : list of tasks
+    endpoints : list of tasks
         int32 ids of sources and destinations in each partition.
     """
     all_stats, schema = stats + extra_stats, stats[0].schema
@@ -176,8 +176,10 @@ def factorize(
         _name_type(types, all_stats, max_name), any(each.is_on_gpu for each in stats),
         name="name-vertices",
     )  # fmt: skip
-    ends = executor.map(_translate, columns, repeat(min_name), repeat(table), name="look-up-names")
-    return labeling, num_vertices, ends
+    endpoints = executor.map(
+        _translate, columns, repeat(min_name), repeat(table), name="look-up-names"
+    )
+    return labeling, num_vertices, endpoints
 
 
 def _name_type(types: set[str], stats: list[PartitionStats], max_name: int) -> np.dtype:
@@ -196,8 +198,8 @@ def _factorize_by_merging(
     [num_vertices] = executor.gather([executor.submit(_count_names, merged, name="count-names")])
     check_vertex_count(num_vertices)
     labeling = executor.submit(_label_merged, schema, merged, name="name-vertices")
-    ends = executor.map(_look_up, local[: len(columns)], repeat(merged), name="look-up-names")
-    return labeling, num_vertices, ends
+    endpoints = executor.map(_look_up, local[: len(columns)], repeat(merged), name="look-up-names")
+    return labeling, num_vertices, endpoints
 
 
 # Tasks for integers in a narrow range
@@ -238,21 +240,21 @@ def _build_table(bitmap: Array) -> Array:
 
 
 def _translate(columns: EdgeColumns, min_name: int, table: Array | None) -> tuple[Array, ...]:
-    """Return int32 ids of both ends."""
-    xp, ends = columns.xp, []
+    """Return int32 ids of both endpoints."""
+    xp, endpoints = columns.xp, []
     for [values] in (columns.sources, columns.destinations):
         if not len(values):
-            ends.append(xp.empty(0, xp.int32))
+            endpoints.append(xp.empty(0, xp.int32))
         elif table is None:
-            ends.append(xp.ascontiguousarray(values.astype(xp.int32, copy=False)))
+            endpoints.append(xp.ascontiguousarray(values.astype(xp.int32, copy=False)))
         else:
             names, ids = _widen(values, xp), xp.empty(values.size, xp.int32)
             device.launch(
                 "build", "translate", size=names.size,
                 num_names=names.size, names=names, min_name=min_name, table=table, ids=ids,
             )  # fmt: skip
-            ends.append(ids)
-    return tuple(ends)
+            endpoints.append(ids)
+    return tuple(endpoints)
 
 
 def _label_integers(
@@ -310,7 +312,7 @@ def _count_names(merged: tuple[VertexNames, list, bool]) -> int:
 def _look_up(
     local: tuple[VertexNames, Array, Array, bool], merged: tuple[VertexNames, list, bool]
 ) -> tuple[Array, Array]:
-    """Return int32 ids of both ends from the ids within the partition."""
+    """Return int32 ids of both endpoints from the ids within the partition."""
     names, sources, destinations, is_on_gpu = local
     if not names.count:
         return sources, destinations
