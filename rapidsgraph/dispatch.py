@@ -21,7 +21,7 @@ from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
 from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
-from .distributed.layered import DistributedLayeredEdgeList
+from .distributed.layered_storage import DistributedLayeredStorage
 from .errors import GraphError
 from .graph.graph import Graph, register_distributed_graph, storage_of
 from .graph.local_graph import LocalGraph
@@ -44,26 +44,26 @@ __all__ = [
 ]
 
 register_distributed_graph(DistributedGraph)
-register_distributed_layered(DistributedLayeredEdgeList)
+register_distributed_layered(DistributedLayeredStorage)
 
 IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     "bfs": {
         LocalGraph: traversal.bfs,
         LayeredStorage: layered.bfs,
         DistributedGraph: distributed_traversal.bfs,
-        DistributedLayeredEdgeList: distributed_layered.bfs,
+        DistributedLayeredStorage: distributed_layered.bfs,
     },
     "sssp": {
         LocalGraph: traversal.sssp,
         LayeredStorage: layered.sssp,
         DistributedGraph: distributed_traversal.sssp,
-        DistributedLayeredEdgeList: distributed_layered.sssp,
+        DistributedLayeredStorage: distributed_layered.sssp,
     },
     "pagerank": {
         LocalGraph: _pagerank.pagerank,
         LayeredStorage: layered.pagerank,
         DistributedGraph: distributed_pagerank.pagerank,
-        DistributedLayeredEdgeList: distributed_layered.pagerank,
+        DistributedLayeredStorage: distributed_layered.pagerank,
     },
     "connected_components": {
         LocalGraph: components.connected_components,
@@ -85,7 +85,7 @@ R = TypeVar("R")
 
 def graph_type(graph: Any) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
-    if isinstance(graph, (LayeredStorage, DistributedLayeredEdgeList, DistributedGraph)):
+    if isinstance(graph, (LayeredStorage, DistributedLayeredStorage, DistributedGraph)):
         return type(graph)
     return DistributedGraph if frames.is_dask(graph) else LocalGraph
 
@@ -134,7 +134,7 @@ structural_similarity = _dispatched(similarity.structural_similarity)
 @functools.wraps(memory.estimate_memory)
 def estimate_memory(graph_or_path: Any, algorithm: str, **options: Any) -> memory.MemoryEstimate:
     graph_or_path = storage_of(graph_or_path)
-    if isinstance(graph_or_path, (DistributedGraph, DistributedLayeredEdgeList)):
+    if isinstance(graph_or_path, (DistributedGraph, DistributedLayeredStorage)):
         raise GraphError(
             "estimate_memory does not support graphs on a Dask cluster; call .compute() first, or "
             "pass the edges",
@@ -156,7 +156,7 @@ def in_memory(data: Any) -> Any:
     GraphError
         If it is a layered edge list on a cluster, which is not collected.
     """
-    if isinstance(data, DistributedLayeredEdgeList):
+    if isinstance(storage_of(data), DistributedLayeredStorage):
         raise GraphError(
             "a layered edge list on a cluster is not collected; pass the edges, or a Graph",
             parameter="graph",

@@ -19,7 +19,6 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,95 +26,23 @@ import numpy as np
 from ..algorithms import traversal
 from ..algorithms.pagerank_problem import PRECISIONS, check_convergence, check_parameters
 from ..device.arrays import Array
-from ..errors import GraphError
-from ..frames import Frame, library_name
-from ..graph.graph import storage_of
+from ..frames import Frame, is_dask, library_name
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
 from ..layered.algorithms import check_method, check_root
-from ..layered.edge_list import LayeredEdgeList
 from ..layered.packing import COLUMN
 from ..layered.storage import LayeredStorage, StreamStats
 from ..progress import Progress, reporter
-from ..validation import check_choice, check_path, parse_bytes
+from ..validation import parse_bytes
 from . import store_shard as tasks
 from .executor import DaskExecutor, Executor, release_on_error
 from .graph import create_meta
-
-STORE_ATTRIBUTES = (
-    "root", "depth", "layers", "combined", "num_vertices", "num_edges", "num_arcs", "directed",
-    "weighted", "weight_dtype", "minimum_edges", "nbytes", "largest_partition", "layer_starts",
-    "layer_edges",
-)  # fmt: skip
-
-
-class DistributedLayeredEdgeList:
-    """A layered edge list in a folder, whose partitions are distributed over Dask workers.
-
-    ``LayeredEdgeList.open(path, client=client)`` returns one. `bfs`, `sssp` and `pagerank` accept
-    it and return Dask frames with a partition per worker.
-
-    Attributes
-    ----------
-    root, depth, layers, combined, num_vertices, num_edges, directed, weighted, nbytes
-        As of `LayeredEdgeList`.
-    path : Path
-    client : distributed.Client
-    device : {"cpu", "gpu"}
-        Where workers compute; frames are pandas or cuDF accordingly.
-    last_run : StreamStats or None
-        Cost of the last call with this list: the passes of the worker that made most of them in
-        each superstep, and the partitions and bytes of all workers.
-    """
-
-    has_own_client = True  # passed by the caller; it computes the results
-    last_run: StreamStats | None = None
-
-    @release_on_error
-    def __init__(self, path: str | Path, client: Any, device: str = "auto") -> None:
-        if not hasattr(client, "submit") or not hasattr(client, "nthreads"):
-            raise GraphError(
-                f"client is a {type(client).__name__}; it must be a distributed.Client, which is "
-                "created from a LocalCluster, a LocalCUDACluster or a scheduler's address",
-                parameter="client",
-                value=client,
-            )
-        check_choice("device", device, ("auto", "cpu", "gpu"))
-        self.path, self.client = check_path(path).absolute(), client
-        self.opened = LayeredEdgeList.open(self.path, device="cpu")
-        self.storage = storage_of(self.opened)
-        store = str(self.path), self.storage.manifest_checksum, device
-        executor = DaskExecutor(client)
-        self._num_workers = len(executor.workers)
-        devices = executor.gather(
-            [
-                executor.submit(tasks.get_device, *store, name="device", worker=number)
-                for number in range(self._num_workers)
-            ]
-        )
-        self.device = "gpu" if set(devices) == {"gpu"} else "cpu"
-
-    def __getattr__(self, name: str) -> Any:
-        if name in STORE_ATTRIBUTES:
-            has_frame = name in ("layers", "combined")
-            return getattr(self.opened if has_frame else self.storage, name)
-        raise AttributeError(f"DistributedLayeredEdgeList has no attribute {name!r}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *STORE_ATTRIBUTES]
-
-    def __repr__(self) -> str:
-        return (
-            f"<DistributedLayeredEdgeList: {self.num_vertices:,} vertices, "
-            f"{self.num_edges:,} edges, depth {self.depth} from {self.root!r}, "
-            f"{len(self.storage.table)} partitions, {self.device} "
-            f"of {self._num_workers} workers>"
-        )
+from .layered_storage import DistributedLayeredStorage
 
 
 @release_on_error
 def bfs(
-    layered: DistributedLayeredEdgeList,
+    layered: DistributedLayeredStorage,
     source: Any = None,
     *,
     depth_limit: int | None = None,
@@ -131,7 +58,7 @@ def bfs(
 
 @release_on_error
 def sssp(
-    layered: DistributedLayeredEdgeList,
+    layered: DistributedLayeredStorage,
     source: Any = None,
     *,
     cutoff: float | None = None,
@@ -145,11 +72,11 @@ def sssp(
     if not layered.weighted:
         limit = int(min(max_distance, NO_VERTEX))
         return _bfs(layered, limit, predecessors, memory_limit, progress, as_float=True)
-    used = layered.storage.partitions_before(int(layered.layer_starts[-1]))
+    used = layered.local.partitions_before(int(layered.layer_starts[-1]))
     run = _ShardedRun(layered, "sssp", used, "words", memory_limit, progress)
     distances, parents = run.submit(tasks.start_distances, run.shards[0]), None
     distances = run.relax("relax", distances, max_distance)
-    if max_distance == math.inf and layered.weight_dtype == np.float64:
+    if max_distance == math.inf and layered.local.weight_dtype == np.float64:
         run.gather(run.submit(tasks.check_distances, run.shards[0], distances))
     if predecessors:
         parents = run.find_predecessors(distances, None, None)
@@ -162,7 +89,7 @@ def sssp(
 
 @release_on_error
 def pagerank(
-    layered: DistributedLayeredEdgeList,
+    layered: DistributedLayeredStorage,
     *,
     damping: float = 0.85,
     tolerance: float = 1e-6,
@@ -176,12 +103,15 @@ def pagerank(
     launch: Any = None,
     memory_limit: Any = None,
 ) -> Frame:
-    """Rank vertices; see `rapidsgraph.pagerank`. Frames among the parameters may be Dask frames."""
+    """Compute PageRank; see `rapidsgraph.pagerank`.
+
+    Frames among the parameters may be Dask frames.
+    """
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
     check_method(method)
-    layered.storage.labeling.check_name_collisions("pagerank")
+    layered.local.labeling.check_name_collisions("pagerank")
     run = _ShardedRun(layered, "pagerank", slice(None), "words", memory_limit, progress)
     frames = [_compute_frame(run.executor, each) for each in (personalization, dangling, start)]
     problem = run.submit(
@@ -207,20 +137,20 @@ def pagerank(
     return run.to_dask(create_pagerank_rows, values, PRECISIONS[precision])
 
 
-def _check_arguments(layered: DistributedLayeredEdgeList, source: Any, predecessors: bool) -> None:
-    traversal.check_result_columns(layered.storage.labeling, predecessors)
-    check_root(layered.storage, source)
+def _check_arguments(layered: DistributedLayeredStorage, source: Any, predecessors: bool) -> None:
+    traversal.check_result_columns(layered.local.labeling, predecessors)
+    check_root(layered.local, source)
 
 
 def _compute_frame(executor: Executor, values: Any) -> Any:
     """Return a parameter as it is, or a task of the whole of a Dask frame."""
-    if not hasattr(values, "to_delayed"):
+    if not is_dask(values):
         return values
     return executor.submit(tasks.concat_frames, *executor.compute_partitions(values), name="concat")
 
 
 def _bfs(
-    layered: DistributedLayeredEdgeList,
+    layered: DistributedLayeredStorage,
     depth_limit: int,
     predecessors: bool,
     memory_limit: Any,
@@ -229,10 +159,10 @@ def _bfs(
 ) -> Frame:
     """Search in one pass: distances are the layers, and edges that go forward have the parents."""
     last_layer, parents = min(depth_limit, layered.depth), None
-    sweeps.check_vertices_fit(layered.storage, "bfs", "BFS", memory_limit)
+    sweeps.check_vertices_fit(layered.local, "bfs", "BFS", memory_limit)
     used = np.empty(0, int)
     if predecessors:
-        used = sweeps.forward_partitions(layered.storage, last_layer)
+        used = sweeps.forward_partitions(layered.local, last_layer)
     run = _ShardedRun(layered, "bfs", used, "forward_words", memory_limit, progress)
     if predecessors:
         results = run.map(tasks.find_parents, last_layer)
@@ -256,7 +186,7 @@ class _ShardedRun:
 
     def __init__(
         self,
-        layered: DistributedLayeredEdgeList,
+        layered: DistributedLayeredStorage,
         algorithm: str,
         used: Any,
         words: str,
@@ -266,10 +196,10 @@ class _ShardedRun:
         limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         self.layered, self.executor = layered, DaskExecutor(layered.client)
         self.progress, layered.last_run = progress, tasks.NO_COST
-        table = layered.storage.table
+        table = layered.local.table
         costs = np.zeros(len(table), np.int64)
         costs[used] = table[used, COLUMN[words]]
-        store = str(layered.path), layered.storage.manifest_checksum, layered.device
+        store = str(layered.path), layered.local.manifest_checksum, layered.device
         ranges = tasks.balance_partitions(costs, len(self.executor.workers))
         self.shards = [
             self.submit(tasks.StoreShard, store, partitions, algorithm, limit, worker=number)

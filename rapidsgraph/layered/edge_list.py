@@ -49,8 +49,6 @@ class LayeredEdgeList(StoredGraph):
     [0, 1, 1, 2]
     """
 
-    _storage: LayeredStorage
-
     def __init__(self) -> None:
         raise TypeError(
             "LayeredEdgeList has no public constructor; use LayeredEdgeList.build(graph, root), "
@@ -156,7 +154,7 @@ class LayeredEdgeList(StoredGraph):
         )
 
     @classmethod
-    def open(cls, path: str | Path, *, device: str = "auto", client: Any = None) -> Any:
+    def open(cls, path: str | Path, *, device: str = "auto", client: Any = None) -> LayeredEdgeList:
         """Open a stored layered edge list.
 
         Parameters
@@ -173,8 +171,8 @@ class LayeredEdgeList(StoredGraph):
 
         Returns
         -------
-        LayeredEdgeList or DistributedLayeredEdgeList
-            Opened list; a distributed one with a `client`.
+        LayeredEdgeList
+            Opened list, which a `client` distributes over its workers.
 
         Raises
         ------
@@ -192,7 +190,7 @@ class LayeredEdgeList(StoredGraph):
         if client is not None:
             if _open_distributed is None:
                 raise GraphError("import rapidsgraph before opening a store on a Dask cluster")
-            return _open_distributed(path, client, device)
+            return cls._from_storage(_open_distributed(path, client, device))
         return cls._from_storage(LayeredStorage.from_store(open_store(path), device))
 
     @classmethod
@@ -281,11 +279,12 @@ class LayeredEdgeList(StoredGraph):
         Raises
         ------
         GraphError
-            If the path is a file or a folder with other contents, the disk is full, or permission
-            is missing.
+            If the path is a file or a folder with other contents, the disk is full, permission is
+            missing, or the list is distributed over a cluster.
         """
-        with reporter(progress, "Saving", len(self._storage.table)) as report:
-            save_store(self._storage, path, report)
+        storage = self._local_storage("save")
+        with reporter(progress, "Saving", len(storage.table)) as report:
+            save_store(storage, path, report)
 
     def edges(self, layer: int | None = None) -> Frame:
         """Return the edges in the order of the list.
@@ -304,9 +303,20 @@ class LayeredEdgeList(StoredGraph):
         Raises
         ------
         GraphError
-            If there is no such layer, or a partition is damaged.
+            If there is no such layer, a partition is damaged, or the list is distributed over a
+            cluster.
         """
-        return make_edge_frame(self._storage, layer)
+        return make_edge_frame(self._local_storage("edges"), layer)
+
+    def _local_storage(self, operation: str) -> LayeredStorage:
+        if not isinstance(self._storage, LayeredStorage):
+            raise GraphError(
+                f"{operation} does not support layered edge lists on a cluster; open the list "
+                "without client=",
+                parameter="client",
+                hint="open the list without client=",
+            )
+        return self._storage
 
     @property
     def layers(self) -> Frame:

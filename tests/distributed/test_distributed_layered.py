@@ -19,9 +19,10 @@ from test_streaming import damaged
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.dispatch import storage_of
-from rapidsgraph.distributed import layered as spread
+from rapidsgraph.dispatch import in_memory, storage_of
 from rapidsgraph.distributed import store_shard
+from rapidsgraph.distributed.layered import _ShardedRun
+from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.layered.storage import StreamStats
@@ -33,11 +34,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = 7
 SHORT = {"tolerance": 0, "max_iterations": 5}
-RUNS = {
-    "bfs": (spread.bfs, rg.bfs, {}),
-    "sssp": (spread.sssp, rg.sssp, {}),
-    "pagerank": (spread.pagerank, rg.pagerank, SHORT),
-}
+RUNS = {"bfs": (rg.bfs, {}), "sssp": (rg.sssp, {}), "pagerank": (rg.pagerank, SHORT)}
 by_run = pytest.mark.parametrize("algorithm", RUNS)
 
 
@@ -86,27 +83,29 @@ def copied(saved, tmp_path):
 def opened(folder, client):
     """Open a store on the cluster and in this process."""
     layers = LayeredEdgeList.open(folder, device="cpu", client=client)
-    assert isinstance(layers, spread.DistributedLayeredEdgeList)
+    assert isinstance(layers, LayeredEdgeList)
+    assert isinstance(storage_of(layers), DistributedLayeredStorage)
     return layers, LayeredEdgeList.open(folder, device="cpu")
 
 
 def computed(layers, frame):
     """Compute a Dask frame after a check of its partitions."""
-    pieces = layers.client.gather(layers.client.compute(frame.to_delayed()))
+    client = storage_of(layers).client
+    pieces = client.gather(client.compute(frame.to_delayed()))
     assert [piece.index[0] for piece in pieces] == list(frame.divisions[:-1])
     whole = pandas.concat(pieces)
     assert frame.columns.tolist() == whole.columns.tolist()
     assert frame.dtypes.tolist() == whole.dtypes.tolist()
-    assert frame.npartitions == min(len(layers.client.nthreads()), len(whole))
+    assert frame.npartitions == min(len(client.nthreads()), len(whole))
     assert frame.divisions[0] == 0 and frame.divisions[-1] == len(whole) - 1
     return whole
 
 
 def check_same(algorithm, layers, whole, **options):
-    on_cluster, in_memory, more = RUNS[algorithm]
-    found = computed(layers, on_cluster(layers, **more, **options))
+    run, more = RUNS[algorithm]
+    found = computed(layers, run(layers, **more, **options))
     options.pop("memory_limit", None)
-    expected = in_memory(whole, **more, **options)
+    expected = run(whole, **more, **options)
     within = {"rtol": 0, "atol": 1e-12} if algorithm == "pagerank" else {"check_exact": True}
     pandas.testing.assert_frame_equal(found, expected, **within)
     return found
@@ -133,7 +132,7 @@ def test_equals_list_in_memory(client, saved, algorithm):
 def test_progress_of_pagerank_is_each_iteration(client, saved):
     layers, whole = opened(saved, client)
     calls = []
-    spread.pagerank(layers, progress=lambda *call: calls.append(call))
+    rg.pagerank(layers, progress=lambda *call: calls.append(call))
     rg.pagerank(whole)
     count = whole.last_run.passes
     assert [call[:2] for call in calls] == [(done + 1, 100) for done in range(count)]
@@ -146,18 +145,27 @@ def test_attributes_are_those_of_the_list(client, saved):
         assert getattr(layers, name) == getattr(whole, name)
     for name in ("layers", "combined"):
         pandas.testing.assert_frame_equal(getattr(layers, name), getattr(whole, name))
-    assert layers.device == "cpu" and layers.client is client and layers.last_run is None
+    assert layers.device == "cpu" and layers.path == saved and layers.last_run is None
     assert repr(layers) == (
-        f"<DistributedLayeredEdgeList: 420 vertices, 2,500 edges, depth {whole.depth} from 7, "
+        f"<LayeredEdgeList: 420 vertices, 2,500 edges, depth {whole.depth} from 7, "
         f"{len(storage_of(whole).table)} partitions, cpu of 2 workers>"
     )
-    with pytest.raises(AttributeError, match="DistributedLayeredEdgeList has no attribute 'words'"):
-        layers.words  # noqa: B018
+
+
+def test_operations_that_a_list_on_a_cluster_does_not_support(client, saved, tmp_path):
+    layers, _ = opened(saved, client)
+    for call in (layers.edges, lambda: layers.save(tmp_path / "copy")):
+        with pytest.raises(rg.GraphError, match="does not support layered edge lists on a cluster"):
+            call()
+    with pytest.raises(rg.GraphError, match="connected_components does not support layered edge"):
+        rg.connected_components(layers)
+    with pytest.raises(rg.GraphError, match="a layered edge list on a cluster is not collected"):
+        in_memory(layers)
 
 
 def test_results_are_dask_frames(client, saved):
     layers, whole = opened(saved, client)
-    found = spread.sssp(layers)
+    found = rg.sssp(layers)
     with client.as_current():
         pandas.testing.assert_frame_equal(found.compute(), rg.sssp(whole), check_exact=True)
         near = found[found["distance"] < 5].compute()
@@ -205,7 +213,7 @@ def test_one_layer_on_all_workers(threads, tmp_path):
     assert whole.depth == 1 and (own[:, COLUMN["first"]] == 0).all()
     for algorithm in RUNS:
         check_same(algorithm, layers, whole)
-    run = spread._ShardedRun(layers, "bfs", slice(None), "words")
+    run = _ShardedRun(storage_of(layers), "bfs", slice(None), "words")
     assert run.busy == [0, 1, 2]
 
 
@@ -251,7 +259,7 @@ def test_names_of_text_and_of_several_columns(client, tmp_path):
     layers, whole = opened(stored(tmp_path / "text", frame, "b", 1, weight=None), client)
     for algorithm in RUNS:
         check_same(algorithm, layers, whole)
-    found = computed(layers, spread.bfs(layers, "b"))
+    found = computed(layers, rg.bfs(layers, "b"))
     assert found["vertex"].tolist() == ["", "a", "a b", "b", "ö"]
     assert found["predecessor"].isna().tolist() == [False, False, True, True, False]
     frame = pandas.DataFrame({"net": ["x", "x", "y"], "a": [0, 5, 0], "b": [5, 6, 5]})
@@ -286,14 +294,14 @@ def test_pagerank_takes_dask_frames_of_values(client, saved):
 
     layers, whole = opened(saved, client)
     shares_ = pandas.DataFrame({"vertex": [41, 3, 77], "value": [1.0, 2.0, 0.5]})
-    found = spread.pagerank(
+    found = rg.pagerank(
         layers, personalization=from_pandas(shares_, npartitions=2), start=shares_, **SHORT
     )
     expected = rg.pagerank(whole, personalization=shares_, start=shares_, **SHORT)
     found = computed(layers, found)
     pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
-    result = spread.pagerank(layers, tolerance=1e-13, max_iterations=300)
-    again = spread.pagerank(layers, start=result, tolerance=1e-12, max_iterations=1)
+    result = rg.pagerank(layers, tolerance=1e-13, max_iterations=300)
+    again = rg.pagerank(layers, start=result, tolerance=1e-12, max_iterations=1)
     pandas.testing.assert_frame_equal(
         computed(layers, again), computed(layers, result), rtol=0, atol=1e-12
     )
@@ -305,7 +313,7 @@ def test_pagerank_without_convergence(client, saved):
     with pytest.raises(rg.ConvergenceError) as expected:
         rg.pagerank(whole, **options)
     with pytest.raises(rg.ConvergenceError) as caught:
-        spread.pagerank(layers, **options)
+        rg.pagerank(layers, **options)
     assert caught.value.iterations == 6 == layers.last_run.passes
     assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)
     assert layers.last_run == whole.last_run
@@ -314,7 +322,7 @@ def test_pagerank_without_convergence(client, saved):
 @pytest.mark.parametrize("options", [{"precision": "single"}, {"tolerance": 1e-9}])
 def test_pagerank_until_convergence(client, saved, options):
     layers, whole = opened(saved, client)
-    found = computed(layers, spread.pagerank(layers, **options))
+    found = computed(layers, rg.pagerank(layers, **options))
     expected = rg.pagerank(whole, **options)
     assert found["pagerank"].dtype == expected["pagerank"].dtype
     pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-8)
@@ -324,17 +332,17 @@ def test_pagerank_until_convergence(client, saved, options):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda layers: spread.bfs(layers, 8), "source is 8, but the layers belong to the root 7"),
-        (lambda layers: spread.sssp(layers, "x"), "source"),
-        (lambda layers: spread.bfs(layers, depth_limit=-1), "depth_limit is -1"),
-        (lambda layers: spread.sssp(layers, cutoff="far"), "cutoff is 'far'"),
-        (lambda layers: spread.bfs(layers, predecessors=1), "predecessors is 1"),
-        (lambda layers: spread.bfs(layers, memory_limit="much"), "memory_limit is 'much'"),
-        (lambda layers: spread.pagerank(layers, method="edge"), "method is 'edge'"),
-        (lambda layers: spread.pagerank(layers, damping=2), "damping is 2"),
-        (lambda layers: spread.pagerank(layers, dangling="x"), "dangling is 'x'"),
+        (lambda layers: rg.bfs(layers, 8), "source is 8, but the layers belong to the root 7"),
+        (lambda layers: rg.sssp(layers, "x"), "source"),
+        (lambda layers: rg.bfs(layers, depth_limit=-1), "depth_limit is -1"),
+        (lambda layers: rg.sssp(layers, cutoff="far"), "cutoff is 'far'"),
+        (lambda layers: rg.bfs(layers, predecessors=1), "predecessors is 1"),
+        (lambda layers: rg.bfs(layers, memory_limit="much"), "memory_limit is 'much'"),
+        (lambda layers: rg.pagerank(layers, method="edge"), "method is 'edge'"),
+        (lambda layers: rg.pagerank(layers, damping=2), "damping is 2"),
+        (lambda layers: rg.pagerank(layers, dangling="x"), "dangling is 'x'"),
         (
-            lambda layers: spread.pagerank(layers, personalization={999: 1.0}),
+            lambda layers: rg.pagerank(layers, personalization={999: 1.0}),
             "personalization: vertex 999 is not in the graph",
         ),
     ],
@@ -348,15 +356,15 @@ def test_weights_whose_sum_is_infinite(threads, tmp_path):
     edges = [(0, 1, 1.7e308), (0, 2, 1.7e308), (1, 0, 1.0)]
     layers, _ = opened(stored(tmp_path / "layers", edges, 0, 1), threads)
     with pytest.raises(rg.GraphError, match="edges that leave vertex 0 sum to more than 1.8e308"):
-        spread.pagerank(layers)
+        rg.pagerank(layers)
 
 
 def test_infinite_distances(threads, tmp_path):
     edges = [(0, 1, 1.5e308), (1, 2, 1e308), (3, 0, 1.0)]
     layers, _ = opened(stored(tmp_path / "layers", edges, 0, 1), threads)
     with pytest.raises(rg.GraphError, match="the distance to vertex 2 is more than 1.8e308"):
-        spread.sssp(layers)
-    distances = computed(layers, spread.sssp(layers, cutoff=1.6e308))["distance"]
+        rg.sssp(layers)
+    distances = computed(layers, rg.sssp(layers, cutoff=1.6e308))["distance"]
     assert distances.tolist() == [0, 1.5e308, np.inf, np.inf]
 
 
@@ -367,10 +375,10 @@ def test_infinite_distances(threads, tmp_path):
 def test_smallest_memory_limit(client, saved, algorithm):
     """A worker needs two of its partitions and the arrays over vertices."""
     layers, whole = opened(saved, client)
-    on_cluster, _, more = RUNS[algorithm]
+    run, more = RUNS[algorithm]
     reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     with pytest.raises(rg.InsufficientMemoryError) as caught:
-        on_cluster(layers, memory_limit=reserved + 10, **more)
+        run(layers, memory_limit=reserved + 10, **more)
     least = caught.value.needed
     assert reserved + 10 < least <= reserved + 2 * storage_of(whole).largest_partition
     assert caught.value.where == "memory_limit" and caught.value.free == reserved + 10
@@ -383,7 +391,7 @@ def test_smallest_memory_limit(client, saved, algorithm):
 def test_memory_limit_below_vertex_arrays(client, saved):
     layers, whole = opened(saved, client)
     with pytest.raises(rg.InsufficientMemoryError, match="memory_limit is 100 bytes"):
-        spread.bfs(layers, predecessors=False, memory_limit=100)
+        rg.bfs(layers, predecessors=False, memory_limit=100)
     check_same("bfs", layers, whole, predecessors=False, memory_limit="1MB")
 
 
@@ -487,7 +495,7 @@ def test_another_store_at_the_path(client, copied):
     layers, _ = opened(copied, client)
     stored(copied, random_edges(104), ROOT, 800)
     with pytest.raises(rg.GraphError, match="sees another layered edge list there than the client"):
-        spread.bfs(layers)
+        rg.bfs(layers)
     check_same("bfs", *opened(copied, client))
 
 
@@ -544,9 +552,9 @@ def test_worker_killed_during_a_run(client, tmp_path, algorithm):
         if len(calls) == 3:  # the last worker, then in another run's order the first
             os.kill(before[sorted(before)[algorithm == "sssp"]], signal.SIGKILL)
 
-    found = RUNS[algorithm][0](layers, progress=progress, **RUNS[algorithm][2])
-    found = client.compute(found).result()
-    expected = RUNS[algorithm][1](whole, **RUNS[algorithm][2])
+    run, more = RUNS[algorithm]
+    found = client.compute(run(layers, progress=progress, **more)).result()
+    expected = run(whole, **more)
     pandas.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
     if algorithm == "sssp":
         pandas.testing.assert_frame_equal(found, expected, check_exact=True)
@@ -559,7 +567,7 @@ def test_worker_killed_during_a_run(client, tmp_path, algorithm):
 @by_run
 def test_failed_run_releases_its_tasks(client, copied, algorithm):
     layers, whole = opened(copied, client)
-    run, _, more = RUNS[algorithm]
+    run, more = RUNS[algorithm]
 
     def progress(*call):
         raise KeyboardInterrupt
@@ -626,20 +634,20 @@ def test_on_gpus(gpu_client, saved, algorithm, limited):
     layers = LayeredEdgeList.open(saved, client=gpu_client)
     whole = LayeredEdgeList.open(saved, device="cpu")
     assert layers.device == "gpu"
-    on_cluster, in_memory, more = RUNS[algorithm]
+    run, more = RUNS[algorithm]
     reserved = whole.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     limit = reserved + 2 * storage_of(whole).largest_partition if limited else None
     for _ in range(2):
-        found = gpu_client.compute(on_cluster(layers, memory_limit=limit, **more)).result()
+        found = gpu_client.compute(run(layers, memory_limit=limit, **more)).result()
         assert type(found).__module__.startswith("cudf")
-        found, expected = found.to_pandas(nullable=algorithm == "bfs"), in_memory(whole, **more)
+        found, expected = found.to_pandas(nullable=algorithm == "bfs"), run(whole, **more)
         for name in expected:
             left, right = (each[name].astype("Float64") for each in (found, expected))
             assert left.isna().tolist() == right.isna().tolist()
             left, right = (each.fillna(-1).to_numpy(float) for each in (left, right))
             np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
     with pytest.raises(rg.InsufficientMemoryError):
-        on_cluster(layers, memory_limit=reserved + 10, **more)
+        run(layers, memory_limit=reserved + 10, **more)
 
 
 @pytest.fixture(scope="module")
