@@ -127,8 +127,8 @@ def read_columns(
     labels = vertex_labels(*endpoints)
     text_types: dict[str, Any] = {}
     for columns, names in zip((sources, destinations), endpoints, strict=True):
-        for values, label, name in zip(columns, labels, names, strict=True):
-            check_names(values, label, name)
+        for values, name in zip(columns, names, strict=True):
+            check_names(values, name)
     for label, name in zip(labels, endpoints[0], strict=True):
         text_type = frames.arrow_text_type(edges, name)
         text_types |= {label: text_type, "predecessor" + label.removeprefix("vertex"): text_type}

@@ -118,9 +118,9 @@ class VertexNames:
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
         for values in columns:
-            check_present(values, "{parameter} has no value", parameter=parameter)
+            check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
         if self.distinct[0] is None:
-            values = as_integers(columns[0], "{parameter}", parameter=parameter)
+            values = as_integers(columns[0], parameter)
             is_known = (values >= 0) & (values < self.count)
             return xp.where(is_known, xp.where(is_known, values, 0).astype(xp.int64), -1)
         ids: Array = None  # until the first column
@@ -180,10 +180,22 @@ def name_vertices(
     return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
 
 
-def check_names(values: Column, label: str, column: Any) -> None:
-    """Raise GraphError if a name column holds numbers that are not integers."""
-    if len(values) and getattr(values.dtype, "kind", "O") == "f":
-        as_integers(values, label, f" of column {column!r}")
+def check_names(values: Column, column: Any = None, parameter: str | None = None) -> None:
+    """Raise GraphError if names, in a column or an argument, are numbers but not integers."""
+    if not len(values) or getattr(values.dtype, "kind", "O") != "f":
+        return
+    problem = "a vertex name is missing (NaN) in row {row} of {column}"
+    check_present(values, problem, column=column, parameter=parameter)
+    row, value = _find_fraction(values)
+    raise VertexTypeError(
+        f"vertex names must be integers or text; {{column}} has type {values.dtype}, such as "
+        f"{format_value(value)} in row {{row}}; use .astype('int64') or .astype('str')",
+        expected="integer",
+        parameter=parameter,
+        column=column,
+        row=row,
+        value=value,
+    )
 
 
 def check_ids_in_range(low: int, high: int, stop: int) -> None:
@@ -249,10 +261,9 @@ def _name_column(
             for values in arrays
         ]
         return names, None, check_vertex_count(len(names)), ids
-    arrays = [
-        as_integers(values, label) if len(values) else xp.empty(0, _integer_type(values))
-        for values in arrays
-    ]
+    for values in filled:  # those of edges have been checked
+        check_names(values, parameter="vertices")
+    arrays = [values if len(values) else xp.empty(0, _integer_type(values)) for values in arrays]
     dtype = np.result_type(*(values for values in arrays if values.size or not filled))
     if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
         if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
@@ -332,54 +343,74 @@ def _find_limits(arrays: list[Array], xp: ArrayModule) -> tuple[int, int]:
     return min(lows), max(highs)
 
 
-def as_integers(values: Column, label: str, where: str = "", parameter: str | None = None) -> Array:
-    """Return an array of integers; raise GraphError for values of another type."""
+def as_integers(values: Column, parameter: str, label: str | None = None) -> Array:
+    """Return an argument's names as they are; raise GraphError if they are not integers.
+
+    Parameters
+    ----------
+    values : array or Series
+    parameter : str
+    label : str, optional
+        The name column, where several columns name a vertex.
+    """
     kind = getattr(values.dtype, "kind", "O")
-    if kind in "iu":
+    if kind in "iu" or not len(values):
         return values
-    check_present(values, f"a {label} name is missing (NaN)", where, parameter)
-    row, value, example = None, None, ""
-    if len(values):
-        row = 0
-        if kind == "f":  # the first that is not an integer, if there is one
-            row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
-        value = _item(values, row)
-        example = f", such as {format_value(value)} in row {{row}}{where}"
+    check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
+    row, value = _find_fraction(values) if kind == "f" else (0, _item(values, 0))
+    where = " in row {row}" if len(values) > 1 else ""
+    hint = "; use .astype('int64')" if kind == "f" else ""
     raise VertexTypeError(
-        f"{label} names of type {values.dtype} do not fit{example}: they must be integers, or all "
-        "of them text; use .astype('int64') or .astype('str')",
+        f"{{parameter}}{_format_label(label)}: {format_value(value)}{where} is "
+        f"{f'of type {values.dtype}' if kind == 'f' else 'text'}, but the vertex names of this "
+        f"graph are integers{hint}",
         expected="integer",
         parameter=parameter,
+        column=label,
         row=row,
         value=value,
     )
 
 
-def check_present(
-    values: Column, problem: str, where: str = "", parameter: str | None = None
-) -> None:
-    """Raise GraphError with `problem` and the row if an array of floats has a NaN."""
+def check_present(values: Column, problem: str, **fields: Any) -> None:
+    """Raise GraphError with `problem`, the row and other fields if an array of floats has a NaN."""
     if getattr(values.dtype, "kind", "O") == "f":
         is_missing = values != values
         if bool(is_missing.any()):
-            row = int(is_missing.argmax())
-            raise GraphError(f"{problem} in row {{row}}{where}", parameter=parameter, row=row)
+            raise GraphError(problem, row=int(is_missing.argmax()), **fields)
+
+
+def check_text(values: Column, parameter: str, label: str | None = None) -> None:
+    """Raise GraphError if an argument's names are numbers; parameters as of `as_integers`."""
+    if device.is_array(values) and len(values):
+        raise VertexTypeError(
+            f"{{parameter}}{_format_label(label)}: {_item(values, 0)!r} is a number, but the "
+            "vertex names of this graph are text",
+            expected="text",
+            parameter=parameter,
+            column=label,
+            row=0,
+            value=_item(values, 0),
+        )
+
+
+def _format_label(label: str | None) -> str:
+    return f": {label}" if label else ""
+
+
+def _find_fraction(values: Array) -> tuple[int, float]:
+    """Return the row and value of the first float that is not an integer, else of the first."""
+    row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
+    return row, _item(values, row)
 
 
 def _find_positions(
     values: Column, part: Column, xp: ArrayModule, parameter: str, label: str | None
 ) -> Array:
     """Return the positions of `values` in a name column; `label` is set for one of several."""
-    where = f"{{parameter}}: {label}" if label else "{parameter}"
     if isinstance(part, xp.ndarray):
-        return frames.find_numbers(as_integers(values, where, parameter=parameter), part, xp)
-    if isinstance(values, xp.ndarray):
-        raise VertexTypeError(
-            f"{where}: vertices are named by text, and a number was given",
-            expected="text",
-            parameter=parameter,
-            column=label,
-        )
+        return frames.find_numbers(as_integers(values, parameter, label), part, xp)
+    check_text(values, parameter, label)
     return frames.find_text(values, part)
 
 

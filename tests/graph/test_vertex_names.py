@@ -271,7 +271,7 @@ def test_no_edges_but_vertices(make_held_frame):
         (range(0), r"vertices are range\(0\), and an edge names 2"),
         (-1, r"vertices.*-1"),
         (["a"], r"names are text in one column and numbers in another"),
-        ([0.5], r"names of type float64 do not fit, such as 0.5 in row 0"),
+        ([0.5], "integers or text; vertices has type float64, such as 0.5 in row 0"),
         ("abc", r"vertices is 'abc'; it can be a count, range\(n\), or names"),
     ],
 )
@@ -299,7 +299,7 @@ def test_edges_outside_a_range_of_vertices_name_the_vertex():
             id="bool",
         ),
         pytest.param(
-            np.array([1.5, 2]), "of type float64 do not fit, such as 1.5 in row 0", id="float"
+            np.array([1.5, 2]), "'source' has type float64, such as 1.5 in row 0", id="float"
         ),
         pytest.param(np.array([1, np.nan]), r"name is missing \(NaN\) in row 1", id="NaN"),
         pytest.param(np.array([1, 2], "M8[ns]"), "datetime64", id="datetime"),

@@ -467,7 +467,9 @@ def test_vertices_that_do_not_fit_a_store(put, tmp_path):
     numbers, store = put("e.csv", "source,destination\n5,6\n"), tmp_path / "store"
     with pytest.raises(GraphError, match="vertex names are text in one column and numbers in an"):
         LayeredEdgeList.build(numbers, 5, store=store, vertices=put("v.csv", "vertex\nx\n"))
-    with pytest.raises(GraphError, match="vertex names of type float64 do not fit"):
+    with pytest.raises(
+        GraphError, match="vertex names must be integers or text; vertices has type fl"
+    ):
         LayeredEdgeList.build(numbers, 5, store=store, vertices=np.array([1.5]))
     with pytest.raises(GraphError, match="vertices must be the path of a file"):
         LayeredEdgeList.cached(numbers, 5, vertices=[1])

@@ -322,8 +322,8 @@ def test_a_frame_is_taken_as_directed_and_without_weights(make_held_frame):
         ([], "root is empty"),
         (None, "root is None; name a vertex"),
         (True, "root is True; name a vertex"),
-        (0.5, "root names of type float64 do not fit"),
-        ("a", "root names of type"),
+        (0.5, "root: 0.5 is of type float64, but the vertex names of this graph are integers"),
+        ("a", "root: 'a' is text, but the vertex names of this graph are integers"),
     ],
 )
 def test_wrong_roots(make_arrays, root, message):

@@ -411,7 +411,7 @@ def test_names_of_several_columns(make_held_frame):
         (99, "source: vertex 99 is not in the graph"),
         ([], "source is empty"),
         (True, "source is True; name a vertex"),
-        ("a", "source names of type|text"),
+        ("a", "source: 'a' is text"),
     ],
 )
 @pytest.mark.parametrize("weight", [None, "weight"])

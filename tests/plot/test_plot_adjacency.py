@@ -429,7 +429,7 @@ WRONG = [
         "clusters: there are 2 rows for vertex d",
     ),
     (replaced("vertex", 1, "x"), "clusters: vertex 'x' is not in the graph"),
-    (changed(vertex=range(8)), "vertices are named by text, and a number was given"),
+    (changed(vertex=range(8)), "0 is a number, but the vertex names of this graph are text"),
     (changed(cluster="a"), "column 'cluster' must hold integers"),
     (
         changed(cluster=[1, 0.5, *[None] * 6]),

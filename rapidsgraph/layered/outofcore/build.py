@@ -229,7 +229,7 @@ class _Builder:
         batches = limits.batches(max(limits.usable_bytes, MIN_NAMING_BYTES) // 2)
         for batch in batches:
             if batch.num_rows and not done:
-                check_no_floats(collector.labels, file.ends, batch, batches)
+                check_no_floats(file.ends, batch, batches)
             try:
                 collector.add(batch.sources, batch.destinations)
             except GraphError:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import device
 from ...errors import GraphError
-from ...graph.vertex_names import VertexNames, as_integers, check_present
+from ...graph.vertex_names import VertexNames, as_integers
 from ...validation import check_vertex_count
 from . import run_kernel
 from .dictionaries import FileColumn, merge_runs
@@ -193,8 +193,7 @@ class IntegerNames(VertexNames):
         (distinct,) = self.distinct
         if distinct is None or not len(columns[0]):
             return super()._look_up(columns, xp, what)
-        check_present(columns[0], "{parameter} has no value", parameter=what)
-        values = as_integers(columns[0], "{parameter}", parameter=what).tolist()
+        values = as_integers(columns[0], what).tolist()
         return np.array([_find(distinct, value) for value in values], np.int64)
 
 

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from ... import frames
-from ...errors import GraphError, VertexTypeError
+from ...errors import GraphError
 from ...graph.vertex_names import (
     VertexNames,
     as_integers,
     check_names,
     check_present,
+    check_text,
     name_vertices,
 )
 from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
@@ -257,17 +258,10 @@ class FileNames(VertexNames):
     def _search_keys(self, distinct: FileColumn, values: Any, label: str, what: str) -> list[Any]:
         """Return the values of a column as `FileColumn.find` takes them."""
         column = None if len(self.distinct) == 1 else label
-        where = f"{{parameter}}: {column}" if column else "{parameter}"
-        check_present(values, f"{where} has no value", parameter=what)
+        check_present(values, "{parameter} has no value in row {row}", parameter=what)
         if distinct.offsets is None:
-            return as_integers(values, where, parameter=what).tolist()
-        if isinstance(values, np.ndarray):
-            raise VertexTypeError(
-                f"{where}: vertices are named by text, and a number was given",
-                expected="text",
-                parameter=what,
-                column=column,
-            )
+            return as_integers(values, what, column).tolist()
+        check_text(values, what, column)
         return [value.encode() for value in frames.to_device(values, np).tolist()]
 
 
@@ -314,7 +308,7 @@ def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, 
     if dtype is None:
         return values, None
     if values.dtype.kind not in "iu":
-        name_vertices([values], [values], None, [label], np)  # raises
+        check_names(values, parameter="vertices")
     if (values.dtype == np.uint64) == (dtype == np.uint64):
         return values, np.result_type(values, dtype)
     is_unsigned = dtype == np.uint64
@@ -337,15 +331,12 @@ def _mixed_sign_error(label: str) -> GraphError:
     )
 
 
-def check_no_floats(
-    labels: list[str], ends: list[list[str]], batch: Batch, batches: Iterable[Batch]
-) -> None:
+def check_no_floats(endpoints: list[list[str]], batch: Batch, batches: Iterable[Batch]) -> None:
     """Raise GraphError, as `Graph` does, if a column of names holds floats.
 
     Parameters
     ----------
-    labels : list of str
-    ends : two lists of str
+    endpoints : two lists of str
         The columns of sources and of destinations.
     batch : Batch
         The first batch with rows, which has the types.
@@ -369,7 +360,7 @@ def check_no_floats(
                 value, row = values[row : row + 1], row + first_row
         first_row += each.num_rows
     with offset_rows(row):
-        check_names(value, [*labels, *labels][index], [*ends[0], *ends[1]][index])
+        check_names(value, [*endpoints[0], *endpoints[1]][index])
 
 
 def _name_columns(batch: Batch) -> list[Any]:
