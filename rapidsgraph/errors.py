@@ -145,10 +145,14 @@ class ConvergenceError(GraphError):
 
     def __init__(self, iterations: int, residual: float, tolerance: float) -> None:
         self.iterations, self.residual, self.tolerance = iterations, residual, tolerance
-        super().__init__(
-            f"not converged: after {iterations} iterations the values still change by "
-            f"{residual:.3g} in total, more than the tolerance {tolerance:g}; raise "
-            "max_iterations or tolerance, or give tolerance=0 to accept the last values"
+        super().__init__(self.describe("max_iterations", "tolerance", "tolerance=0"))
+
+    def describe(self, max_iterations: str, tolerance: str, no_tolerance: str) -> str:
+        """Return the message with the caller's notation for two parameters and a tolerance of 0."""
+        return (
+            f"not converged: after {self.iterations} iterations the values still change by "
+            f"{self.residual:.3g} in total, more than the tolerance {self.tolerance:g}; raise "
+            f"{max_iterations} or {tolerance}, or give {no_tolerance} to accept the last values"
         )
 
     def __reduce__(self) -> tuple:  # exceptions are pickled by their arguments
@@ -164,7 +168,7 @@ class InsufficientMemoryError(GraphError, MemoryError):
 
     Attributes
     ----------
-    what : str
+    operation : str
         What needs the memory.
     needed, free : int
         Bytes.
@@ -172,8 +176,8 @@ class InsufficientMemoryError(GraphError, MemoryError):
         Where the free bytes are: ``"on the GPU"``, say, or ``"memory_limit"``.
     """
 
-    def __init__(self, what: str, needed: int, free: int, where: str) -> None:
-        self.what, self.needed, self.free, self.where = what, needed, free, where
+    def __init__(self, operation: str, needed: int, free: int, where: str) -> None:
+        self.operation, self.needed, self.free, self.where = operation, needed, free, where
         if where == "memory_limit":
             reason = f"and {{parameter}} is {format_bytes(free)}; raise it"
         else:
@@ -182,11 +186,11 @@ class InsufficientMemoryError(GraphError, MemoryError):
                 "or fewer edges"
             )
         parameter = "memory_limit" if where == "memory_limit" else None
-        message = f"{what} needs about {format_bytes(needed, math.ceil)} {reason}"
+        message = f"{operation} needs about {format_bytes(needed, math.ceil)} {reason}"
         super().__init__(message, parameter=parameter)
 
     def __reduce__(self) -> tuple:
-        return type(self), (self.what, self.needed, self.free, self.where), self.__dict__
+        return type(self), (self.operation, self.needed, self.free, self.where), self.__dict__
 
 
 class ClusterError(GraphError):

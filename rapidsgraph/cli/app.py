@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import StrEnum
@@ -83,16 +84,13 @@ def fail(reason: object, code: int = 1) -> NoReturn:
 def describe_error(error: GraphError) -> str:
     """Return the message of an error with the options of the command for its parameters."""
     if isinstance(error, ConvergenceError):
-        return (
-            f"not converged: after {error.iterations} iterations the values still change by "
-            f"{error.residual:.3g} in total, more than the tolerance {error.tolerance:g}; raise "
-            "--max-iterations or --tolerance, or give --tolerance 0 to accept the last values"
-        )
+        return error.describe("--max-iterations", "--tolerance", "--tolerance 0")
     if isinstance(error, MissingColumnError) and error.parameter in COLUMN_PARAMETERS:
         prefix = "" if error.path is None else f"{error.path}: "
         hint = f"name the column to use with --{error.parameter}"
         if error.candidate is not None:
-            hint = f"give --{error.parameter} {error.candidate!r} if that is the one"
+            usage = f"--{error.parameter} {shlex.quote(error.candidate)}"
+            hint = f"did you mean {error.candidate!r}? Use {usage}"
         return (
             f"{prefix}there is no column {format_value(error.column)}; the columns are "
             f"{', '.join(error.columns)}; {hint}"

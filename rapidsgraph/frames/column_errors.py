@@ -37,13 +37,15 @@ def missing_column_error(
     """
     names = [str(column) for column in names]
     candidate, hint = _find_candidate(name, names, parameter), None
-    if candidate:
-        rename = f"rename {candidate!r} to {format_value(name)}"
-        hint = rename if frame_parameter else f"give {parameter}={candidate!r}"
     where = f"{frame_parameter}: " if frame_parameter else ""
-    message = f"there is no column {format_value(name)}; the columns are {', '.join(names)}"
+    message = f"{where}there is no column {format_value(name)}; the columns are {', '.join(names)}"
+    if candidate:
+        hint = f"pass {parameter}={candidate!r}"
+        if frame_parameter:
+            hint = f"rename {candidate!r} to {format_value(name)}"
+        message += f"; did you mean {candidate!r}? {hint[0].upper()}{hint[1:]}"
     return MissingColumnError(
-        f"{where}{message}; {hint} if that is it" if hint else f"{where}{message}",
+        message,
         parameter=frame_parameter or parameter,
         column=name,
         columns=names,
@@ -76,8 +78,8 @@ def missing_endpoint_error(names: Iterable[Any], options: Mapping[str, Any]) -> 
     arguments += [f"{name}={value!r}" for name, value in options.items()]
     call = f"rg.Graph(edges, {', '.join(arguments)})"
     return MissingColumnError(
-        f"there is no column {missing[0]!r}; the columns are {', '.join(names)}; say which "
-        f"they are: {call}",
+        f"there is no column {missing[0]!r}; the columns are {', '.join(names)}; name the "
+        f"endpoint columns: {call}",
         parameter=missing[0],
         column=missing[0],
         columns=names,

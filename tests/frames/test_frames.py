@@ -402,12 +402,12 @@ def test_no_frames(thing, name):
     [
         (
             {"src": [0], "dst": [1]},
-            r"no column 'source'; the columns are src, dst; say which they are: "
+            r"no column 'source'; the columns are src, dst; name the endpoint columns: "
             r"rg.Graph\(edges, source='src', destination='dst'\)$",
         ),
         (
             {"source": [0], "Target": [1]},
-            r"no column 'destination'; the columns are source, Target; say which they are: "
+            r"no column 'destination'; the columns are source, Target; name the endpoint columns: "
             r"rg.Graph\(edges, destination='Target'\)$",
         ),
         (
@@ -439,13 +439,17 @@ def test_missing_ends_beside_a_weight_that_is_used():
     with pytest.raises(rg.GraphError, match=re.escape(call)):
         rg.sssp(frame, 0)
     assert rg.sssp(eval(call, {"rg": rg, "edges": frame}), 0)["distance"].tolist() == [0, 2]
-    with pytest.raises(rg.GraphError, match="are from, to, weight; give source='from' if that is"):
+    with pytest.raises(
+        rg.GraphError, match=r"are from, to, weight; did you mean 'from'\? Pass source='from'$"
+    ):
         rg.Graph(frame, "beginning", "to")
 
 
 def test_a_missing_column_of_weights_is_named():
     frame = pandas.DataFrame({"source": [0], "destination": [1], "cost": [1.0]})
-    with pytest.raises(rg.GraphError, match="no column 'weight'.* give weight='cost' if that is"):
+    with pytest.raises(
+        rg.GraphError, match=r"no column 'weight'.* did you mean 'cost'\? Pass weight='cost'$"
+    ):
         rg.Graph(frame, weight="weight")
 
 

@@ -118,12 +118,12 @@ def test_missing_file_and_folder_without_parquet(tmp_path):
 @pytest.mark.parametrize(
     ("header", "given", "hint"),
     [
-        ("src,dst", {}, "there is no column 'source'; the columns are src, dst; give source='src'"),
-        ("source,target", {}, "no column 'destination'.*give destination='target'"),
-        ("U,V", {}, "give source='U'"),
-        ("sauce,destination", {"source": "source"}, "give source='sauce'"),
+        ("src,dst", {}, r"the columns are src, dst; did you mean 'src'\? Pass source='src'"),
+        ("source,target", {}, "no column 'destination'.*Pass destination='target'"),
+        ("U,V", {}, "Pass source='U'"),
+        ("sauce,destination", {"source": "source"}, "Pass source='sauce'"),
         ("a,b", {}, "the columns are a, b; name the column to use with source="),
-        ("source,destination,costs", {"weight": "cost"}, "give weight='costs'"),
+        ("source,destination,costs", {"weight": "cost"}, "Pass weight='costs'"),
         ("a;b", {}, "the columns are a;b"),
     ],
 )

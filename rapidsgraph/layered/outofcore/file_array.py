@@ -161,7 +161,7 @@ class Limits:
         except InsufficientMemoryError as error:
             # A compressed batch is too large. The number of vertices is not known, that of rows is.
             vertex_bytes = 2 * VERTEX_BYTES * self._file.count_rows()
-            self._raise(error.what, error.needed + vertex_bytes + MIN_WORK_BYTES, error)
+            self._raise(error.operation, error.needed + vertex_bytes + MIN_WORK_BYTES, error)
 
 
 class TempFiles:
