@@ -26,7 +26,8 @@ UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT"
 UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
 
 
-def _reject(parameter: str, value: object, requirement: str) -> NoReturn:
+def reject(parameter: str, value: object, requirement: str) -> NoReturn:
+    """Raise GraphError for an argument, with what it has to be."""
     raise GraphError(
         f"{{parameter}} is {format_value(value)}; {requirement}", parameter=parameter, value=value
     )
@@ -35,27 +36,39 @@ def _reject(parameter: str, value: object, requirement: str) -> NoReturn:
 def check_choice(parameter: str, value: object, choices: Collection[str]) -> None:
     """Raise GraphError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        _reject(parameter, value, f"it can be {', '.join(map(repr, choices))}")
+        reject(parameter, value, f"it can be {', '.join(map(repr, choices))}")
+
+
+def check_auto_method(method: object, methods: Collection[str], graph_kind: str) -> None:
+    """Raise GraphError unless `method` is "auto", the only one of `methods` for a kind of graph."""
+    check_choice("method", method, methods)
+    if method != "auto":
+        raise GraphError(
+            f"method {method!r} is not supported for {graph_kind}; use 'auto'",
+            parameter="method",
+            value=method,
+        )
 
 
 def check_flag(parameter: str, value: object) -> None:
     """Raise GraphError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        _reject(parameter, value, "it can be True or False")
+        reject(parameter, value, "it can be True or False")
 
 
 def check_count(parameter: str, value: Any) -> None:
     """Raise GraphError unless `value` is an integer above 0 and below 2^63."""
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_integer or not 0 < value < 2**63:
-        _reject(parameter, value, "it must be an integer above 0, below 2^63")
+        reject(parameter, value, "it must be an integer above 0, below 2^63")
 
 
 def check_number(parameter: str, value: Any, maximum: float = math.inf) -> float:
     """Return `value` as float; raise GraphError unless it is a number from 0 to `maximum`."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     if not is_number or isinstance(value, bool) or not 0 <= value <= maximum:
-        _reject(parameter, value, f"it must be a number from 0 to {maximum}")
+        bounds = ", 0 or more" if maximum == math.inf else f" from 0 to {maximum}"
+        reject(parameter, value, f"it must be a number{bounds}")
     try:
         return float(value)
     except OverflowError:  # an integer beyond double precision
@@ -72,7 +85,7 @@ def parse_bytes(value: Any, parameter: str) -> int:
         number = float(match[1]) * size if match and size else None
     is_number = isinstance(number, (int, float, np.integer, np.floating))
     if isinstance(number, bool) or not is_number or not 1 <= number < 2**63:
-        _reject(
+        reject(
             parameter,
             value,
             "it must be bytes, 1 or more, or a text like '2GB' or '512MiB', below 2^63",
@@ -83,7 +96,7 @@ def parse_bytes(value: Any, parameter: str) -> int:
 def check_path(path: Any) -> Path:
     """Return a path with ``~`` expanded; raise GraphError if no file can have this name."""
     if not isinstance(path, (str, os.PathLike)) or path == "":
-        _reject("path", path, "it must be a pathlib.Path, or a text that is not empty")
+        reject("path", path, "it must be a pathlib.Path, or a text that is not empty")
     try:
         path = Path(path).expanduser()
     except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes
@@ -185,7 +198,7 @@ def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
         row = int((~(weights >= 0) | (weights == np.inf)).argmax())
         value = weights[row].item()
         raise GraphError(
-            f"weight {value!r} in row {{row}} of {{column}}; weights must be finite and not "
+            f"weight in row {{row}} of {{column}} is {value!r}; weights must be finite and not "
             "negative",
             parameter="weight",
             column=column,
@@ -276,7 +289,7 @@ def check_vertices(
         return vertices
     is_scalar = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
     if isinstance(vertices, str) or (is_scalar and not hasattr(vertices, "__arrow_c_stream__")):
-        _reject("vertices", vertices, "it can be a count, range(n), or names")
+        reject("vertices", vertices, "it can be a count, range(n), or names")
     try:
         _, table = frames.normalize_frame(vertices)
     except GraphError:  # no frame: the names themselves

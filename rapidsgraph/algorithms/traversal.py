@@ -16,7 +16,6 @@ import numpy as np
 
 from .. import device, frames
 from ..device import Array
-from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
@@ -28,7 +27,7 @@ from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
 from ..memory import check_run_memory
 from ..progress import Progress
-from ..validation import check_flag, check_memory_limit
+from ..validation import check_flag, check_memory_limit, check_number, reject
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
@@ -434,19 +433,7 @@ def traversal_frame(
 
 def check_cutoff(cutoff: Any) -> float:
     """Return the cutoff as float, infinity for None; it must be a number, 0 or more."""
-    if cutoff is None:
-        return math.inf
-    is_number = isinstance(cutoff, (int, float, np.integer, np.floating))
-    if isinstance(cutoff, bool) or not is_number or not cutoff >= 0:
-        raise GraphError(
-            f"cutoff is {format_value(cutoff)}; it must be a number, 0 or more",
-            parameter="cutoff",
-            value=cutoff,
-        )
-    try:
-        return float(cutoff)
-    except OverflowError:  # an integer beyond every distance
-        return math.inf
+    return math.inf if cutoff is None else check_number("cutoff", cutoff)
 
 
 def check_depth_limit(limit: Any) -> int:
@@ -454,9 +441,5 @@ def check_depth_limit(limit: Any) -> int:
     if limit is None:
         return NO_VERTEX
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
-        raise GraphError(
-            f"depth_limit is {format_value(limit)}; it must be a number of edges, 0 or more",
-            parameter="depth_limit",
-            value=limit,
-        )
+        reject("depth_limit", limit, "it must be a number of edges, 0 or more")
     return min(int(limit), NO_VERTEX)

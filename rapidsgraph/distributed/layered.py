@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import traversal
-from ..algorithms.pagerank_problem import PRECISIONS, check_convergence, check_parameters
+from ..algorithms.pagerank_problem import METHODS, PRECISIONS, check_convergence, check_parameters
 from ..device.arrays import Array
 from ..frames import Frame, is_dask, library_name
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
-from ..layered.algorithms import check_method, check_root
+from ..layered.algorithms import check_root
 from ..layered.packing import COLUMN
 from ..layered.storage import LayeredStorage, StreamStats
 from ..progress import Progress, reporter
-from ..validation import parse_bytes
+from ..validation import check_auto_method, parse_bytes
 from . import store_shard as tasks
 from .executor import DaskExecutor, Executor, release_on_error
 from .graph import create_meta
@@ -110,7 +110,7 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    check_method(method)
+    check_auto_method(method, METHODS, "layered edge lists")
     layered.local.labeling.check_name_collisions("pagerank")
     run = _ShardedRun(layered, "pagerank", slice(None), "words", memory_limit, progress)
     frames = [_compute_frame(run.executor, each) for each in (personalization, dangling, start)]

@@ -18,15 +18,15 @@ from itertools import repeat
 from typing import Any
 
 from ..algorithms.pagerank_problem import (
+    METHODS,
     PRECISIONS,
     check_convergence,
     check_parameters,
     vertex_distribution,
 )
-from ..errors import GraphError
 from ..frames import Frame, compute_if_dask
 from ..progress import Progress, reporter
-from ..validation import check_memory_limit
+from ..validation import check_auto_method, check_memory_limit
 from . import pagerank_partition as tasks
 from .communicator import (
     ActorGroup,
@@ -62,12 +62,7 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    if method != "auto":
-        raise GraphError(
-            f"method is {method!r}; distributed graphs support 'auto' only",
-            parameter="method",
-            value=method,
-        )
+    check_auto_method(method, METHODS, "distributed graphs")
     check_memory_limit(memory_limit)
     graph = as_distributed(graph, "csc")
     graph.check_name_collisions("pagerank")

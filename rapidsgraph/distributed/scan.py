@@ -31,11 +31,10 @@ from ..algorithms.scan import (
 )
 from ..algorithms.similarity import METHODS, SimilarityGraph
 from ..device.arrays import Array
-from ..errors import GraphError
 from ..frames import Frame
 from ..graph.csr import row_indices
 from ..graph.labeling import Labeling
-from ..validation import check_choice, check_flag
+from ..validation import check_auto_method, check_flag
 from .components import join_forests
 from .executor import release_on_error
 from .graph import DistributedGraph
@@ -64,7 +63,7 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
     InsufficientMemoryError
         A partition would not fit on its worker.
     """
-    _check_method(method)
+    check_auto_method(method, METHODS, "distributed graphs")
     graph = _as_undirected(graph)
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
@@ -108,7 +107,7 @@ def scan(
     """
     epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     check_flag("memberships", memberships)
-    _check_method(method)
+    check_auto_method(method, METHODS, "distributed graphs")
     graph = _as_undirected(graph)
     graph.check_name_collisions("cluster", "role")
     executor, neighborhoods = graph.executor, (*get_neighborhoods(graph), repeat(epsilon))
@@ -135,17 +134,6 @@ def _as_undirected(edges: Any) -> DistributedGraph:
     if isinstance(edges, DistributedGraph):
         return edges
     return DistributedGraph(edges, directed=False, self_loops="drop")
-
-
-def _check_method(method: str) -> None:
-    check_choice("method", method, METHODS)
-    if method != "auto":
-        raise GraphError(
-            f"method={method!r} is for graphs in one memory; leave it out, or compute the edges "
-            "into one frame first: both give the same result",
-            parameter="method",
-            value=method,
-        )
 
 
 def _to_dask(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from .. import frames
 from ..device import Array
 from ..errors import GraphError, VertexNotFoundError, format_value
+from ..validation import reject
 from .labeling import Labeling
 
 MAX_SUMMABLE = 2.0**900  # as many values as there may be sum to less than the largest double
@@ -60,7 +61,7 @@ def _tabulate(labeling: Labeling, vertices: Any, parameter: str) -> dict[str, An
     """Return {label: names} of vertices that are not in a frame."""
     labels = labeling.names.labels
     if vertices is None or isinstance(vertices, (bool, np.bool_)):
-        _reject(parameter, vertices, "name a vertex, or several in a list")
+        reject(parameter, vertices, "name a vertex, or several in a list")
     if isinstance(vertices, range):
         # A range names more vertices than it may have only if one of them is absent.
         vertices = list(vertices[: labeling.num_vertices + 1])
@@ -73,7 +74,7 @@ def _tabulate(labeling: Labeling, vertices: Any, parameter: str) -> dict[str, An
     if len(labels) == 1:
         table = {labels[0]: list(vertices) if isinstance(vertices, tuple) else vertices}
         if isinstance(vertices, list) and any(isinstance(name, bool) for name in vertices):
-            _reject(parameter, vertices, "True and False are no vertices")
+            reject(parameter, vertices, "True and False are no vertices")
     else:
         tuples = [vertices] if isinstance(vertices, tuple) else list(vertices)
         are_tuples = [isinstance(v, (tuple, list)) and len(v) == len(labels) for v in tuples]
@@ -235,9 +236,3 @@ def _tabulate_values(
                 value=value,
             ) from None
     return {labels[0]: list(values), "value": array}
-
-
-def _reject(parameter: str, value: object, requirement: str) -> NoReturn:
-    raise GraphError(
-        f"{{parameter}} is {format_value(value)}; {requirement}", parameter=parameter, value=value
-    )

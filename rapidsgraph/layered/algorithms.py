@@ -26,6 +26,7 @@ import numpy as np
 
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.pagerank_problem import (
+    METHODS,
     PRECISIONS,
     PageRankProblem,
     check_convergence,
@@ -46,6 +47,7 @@ from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
 from ..kernels.constants import NO_VERTEX
 from ..progress import Progress, reporter
+from ..validation import check_auto_method
 from .storage import LayeredStorage, StreamStats
 from .sweeps import (
     SsspSweeps,
@@ -83,7 +85,7 @@ def pagerank(
     damping, tolerance, max_iterations = check_parameters(
         damping, tolerance, max_iterations, dangling, method, precision, launch
     )
-    check_method(method)
+    check_auto_method(method, METHODS, "layered edge lists")
     storage.labeling.check_name_collisions("pagerank")
     xp, dtype = storage.xp, PRECISIONS[precision]
     if not storage.num_vertices:
@@ -104,17 +106,6 @@ def pagerank(
     pagerank = xp.empty(values.size, dtype)
     pagerank[storage.order] = values
     return storage.labeling.vertex_frame({"pagerank": pagerank})
-
-
-def check_method(method: str) -> None:
-    """Raise GraphError unless a layered edge list supports a method of PageRank."""
-    if method != "auto":
-        raise GraphError(
-            f"method is {method!r}; a layered edge list supports only 'auto'",
-            parameter="method",
-            value=method,
-            hint="leave method out",
-        )
 
 
 def _scatter_sweep(

@@ -288,7 +288,8 @@ def test_not_converged_says_how_far_it_got_and_can_be_pickled():
 def test_continues_from_its_own_result(make_frame, method):
     if make_frame.is_dask and method != "auto":
         with pytest.raises(
-            rg.GraphError, match=rf"method is '{method}'; distributed graphs support 'auto' only"
+            rg.GraphError,
+            match=rf"method '{method}' is not supported for distributed graphs; use 'auto'",
         ):
             rg.pagerank(make_frame(columns_of(random_edges(9))), method=method)
         return

@@ -352,7 +352,10 @@ def test_vertices_without_edges(make_arrays):
         ([[0, 1]], r"source"),
         (np.zeros((1, 1), int), r"source"),
         pytest.param(object(), r"source", id="object"),
-        (pandas.DataFrame({"name": [0]}), r"^source: .*; rename 'name' to 'vertex' if that is it"),
+        (
+            pandas.DataFrame({"name": [0]}),
+            r"^source: .*; did you mean 'name'\? Rename 'name' to 'vertex'$",
+        ),
     ],
     ids=repr,
 )
@@ -369,8 +372,8 @@ def test_unsuitable_sources(run, source, message):
         ("c", r"source: vertex 'c' is not in the graph"),
         (["a", "c"], r"source: vertex 'c' is not in the graph"),
         ("", r"source: vertex '' is not in the graph"),
-        (0, r"^source: vertices are named by text, and a number was given"),
-        ([0], r"^source: vertices are named by text"),
+        (0, r"^source: 0 is a number, but the vertex names of this graph are text"),
+        ([0], r"^source: 0 is a number"),
         (["a", 0], r"source"),
         (None, r"source is None"),
         (["a", None], r"source"),
@@ -403,7 +406,7 @@ def test_unsuitable_cutoffs(cutoff):
 def test_unsuitable_weights_name_their_row(make_held_frame, weight):
     ends = {"source": [0, 1, 2], "destination": [1, 2, 0]}
     frame = make_held_frame({**ends, "weight": [1, 2.5, weight]})
-    message = f"weight {weight!r} in row 2 of column 'weight'; weights must be finite"
+    message = f"weight in row 2 of column 'weight' is {weight!r}; weights must be finite"
     with pytest.raises(rg.GraphError, match=message):
         rg.sssp(frame, 0)
     assert paths_of(rg.bfs(frame, 0))[0] == {0: 0, 1: 1, 2: 2}  # to which they mean nothing

@@ -318,8 +318,8 @@ def test_errors_name_options_instead_of_parameters():
         ),
         (
             frames.missing_column_error("source", ["from", "to"], "source"),
-            "there is no column 'source'; the columns are from, to; give --source 'from' if that "
-            "is the one",
+            "there is no column 'source'; the columns are from, to; did you mean 'from'? Use "
+            "--source from",
         ),
         (
             GraphError("{parameter} is nan; it must be a number", parameter="cutoff"),
@@ -382,7 +382,7 @@ def mistakes():
             "a.mtx: Matrix Market files hold edges, not",
         )
     yield ["sssp", "edges.csv", *starts, "--weight", "kilo"], "there is no column 'kilo'"
-    yield ["sssp", "minus.csv", *starts], "weight -2.0 in row 1 of column 'weight'"
+    yield ["sssp", "minus.csv", *starts], "weight in row 1 of column 'weight' is -2.0"
     yield ["sssp", "words.csv", *starts], "words.csv, line 3: 'far' in column 'weight' is not a num"
     yield ["components", "edges.csv", "-o", "a.mtx"], "a.mtx: Matrix Market files hold edges"
     for name in ("bfs", "sssp", "components"):

@@ -230,9 +230,21 @@ def test_iterations_and_progress(client):
 def test_invalid_arguments(client):
     frame = frame_of(random_edges(13, 30, 90))
     for column, value, message in (
-        ("weight", np.nan, "partition 2 of the Dask frame: weight nan in row 0 of column 'weight'"),
-        ("weight", -1.5, "partition 2 of the Dask frame: weight -1.5 in row 0"),
-        ("source", 0.5, "partition 2 of the Dask frame: vertex names of type float64 do not fit"),
+        (
+            "weight",
+            np.nan,
+            "partition 2 of the Dask frame: weight in row 0 of column 'weight' is nan",
+        ),
+        (
+            "weight",
+            -1.5,
+            "partition 2 of the Dask frame: weight in row 0 of column 'weight' is -1.5",
+        ),
+        (
+            "source",
+            0.5,
+            "partition 2 of the Dask frame: vertex names must be integers or text; column 'source'",
+        ),
     ):
         bad = frame.copy()
         bad[column] = bad[column].astype(float)

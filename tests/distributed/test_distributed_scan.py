@@ -336,8 +336,14 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda d: rg.scan(d, method="gpuscan"), "graphs in one memory"),
-        (lambda d: rg.structural_similarity(d, method="gpuscan"), "compute the edges"),
+        (
+            lambda d: rg.scan(d, method="gpuscan"),
+            "'gpuscan' is not supported for distributed",
+        ),
+        (
+            lambda d: rg.structural_similarity(d, method="gpuscan"),
+            "for distributed graphs; use 'auto'",
+        ),
         (lambda d: rg.scan(d, method="fast"), "method is 'fast'"),
         (lambda d: rg.scan(d, epsilon=1.2), "epsilon is 1.2"),
         (lambda d: rg.scan(d, mu=0), "mu is 0"),

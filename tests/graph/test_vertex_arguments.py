@@ -106,8 +106,14 @@ def test_unsuitable_values(options, message):
 def test_a_table_without_the_column_vertex():
     frame = FrameMaker("pandas")({"source": [0, 1], "destination": [1, 2]})
     for values, message in (
-        ({"source": [0], "x": [1.0]}, "the columns are source, x; rename 'source' to 'vertex' if "),
-        ({"Vertex": [0]}, "the columns are Vertex; rename 'Vertex' to 'vertex' if that is it"),
+        (
+            {"source": [0], "x": [1.0]},
+            r"the columns are source, x; did you mean 'source'\? Rename 'source' to 'vertex'$",
+        ),
+        (
+            {"Vertex": [0]},
+            r"the columns are Vertex; did you mean 'Vertex'\? Rename 'Vertex' to 'vertex'$",
+        ),
         ({"y": [0], "x": [1.0]}, "the columns are y, x$"),
     ):
         message = f"^start: there is no column 'vertex'; {message}"
@@ -118,7 +124,7 @@ def test_a_table_without_the_column_vertex():
 def test_a_number_does_not_name_a_vertex_that_is_named_by_text():
     frame = FrameMaker("pandas")({"source": ["1"], "destination": ["2"]})
     with pytest.raises(
-        rg.GraphError, match="start: vertices are named by text, and a number was given"
+        rg.GraphError, match="start: 1 is a number, but the vertex names of this graph are text"
     ):
         rg.pagerank(frame, start={1: 1.0})
     with pytest.raises(rg.GraphError, match="start: vertex '3' is not in the graph"):

@@ -198,7 +198,8 @@ def test_the_root_does_not_matter(make_arrays):
 def test_another_method_than_auto(method):
     _, layered = layered_graph(FrameMaker("arrays"), random_edges(98))
     with pytest.raises(
-        rg.GraphError, match=f"method is '{method}'; a layered edge list supports only 'auto'"
+        rg.GraphError,
+        match=f"method '{method}' is not supported for layered edge lists; use 'auto'",
     ):
         rg.pagerank(layered, method=method)
 

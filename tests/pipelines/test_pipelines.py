@@ -669,7 +669,7 @@ def test_values_that_are_wrong_are_called_as_options_call_them(edges, tmp_path, 
     pd.read_parquet(edges).assign(km=-0.5).to_parquet(edges)
     for app, more in ((rank.app, []), (reach.app, ["--root", "a"])):
         said = refused(app, edges, *output, "--weight", "km", *more)
-        assert "weight -0.5 in row 0 of column 'km'; weights must be" in said
+        assert "weight in row 0 of column 'km' is -0.5; weights must be" in said
     assert not (tmp_path / "out").exists()
 
 
