@@ -139,7 +139,11 @@ def choose(device: str) -> str:
         If `device` is `"gpu"` and no GPU with cuDF works; the message says what is missing.
     """
     if not isinstance(device, str) or device not in ("auto", "cpu", "gpu"):
-        raise GraphError(f"device is {format_value(device)}; it can be 'auto', 'cpu' or 'gpu'")
+        raise GraphError(
+            f"device is {format_value(device)}; it can be 'auto', 'cpu' or 'gpu'",
+            parameter="device",
+            value=device,
+        )
     if device == "cpu":
         return "cpu"
     problem = frame_library_problem()

@@ -67,7 +67,8 @@ def _check_fork() -> None:
         raise GraphError(
             "this process was forked from one that had already run parallel kernels, which GNU "
             "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
-            "NUMBA_THREADING_LAYER=workqueue before the first call"
+            "NUMBA_THREADING_LAYER=workqueue before the first call",
+            hint="start processes by 'spawn' or 'forkserver'",
         )
     _has_run_parallel = True
 

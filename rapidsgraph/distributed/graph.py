@@ -222,7 +222,8 @@ class DistributedGraph(DistributedStorage):
     def __reduce__(self) -> tuple:
         raise GraphError(
             "a distributed Graph cannot leave its client; pass the Dask frame, or the result of "
-            ".compute(), to tasks and other processes"
+            ".compute(), to tasks and other processes",
+            hint="call .compute() on the graph",
         )
 
     @release_on_error

@@ -41,7 +41,8 @@ def check_open(client: Any) -> None:
     if client.status in ("closing", "closed"):
         raise ClusterError(
             "the client is closed, and the data on its workers is gone; call .compute() on "
-            "results, or write them, while the client is open"
+            "results, or write them, while the client is open",
+            parameter="client",
         )
 
 

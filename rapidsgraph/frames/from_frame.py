@@ -79,7 +79,8 @@ def frame_kind(frame: Frame) -> str:
         )
     raise GraphError(
         f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, cuDF or "
-        "Polars frame, an Arrow table, or a mapping of column names to arrays"
+        "Polars frame, an Arrow table, or a mapping of column names to arrays",
+        parameter="edges",
     )
 
 
@@ -98,7 +99,8 @@ def normalize_frame(frame: Frame) -> tuple[str, Frame]:
             except pyarrow.ArrowException as error:
                 raise GraphError(
                     f"Arrow cannot convert this frame ({error}); select the columns of the edges, "
-                    "and cast those of types that Arrow does not have"
+                    "and cast those of types that Arrow does not have",
+                    parameter="edges",
                 ) from error
     return kind, frame
 

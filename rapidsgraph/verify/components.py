@@ -77,7 +77,8 @@ def components(graph: Any, result: Any) -> int:
         raise VerificationError(
             f"the edge from {vertex_name(graph, source)}, in component {int(component[source])}, "
             f"leads to {vertex_name(graph, destination)}, in component "
-            f"{int(component[destination])}"
+            f"{int(component[destination])}",
+            column="component",
         )
     del crosses
     sizes, smallest = _measure_components(component)
@@ -87,7 +88,9 @@ def components(graph: Any, result: Any) -> int:
         raise VerificationError(
             f"component {int(component[vertex])} is not connected: no path joins "
             f"{vertex_name(graph, vertex)} and "
-            f"{vertex_name(graph, int(smallest[component[vertex]]))}"
+            f"{vertex_name(graph, int(smallest[component[vertex]]))}",
+            column="component",
+            value=int(component[vertex]),
         )
     check_group_order(sizes, smallest, graph, "component")
     return sizes.size
@@ -103,7 +106,9 @@ def _measure_components(component: Array) -> tuple[Array, Array]:
     if not bool(sizes.all()):
         raise VerificationError(
             f"there is no component {int((sizes == 0).argmax())}, but there is a component "
-            f"{num_components - 1}"
+            f"{num_components - 1}",
+            column="component",
+            value=int((sizes == 0).argmax()),
         )
     vertices = xp.arange(num_vertices, dtype=xp.int32)
     return sizes, smallest_members(component, vertices, num_components, num_vertices)
@@ -158,4 +163,6 @@ def check_group_order(sizes: Array, smallest: Array, graph: LocalGraph, kind: st
             f"{vertex_name(graph, int(smallest[group]))})"
             for group in (first, first + 1)
         ]
-        raise VerificationError(f"{kind} {groups[0]} must come after {groups[1]}")
+        raise VerificationError(
+            f"{kind} {groups[0]} must come after {groups[1]}", column=kind, value=first
+        )

@@ -57,7 +57,8 @@ class Result:
             vertex = int((num_rows != 1).argmax())
             raise VerificationError(
                 f"the result has {int(num_rows[vertex])} rows for {vertex_name(graph, vertex)}; "
-                "it must have one row per vertex"
+                "it must have one row per vertex",
+                value=graph.labeling.name_of(vertex),
             )
 
     def numbers(self, column: str) -> Array:
@@ -131,13 +132,16 @@ class Result:
                     vertex = int(self.ids[int(xp.flatnonzero(valid)[index])])
                     raise VerificationError(
                         f"{vertex_name(self.graph, vertex)} has predecessor "
-                        f"{float(values[index])}; it must be the name of a vertex, or null"
+                        f"{float(values[index])}; it must be the name of a vertex, or null",
+                        column=name,
+                        value=float(values[index]),
                     )
                 values = values.astype(xp.int64)
             if has_predecessor is not None and bool((has_predecessor != valid).any()):
                 vertex = int(self.ids[int((has_predecessor != valid).argmax())])
                 raise VerificationError(
-                    f"{vertex_name(self.graph, vertex)} has a predecessor whose name is incomplete"
+                    f"{vertex_name(self.graph, vertex)} has a predecessor whose name is incomplete",
+                    column=name,
                 )
             parts[label], has_predecessor = values, valid
         for label in set(labels) - set(names):
@@ -169,7 +173,7 @@ class Result:
             values, valid = get_nullable_column(self.table, column, parameter)
         if len(valid) != len(self.ids):
             raise VerificationError(
-                f"the result has {len(self.ids)} vertices and {len(valid)} values"
+                f"the result has {len(self.ids)} vertices and {len(valid)} values", column=column
             )
         return frames.to_device(values, self.xp), frames.to_device(valid, self.xp)
 
@@ -368,7 +372,10 @@ def _find_first_rows(
     num_rows = xp.bincount(ids, minlength=num_vertices)
     if not bool(num_rows.all()):
         vertex = int((num_rows == 0).argmax())
-        raise GraphError(f"{parameter}: there is no row for {vertex_name(graph, vertex)}")
+        raise GraphError(
+            f"{parameter}: there is no row for {vertex_name(graph, vertex)}",
+            value=graph.labeling.name_of(vertex),
+        )
     if ids.size == num_vertices:
         first_rows = xp.empty(num_vertices, xp.int64)
         first_rows[ids] = xp.arange(num_vertices)
@@ -386,7 +393,8 @@ def _find_first_rows(
         raise GraphError(
             f"{parameter}: there are {int(num_rows[vertex])} rows for "
             f"{vertex_name(graph, vertex)}; only a border may have several, each with another "
-            "cluster"
+            "cluster",
+            value=graph.labeling.name_of(vertex),
         )
     pairs = xp.sort(high_words | xp.arange(ids.size))
     return pairs[xp.cumsum(num_rows) - num_rows] & LOW_WORD
