@@ -24,7 +24,7 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..graph.csr import row_indices
-from ..kernels.constants import WARP
+from ..kernels.constants import BLOCK_THREADS, WARP
 from ..progress import Report
 from .pagerank_problem import PageRankProblem, num_measure_blocks, read_state
 
@@ -118,12 +118,12 @@ def measure_change(
     """
     blocks = partials.size // 2
     device.launch(
-        "pagerank", "measure_change", size=pagerank.size, geometry=(blocks, 256),
+        "pagerank", "measure_change", size=pagerank.size, geometry=(blocks, BLOCK_THREADS),
         num_vertices=pagerank.size, copy=copy, new_pagerank=new_pagerank, is_dangling=is_dangling,
         state=state, pagerank=pagerank, partials=partials,
     )  # fmt: skip
     device.launch(
-        "pagerank", "check_convergence", size=blocks, geometry=(1, 256),
+        "pagerank", "check_convergence", size=blocks, geometry=(1, BLOCK_THREADS),
         num_blocks=blocks, tolerance=tolerance, partials=partials, state=state,
     )  # fmt: skip
 
@@ -224,7 +224,7 @@ def _contribution_sweep(
             return pagerank[1 - parity]
         for group_size, rows in bins:
             device.launch(
-                "pagerank", "gather_groups", size=rows.size * (group_size or 256),
+                "pagerank", "gather_groups", size=rows.size * (group_size or BLOCK_THREADS),
                 geometry=problem.launch, num_rows=rows.size, rows=rows, group_size=group_size,
                 **arguments, **buffers,
             )  # fmt: skip

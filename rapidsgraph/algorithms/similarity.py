@@ -18,7 +18,7 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
 from ..graph.graph import as_local_graph
 from ..graph.local_graph import LocalGraph
-from ..kernels.constants import SIMILARITY_LEVELS, WARP
+from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
 from ..memory import check_run_memory
 from ..validation import check_choice
 
@@ -275,7 +275,7 @@ class SimilarityGraph:
         num_arcs = self.num_arcs * rows.size // max(self.num_vertices, 1)  # on average
         geometry = None  # on a GPU a block per row, because few rows may have most arcs
         if self.xp is not np:
-            geometry = max(1, min(rows.size, device.max_cooperative_blocks())), 256
+            geometry = max(1, min(rows.size, device.max_cooperative_blocks())), BLOCK_THREADS
         device.launch(
             "scan", entry, size=rows.size + num_arcs, geometry=geometry,
             num_rows=rows.size, rows=rows, **arguments,

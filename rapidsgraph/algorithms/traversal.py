@@ -24,12 +24,20 @@ from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import can_overflow, check_distances
-from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK, NO_VERTEX, SHARED_FRONTIER
+from ..kernels.constants import (
+    COOPERATIVE_THREADS,
+    FRONTIER_CHUNK,
+    NO_VERTEX,
+    SHARED_FRONTIER,
+    WARP,
+)
 from ..memory import check_run_memory
 from ..progress import Progress
 from ..validation import check_flag, check_memory_limit, check_number, reject
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
+SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
+NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
 
 
@@ -260,7 +268,7 @@ def run_bfs(
     num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
     device.launch(
         "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
-        cooperative=True, shared_bytes=SHARED_FRONTIER * 24,
+        cooperative=True, shared_bytes=SHARED_FRONTIER * SHARED_VERTEX_BYTES,
         num_vertices=num_vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
@@ -314,7 +322,7 @@ def _allocate_work_space(graph: Any) -> dict[str, Any]:
     num_chunks = 0 if xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
     return {
         "chunks": xp.empty(num_chunks, np.int64),
-        "counters": xp.zeros(24, xp.int64),
+        "counters": xp.zeros(NUM_COUNTERS, xp.int64),
         "arrived_blocks": xp.zeros(1, xp.uint64),
         "state": xp.zeros(1, xp.int64),
     }
@@ -326,7 +334,7 @@ def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: b
     predecessors = xp.full(num_vertices, NO_VERTEX, xp.int32)
     adjacency = graph.csc if bottom_up else graph.csr
     device.launch(
-        "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=32 * num_vertices,
+        "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=WARP * num_vertices,
         num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         weights=adjacency.weights, distances=distances, predecessors=predecessors,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from .. import device
 from ..algorithms.traversal import ArcSubgraph, relax_from, run_bfs, zero_weight_edges
 from ..device.arrays import Array
 from ..graph.csr import from_coo, row_indices
-from ..kernels.constants import NO_VERTEX
+from ..kernels.constants import NO_VERTEX, WARP
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
 from . import shared_memory
@@ -351,7 +351,7 @@ def _nearer_predecessors(partition: Partition, distances: Array, entry: str) -> 
     adjacency, num_vertices = partition.adjacency, partition.num_vertices
     predecessors = partition.xp.full(num_vertices, NO_VERTEX, partition.xp.int32)
     device.launch(
-        "sssp", entry, size=32 * num_vertices,
+        "sssp", entry, size=WARP * num_vertices,
         num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         weights=adjacency.weights, distances=distances, predecessors=predecessors,
     )  # fmt: skip

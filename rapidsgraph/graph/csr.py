@@ -16,10 +16,17 @@ import numpy as np
 
 from .. import device
 from ..device import Array, ArrayModule
+from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WARP
 
 BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
 MIN_ARCS_PER_COUNTER = 1 / 16  # arcs per row below which counters cost more than comparisons
-MULTI_EDGES = {"keep": None, "first": 0, "sum": 1, "min": 2, "max": 3}
+MULTI_EDGES = {
+    "keep": None,
+    "first": MERGE_FIRST,
+    "sum": MERGE_SUM,
+    "min": MERGE_MIN,
+    "max": MERGE_MAX,
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ def symmetrize(upper: Adjacency) -> Adjacency:
     neighbors = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
     weights = xp.empty(neighbors.size if weighted else 0, upper.weights.dtype)
     device.launch(
-        "build", "concatenate_rows", size=32 * num_rows,
+        "build", "concatenate_rows", size=WARP * num_rows,
         num_rows=num_rows, first_offsets=lower.offsets, first_neighbors=lower.neighbors,
         first_weights=lower.weights, second_offsets=upper.offsets, second_neighbors=upper.neighbors,
         second_weights=upper.weights, weighted=weighted, neighbors=neighbors, weights=weights,
@@ -136,7 +143,7 @@ def row_indices(adjacency: Adjacency) -> Array:
     xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
     rows = xp.empty(adjacency.neighbors.size, xp.int32)
     device.launch(
-        "build", "expand_rows", size=32 * num_rows,
+        "build", "expand_rows", size=WARP * num_rows,
         num_rows=num_rows, offsets=adjacency.offsets, rows=rows,
     )  # fmt: skip
     return rows
@@ -308,8 +315,8 @@ def _sort_on_cpu(
         np.cumsum(np.bincount(major, minlength=num_keys), out=offsets[1:])
         return offsets, minor[order], order if with_order else None
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
-    # Each part has a counter per key, so there are no more parts than keys repeat on average.
-    num_parts = max(1, min(counting.num_threads(), size // max(num_keys, 1)))
+    # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
+    num_chunks = max(1, min(counting.num_threads(), size // max(num_keys, 1)))
     order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)
     # Files are often sorted already, and the test takes a fraction of the time of a sort.
     offsets = np.empty(num_keys + 1, np.int64)
@@ -319,13 +326,13 @@ def _sort_on_cpu(
     if not disorder.any():
         return offsets, minor.copy(), order if with_order else None
     if not minor_sorted:
-        offsets, cursors = _count_keys(minor, num_keys, num_parts, index_type)
+        offsets, cursors = _count_keys(minor, num_keys, num_chunks, index_type)
         new_major, new_order = np.empty_like(major), np.empty_like(order)
         with device.parallel_region():
             counting.move(minor, major, order, cursors, new_major, new_order)
         major, order = new_major, new_order
         del new_major, new_order, cursors
-    new_offsets, cursors = _count_keys(major, num_keys, num_parts, index_type)
+    new_offsets, cursors = _count_keys(major, num_keys, num_chunks, index_type)
     new_minor, new_order = np.empty(size, np.int32), np.empty_like(order)
     with device.parallel_region():
         if minor_sorted:
@@ -336,12 +343,12 @@ def _sort_on_cpu(
 
 
 def _count_keys(
-    keys: Array, num_keys: int, num_parts: int, index_type: type
+    keys: Array, num_keys: int, num_chunks: int, index_type: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets by key, and the first position of each key in each part."""
+    """Return offsets by key, and the first position of each key in each chunk."""
     from ..kernels import counting
 
-    cursors: Any = np.zeros((num_parts, num_keys), index_type)
+    cursors: Any = np.zeros((num_chunks, num_keys), index_type)
     offsets = np.empty(num_keys + 1, np.int64)
     with device.parallel_region():
         counting.count(keys, cursors)

@@ -11,8 +11,8 @@ from .constants import BFS_ALPHA, BFS_BETA, NO_VERTEX
 from .intrinsics import prefetch
 from .jit import parallel, serial
 
-PARTS = 64
-BLOCK = 64  # vertices whose lists are prefetched as one batch
+NUM_BLOCKS = 64
+BATCH_VERTICES = 64  # vertices whose lists are prefetched as one batch
 MAX_BATCH_ARCS = 4096  # arcs of a batch; longer lists are expanded one by one
 AHEAD = 16
 UNREACHED_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -41,7 +41,7 @@ def _push(
     base = np.uint64(level + 1) << HALF
     while first < last:
         count, batch_arcs = 0, 0
-        while first + count < last and count < BLOCK:
+        while first + count < last and count < BATCH_VERTICES:
             vertex = np.uint64(queue[np.uint64(first + count)])
             starts[count] = offsets[vertex]
             ends[count] = offsets[vertex + ONE]
@@ -63,21 +63,21 @@ def _push(
             first += 1
             continue
         batch_arcs = np.uint64(0)
-        for place in range(count):
-            vertex = queue[np.uint64(first + place)]
-            for arc in range(starts[place], ends[place]):
+        for index in range(count):
+            vertex = queue[np.uint64(first + index)]
+            for arc in range(starts[index], ends[index]):
                 neighbor = neighbors[np.uint64(arc)]
                 heads[batch_arcs] = neighbor
                 tails[batch_arcs] = vertex
                 batch_arcs += ONE
                 prefetch(keys, np.uint64(neighbor))
-        for place_ in range(batch_arcs):
-            place = np.uint64(place_)
-            neighbor = np.uint64(heads[place])
+        for index_ in range(batch_arcs):
+            index = np.uint64(index_)
+            neighbor = np.uint64(heads[index])
             before = keys[neighbor]
-            queue[tail] = neighbor  # kept only if the vertex is new; has no branch to mispredict
+            queue[tail] = neighbor  # the tail advances only if the vertex is new; avoids a branch
             tail += np.uint64(before == UNREACHED_KEY)
-            keys[neighbor] = min(before, base | np.uint64(tails[place]))
+            keys[neighbor] = min(before, base | np.uint64(tails[index]))
             prefetch(offsets, neighbor)
         first += count
     return np.int64(tail)
@@ -86,8 +86,8 @@ def _push(
 @serial
 def _degrees(first, last, queue, offsets):
     total = 0
-    for place in range(first, last):
-        vertex = np.uint64(queue[np.uint64(place)])
+    for index in range(first, last):
+        vertex = np.uint64(queue[np.uint64(index)])
         total += offsets[vertex + ONE] - offsets[vertex]
     return total
 
@@ -107,32 +107,32 @@ def _mark(vertices, level, keys, bits):
 def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, counts):
     """Search the in-neighbors of every unreached vertex for the first one in the level.
 
-    counts[:PARTS] becomes the new vertices of each part, counts[PARTS:] their in-arcs.
+    counts[:NUM_BLOCKS] becomes the new vertices of each block, counts[NUM_BLOCKS:] their in-arcs.
     """
     words = (vertices + 31) // 32
     base = np.uint64(level + 1) << HALF
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        new, arcs = 0, 0
-        for word_ in range(words * part // PARTS, words * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        num_new, arcs = 0, 0
+        for word_ in range(words * block // NUM_BLOCKS, words * (block + 1) // NUM_BLOCKS):
             first, word = np.uint64(word_) * HALF, np.uint32(0)
             for lane in range(min(32, vertices - np.int64(first))):
                 vertex = first + np.uint64(lane)
                 if keys[vertex] != UNREACHED_KEY:
                     continue
-                begin, end = offsets[vertex], offsets[vertex + ONE]
-                for arc in range(begin, end):
+                start, stop = offsets[vertex], offsets[vertex + ONE]
+                for arc in range(start, stop):
                     neighbor = np.uint32(neighbors[np.uint64(arc)])
-                    is_in = bits[neighbor >> np.uint32(5)] >> (neighbor & np.uint32(31))
-                    if is_in & np.uint32(1):
+                    bit = bits[neighbor >> np.uint32(5)] >> (neighbor & np.uint32(31))
+                    if bit & np.uint32(1):
                         keys[vertex] = base | np.uint64(neighbor)
                         word |= np.uint32(1) << np.uint32(lane)
-                        new += 1
-                        arcs += end - begin
+                        num_new += 1
+                        arcs += stop - start
                         break
             new_bits[np.uint64(word_)] = word
-        counts[part] = new
-        counts[PARTS + part] = arcs
+        counts[block] = num_new
+        counts[NUM_BLOCKS + block] = arcs
 
 
 @serial
@@ -140,11 +140,11 @@ def _collect(vertices, bits, queue):
     """Write the vertices whose bits are set to the queue; return their number."""
     tail = 0
     for word in range((vertices + 31) // 32):
-        rest = bits[np.uint64(word)]
-        if rest == 0:
+        remaining = bits[np.uint64(word)]
+        if remaining == 0:
             continue
         for lane in range(32):
-            if (rest >> np.uint32(lane)) & np.uint32(1):
+            if (remaining >> np.uint32(lane)) & np.uint32(1):
                 queue[np.uint64(tail)] = 32 * word + lane
                 tail += 1
     return tail
@@ -152,19 +152,19 @@ def _collect(vertices, bits, queue):
 
 @parallel
 def _clear(keys):
-    for place in prange(keys.size):
-        keys[place] = UNREACHED_KEY
+    for index in prange(keys.size):
+        keys[index] = UNREACHED_KEY
 
 
 @parallel
 def _unpack(keys, with_predecessors, distances, predecessors):
-    for place_ in prange(keys.size):
-        place = np.uint64(place_)
-        key = keys[place]
+    for index_ in prange(keys.size):
+        index = np.uint64(index_)
+        key = keys[index]
         if key != UNREACHED_KEY:
-            distances[place] = np.int32(key >> HALF)
+            distances[index] = np.int32(key >> HALF)
             if with_predecessors:
-                predecessors[place] = np.int32(np.uint32(key))
+                predecessors[index] = np.int32(np.uint32(key))
 
 
 @serial
@@ -192,32 +192,41 @@ def search(
     # NumPy allocates large pages, Numba small ones, in which random access is much slower.
     keys, queue = queues[: 2 * num_vertices].view(np.uint64), queues[2 * num_vertices :]
     _clear(keys)
-    starts, ends = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    starts, ends = np.empty(BATCH_VERTICES, np.int64), np.empty(BATCH_VERTICES, np.int64)
     heads, tails = (
         np.empty(2 * MAX_BATCH_ARCS, np.int32),
         np.empty(2 * MAX_BATCH_ARCS, np.int32),
     )
-    counts = np.empty(2 * PARTS, np.int64)
+    counts = np.empty(2 * NUM_BLOCKS, np.int64)
     words = (num_vertices + 31) // 32
-    here, there = frontier_bits[:words], frontier_bits[words:]
-    for place in range(num_sources):
-        keys[sources[place]] = np.uint64(NO_VERTEX)
-        queue[place] = sources[place]
+    current_bits, next_bits = frontier_bits[:words], frontier_bits[words:]
+    for index in range(num_sources):
+        keys[sources[index]] = np.uint64(NO_VERTEX)
+        queue[index] = sources[index]
     first, last, level, unexplored = 0, num_sources, 0, num_arcs
     while last > first and level < depth_limit:
         frontier = _degrees(first, last, queue, offsets) if bottom_up else 0
         if bottom_up and frontier * BFS_ALPHA > unexplored and frontier > num_vertices // 64:
-            _mark(num_vertices, level, keys, here)
-            new = last - first
-            while new > 0 and level < depth_limit:
-                _pull(num_vertices, level, in_offsets, in_neighbors, keys, here, there, counts)
-                before, new = new, counts[:PARTS].sum()
-                unexplored -= counts[PARTS:].sum()
-                here, there = there, here
+            _mark(num_vertices, level, keys, current_bits)
+            num_new = last - first
+            while num_new > 0 and level < depth_limit:
+                _pull(
+                    num_vertices,
+                    level,
+                    in_offsets,
+                    in_neighbors,
+                    keys,
+                    current_bits,
+                    next_bits,
+                    counts,
+                )
+                before, num_new = num_new, counts[:NUM_BLOCKS].sum()
+                unexplored -= counts[NUM_BLOCKS:].sum()
+                current_bits, next_bits = next_bits, current_bits
                 level += 1
-                if new < before and new * BFS_BETA < num_vertices:
+                if num_new < before and num_new * BFS_BETA < num_vertices:
                     break
-            first, last = 0, _collect(num_vertices, here, queue)
+            first, last = 0, _collect(num_vertices, current_bits, queue)
             bottom_up = 0  # few vertices are left, so the frontier predicts little
             continue
         unexplored -= frontier

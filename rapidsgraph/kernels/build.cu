@@ -20,8 +20,8 @@
 extern "C" __global__ void mark_present(long long num_names, const name_t *names,
                                         long long min_name, bool *is_present) {
   STRIDE(i, num_names) {
-    const long long place = names[i] - min_name;
-    if (!is_present[place]) is_present[place] = true;  // a read is cheaper than a contended write
+    const long long index = names[i] - min_name;
+    if (!is_present[index]) is_present[index] = true;  // a read is cheaper than a contended write
   }
 }
 
@@ -73,19 +73,19 @@ extern "C" __global__ void concatenate_rows(
 }
 
 // One weight for each run of parallel edges, from starts[r] to starts[r + 1] or, for the last
-// run, to `num_edges`: 0 the first, 1 the sum (in order), 2 the smallest, 3 the largest.
+// run, to `num_edges`. reduction is MERGE_FIRST, MERGE_SUM (in order), MERGE_MIN or MERGE_MAX.
 extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
                                        const long long *starts, const weight_t *weights,
                                        long long reduction, weight_t *reduced) {
   STRIDE(run, num_runs) {
-    const long long end = run + 1 < num_runs ? starts[run + 1] : num_edges;
+    const long long stop = run + 1 < num_runs ? starts[run + 1] : num_edges;
     weight_t value = weights[starts[run]];
-    if (reduction > 0)
-      for (long long i = starts[run] + 1; i < end; i++) {
+    if (reduction > MERGE_FIRST)
+      for (long long i = starts[run] + 1; i < stop; i++) {
         const weight_t weight = weights[i];
-        value = reduction == 1   ? value + weight
-                : reduction == 2 ? (weight < value ? weight : value)
-                                 : (weight > value ? weight : value);
+        value = reduction == MERGE_SUM   ? value + weight
+                : reduction == MERGE_MIN ? (weight < value ? weight : value)
+                                         : (weight > value ? weight : value);
       }
     reduced[run] = value;
   }
@@ -95,15 +95,15 @@ extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
 extern "C" __global__ void count_upper(long long num_rows, const long long *offsets,
                                        const int *neighbors, long long *counts) {
   STRIDE(row, num_rows) {
-    long long begin = offsets[row], end = offsets[row + 1];
-    counts[row] = end;
-    while (begin < end) {
-      const long long middle = (begin + end) / 2;
+    long long start = offsets[row], stop = offsets[row + 1];
+    counts[row] = stop;
+    while (start < stop) {
+      const long long middle = (start + stop) / 2;
       if (neighbors[middle] < row)
-        begin = middle + 1;
+        start = middle + 1;
       else
-        end = middle;
+        stop = middle;
     }
-    counts[row] -= begin;
+    counts[row] -= start;
   }
 }

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import prange
 
+from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM
 from .jit import parallel, serial
 
 
@@ -10,9 +11,9 @@ from .jit import parallel, serial
 def mark_present(num_names, names, min_name, is_present):
     for i_ in prange(num_names):
         i = np.int64(i_)
-        place = np.uint64(names[i] - min_name)
-        if not is_present[place]:  # a read is cheaper than a contended write
-            is_present[place] = True
+        index = np.uint64(names[i] - min_name)
+        if not is_present[index]:  # a read is cheaper than a contended write
+            is_present[index] = True
 
 
 @parallel
@@ -74,14 +75,14 @@ def concatenate_rows(
 def reduce_runs(num_runs, num_edges, starts, weights, reduction, reduced):
     for run_ in prange(num_runs):
         run = np.int64(run_)
-        end = starts[run + 1] if run + 1 < num_runs else num_edges
+        stop = starts[run + 1] if run + 1 < num_runs else num_edges
         value = weights[starts[run]]
-        if reduction > 0:
-            for i in range(starts[run] + 1, end):
+        if reduction > MERGE_FIRST:
+            for i in range(starts[run] + 1, stop):
                 weight = weights[i]
-                if reduction == 1:
+                if reduction == MERGE_SUM:
                     value = value + weight
-                elif reduction == 2:
+                elif reduction == MERGE_MIN:
                     value = min(value, weight)
                 else:
                     value = max(value, weight)
@@ -92,12 +93,12 @@ def reduce_runs(num_runs, num_edges, starts, weights, reduction, reduced):
 def count_upper(num_rows, offsets, neighbors, counts):
     for row_ in prange(num_rows):
         row = np.int64(row_)
-        begin, end = offsets[row], offsets[row + 1]
-        last = end
-        while begin < end:
-            middle = (begin + end) // 2
+        start, stop = offsets[row], offsets[row + 1]
+        last = stop
+        while start < stop:
+            middle = (start + stop) // 2
             if neighbors[middle] < row:
-                begin = middle + 1
+                start = middle + 1
             else:
-                end = middle
-        counts[row] = last - begin
+                stop = middle
+        counts[row] = last - start

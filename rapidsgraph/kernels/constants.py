@@ -16,6 +16,9 @@ NO_VERTEX = 2**31 - 1  # predecessor of a source or an unreached vertex
 UNREACHED = 2**31 - 1  # depth of an unreached vertex, which sorts behind all others
 NO_CLUSTER = -1  # label of a vertex outside all clusters
 
+# Reductions of the weights of parallel edges
+MERGE_FIRST, MERGE_SUM, MERGE_MIN, MERGE_MAX = range(4)
+
 # PageRank
 PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
 

@@ -65,7 +65,7 @@ extern "C" __global__ void draw_uniform(long long num_edges, long long num_verti
 }
 
 // Lattice edge 2 v goes from vertex v to the one on its right, 2 v + 1 to the one below; those
-// that would leave the lattice are never kept.
+// that would leave the lattice are rejected.
 extern "C" __global__ void draw_grid(long long num_vertices, long long width, long long key,
                                      long long threshold, bool *is_kept) {
   STRIDE(vertex, num_vertices) {
@@ -75,15 +75,16 @@ extern "C" __global__ void draw_grid(long long num_vertices, long long width, lo
   }
 }
 
-// Two keys an edge of the lattice, there and back.
+// Two keys for each edge of the lattice, one per direction.
 extern "C" __global__ void pack_grid(long long num_edges, long long width,
                                      const long long *lattice_edges, const int *names,
                                      long long *keys) {
   STRIDE(edge, num_edges) {
     const long long vertex = lattice_edges[edge] / 2;
-    const int here = names[vertex], there = names[vertex + (lattice_edges[edge] % 2 ? width : 1)];
-    keys[2 * edge] = pack(here, there);
-    keys[2 * edge + 1] = pack(there, here);
+    const int name = names[vertex],
+              other_name = names[vertex + (lattice_edges[edge] % 2 ? width : 1)];
+    keys[2 * edge] = pack(name, other_name);
+    keys[2 * edge + 1] = pack(other_name, name);
   }
 }
 
@@ -99,14 +100,14 @@ extern "C" __global__ void draw_cliques(long long num_cliques, long long max_cli
 // far for every head before the first tail, unless the row of cliques ends before that.
 __device__ __forceinline__ int bridge_end(long long bridge, long long clique, long long cliques,
                                           long long key, long long threshold,
-                                          const long long *begins) {
+                                          const long long *starts) {
   if (upper_bits(key, 3 * bridge) >= threshold) return -1;
   long long coins = (long long)(random_bits(key, 3 * bridge + 1) >> 1);
   long long distance = 1;
   for (; (coins & 1) && distance < cliques; coins >>= 1) distance *= 2;
   if (clique + distance >= cliques) return -1;
-  const long long begin = begins[clique + distance], size = begins[clique + distance + 1] - begin;
-  return (int)(begin + (long long)(random_bits(key, 3 * bridge + 2) >> 1) % size);
+  const long long start = starts[clique + distance], size = starts[clique + distance + 1] - start;
+  return (int)(start + (long long)(random_bits(key, 3 * bridge + 2) >> 1) % size);
 }
 
 // bridge_ends[2 v] and bridge_ends[2 v + 1] are where the edges from vertex v to other cliques
@@ -132,22 +133,22 @@ extern "C" __global__ void pack_cliques(long long num_vertices, const int *cliqu
                                         const long long *key_offsets, const int *names,
                                         long long *keys) {
   STRIDE(vertex, num_vertices) {
-    const long long begin = clique_offsets[clique_of[vertex]],
-                    end = clique_offsets[clique_of[vertex] + 1];
-    long long place = key_offsets[clique_of[vertex]] + (vertex - begin) * (end - begin - 1);
-    for (long long other = begin; other < end; other++) {
-      if (other != vertex) keys[place++] = pack(names[vertex], names[other]);
+    const long long start = clique_offsets[clique_of[vertex]],
+                    stop = clique_offsets[clique_of[vertex] + 1];
+    long long index = key_offsets[clique_of[vertex]] + (vertex - start) * (stop - start - 1);
+    for (long long other = start; other < stop; other++) {
+      if (other != vertex) keys[index++] = pack(names[vertex], names[other]);
     }
   }
 }
 
-// Two keys an edge between cliques, there and back.
+// Two keys for each edge between cliques, one per direction.
 extern "C" __global__ void pack_bridges(long long num_edges, const long long *bridges,
                                         const int *bridge_ends, const int *names, long long *keys) {
   STRIDE(edge, num_edges) {
-    const int here = names[bridges[edge] / 2], there = names[bridge_ends[bridges[edge]]];
-    keys[2 * edge] = pack(here, there);
-    keys[2 * edge + 1] = pack(there, here);
+    const int name = names[bridges[edge] / 2], other_name = names[bridge_ends[bridges[edge]]];
+    keys[2 * edge] = pack(name, other_name);
+    keys[2 * edge + 1] = pack(other_name, name);
   }
 }
 

@@ -81,9 +81,9 @@ def pack_grid(num_edges, width, lattice_edges, names, keys):
         vertex, step = lattice_edges[edge] // 2, 1
         if lattice_edges[edge] % 2:
             step = width
-        here, there = names[vertex], names[vertex + step]
-        keys[2 * edge] = _pack(here, there)
-        keys[2 * edge + 1] = _pack(there, here)
+        name, other_name = names[vertex], names[vertex + step]
+        keys[2 * edge] = _pack(name, other_name)
+        keys[2 * edge + 1] = _pack(other_name, name)
 
 
 @parallel
@@ -94,8 +94,8 @@ def draw_cliques(num_cliques, max_clique, key, sizes):
 
 
 @inline
-def _bridge_end(bridge, clique, cliques, key, threshold, begins):
-    end = np.int64(-1)
+def _bridge_end(bridge, clique, cliques, key, threshold, starts):
+    endpoint = np.int64(-1)
     if _upper_bits(key, 3 * bridge) < threshold:
         coins = np.int64(_random_bits(key, 3 * bridge + 1) >> np.uint64(1))
         distance = np.int64(1)
@@ -103,10 +103,10 @@ def _bridge_end(bridge, clique, cliques, key, threshold, begins):
             distance *= 2
             coins >>= 1
         if clique + distance < cliques:
-            begin = begins[clique + distance]
-            size = begins[clique + distance + 1] - begin
-            end = begin + np.int64(_random_bits(key, 3 * bridge + 2) >> np.uint64(1)) % size
-    return end
+            start = starts[clique + distance]
+            size = starts[clique + distance + 1] - start
+            endpoint = start + np.int64(_random_bits(key, 3 * bridge + 2) >> np.uint64(1)) % size
+    return endpoint
 
 
 @parallel
@@ -127,21 +127,21 @@ def pack_cliques(num_vertices, clique_of, clique_offsets, key_offsets, names, ke
     for index in numba.prange(num_vertices):
         vertex = np.int64(index)
         clique = clique_of[vertex]
-        begin, end = clique_offsets[clique], clique_offsets[clique + 1]
-        place = key_offsets[clique] + (vertex - begin) * (end - begin - 1)
-        for other in range(begin, end):
+        start, stop = clique_offsets[clique], clique_offsets[clique + 1]
+        key_index = key_offsets[clique] + (vertex - start) * (stop - start - 1)
+        for other in range(start, stop):
             if other != vertex:
-                keys[place] = _pack(names[vertex], names[other])
-                place += 1
+                keys[key_index] = _pack(names[vertex], names[other])
+                key_index += 1
 
 
 @parallel
 def pack_bridges(num_edges, bridges, bridge_ends, names, keys):
     for index in numba.prange(num_edges):
         edge = np.int64(index)
-        here, there = names[bridges[edge] // 2], names[bridge_ends[bridges[edge]]]
-        keys[2 * edge] = _pack(here, there)
-        keys[2 * edge + 1] = _pack(there, here)
+        name, other_name = names[bridges[edge] // 2], names[bridge_ends[bridges[edge]]]
+        keys[2 * edge] = _pack(name, other_name)
+        keys[2 * edge + 1] = _pack(other_name, name)
 
 
 @parallel

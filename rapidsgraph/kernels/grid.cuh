@@ -24,9 +24,9 @@ __device__ __forceinline__ double block_sum(double value) {
   return warp_sum(lane < warps ? sums[lane] : 0.0);
 }
 
-// All blocks wait for each other, in a cooperative launch; round counts the barriers of this
-// launch, from 1, and arrived is 0 before. Plain loads after it see what other blocks stored
-// before it: such arrays must not be read through the non-coherent path, so they are never
+// Barrier of all blocks of a cooperative launch. round counts the barriers of this launch from 1,
+// and *arrived is 0 before the launch. Plain loads after it see what other blocks stored before it:
+// such arrays must not be read through the non-coherent path, so they are never
 // __restrict__.
 __device__ __forceinline__ void grid_barrier(unsigned long long *arrived,
                                              unsigned long long round) {

@@ -20,12 +20,12 @@ def prefetch(typing, array, index):
     """Prefetch array[index] into the caches."""
 
     def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], *arguments)
-        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        address = _pointer(context, builder, signature.args[0], *arguments)
+        address = builder.bitcast(address, ir.IntType(8).as_pointer())
         flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        kind = ir.FunctionType(ir.VoidType(), [address.type, flag, flag, flag])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [place, flag(0), flag(3), flag(1)])  # to read, to keep, data
+        builder.call(function, [address, flag(0), flag(3), flag(1)])  # to read, to keep, data
         return context.get_dummy_value()
 
     return types.void(array, index), generate
@@ -37,12 +37,12 @@ def exchange_if(typing, array, index, expected, value):
     element = array.dtype
 
     def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], *arguments[:2])
-        given = [
+        address = _pointer(context, builder, signature.args[0], *arguments[:2])
+        values = [
             context.cast(builder, argument, kind, element)
             for argument, kind in zip(arguments[2:], signature.args[2:], strict=True)
         ]
-        done = builder.cmpxchg(place, *given, "acq_rel", "monotonic")
+        done = builder.cmpxchg(address, *values, "acq_rel", "monotonic")
         return builder.extract_value(done, 0)
 
     return element(array, index, expected, value), generate
@@ -54,9 +54,9 @@ def add_at(typing, array, index, value):
     element = array.dtype
 
     def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], *arguments[:2])
+        address = _pointer(context, builder, signature.args[0], *arguments[:2])
         term = context.cast(builder, arguments[2], signature.args[2], element)
-        return builder.atomic_rmw("add", place, term, "monotonic")
+        return builder.atomic_rmw("add", address, term, "monotonic")
 
     return element(array, index, value), generate
 
@@ -67,9 +67,9 @@ def add_float_at(typing, array, index, value):
     element = array.dtype
 
     def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], *arguments[:2])
+        address = _pointer(context, builder, signature.args[0], *arguments[:2])
         term = context.cast(builder, arguments[2], signature.args[2], element)
-        builder.atomic_rmw("fadd", place, term, "monotonic")
+        builder.atomic_rmw("fadd", address, term, "monotonic")
         return context.get_dummy_value()
 
     return types.void(array, index, value), generate

@@ -166,8 +166,8 @@ extern "C" __global__ void find_active(long long start, long long stop, const lo
                                        const int *last_update, const int *last_relaxed,
                                        const int *last_relaxed_partition, int *is_active) {
   for (long long partition = start; partition < stop; partition++) {
-    const long long *own = table + partition * PARTITION_COLUMNS;
-    const long long first = own[COLUMN_FIRST], rows = own[COLUMN_ROWS];
+    const long long *table_row = table + partition * PARTITION_COLUMNS;
+    const long long first = table_row[COLUMN_FIRST], rows = table_row[COLUMN_ROWS];
     bool any_active = false;
     STRIDE(i, rows)
     any_active |= last_update[first + i] >=

@@ -3,15 +3,15 @@
 // One iteration computes
 //
 //   pagerank'[v] = damping * sum over arcs (u, v) of pagerank[u] * w / W[u]
-//                  + teleport[v] + dangling_sum * dangling_weights[v]
+//                  + teleport[v] + dangling_mass * dangling_weights[v]
 //
 // where W[u] is the total weight of the arcs that leave u, teleport is (1 - damping) times the
-// personalization, dangling_sum is the PageRank of dangling vertices (W = 0), and dangling_weights
+// personalization, dangling_mass is the PageRank of dangling vertices (W = 0), and dangling_weights
 // is damping times the distribution it goes to. teleport and dangling_weights have one value per
 // vertex or one for all.
 //
 // Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
-// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_sum,
+// of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_mass,
 // converged} in double. Kernels return at once when state says converged, so the host may enqueue
 // iterations ahead. Sums accumulate in double; value_t is the precision of the values that are
 // gathered.
@@ -33,8 +33,8 @@
 #ifndef value_t
 #define value_t double
 #endif
-#ifndef fresh_t
-#define fresh_t value_t
+#ifndef new_value_t
+#define new_value_t value_t
 #endif
 
 #define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
@@ -42,11 +42,11 @@
 
 // The PageRank of a vertex from the sum over its in-arcs.
 __device__ __forceinline__ double finish(double sum, double damping, const double *teleport,
-                                         long long num_teleports, double dangling_sum,
+                                         long long num_teleports, double dangling_mass,
                                          const double *dangling_weights,
                                          long long num_dangling_weights, long long vertex) {
   return damping * sum + teleport[num_teleports > 1 ? vertex : 0] +
-         dangling_sum * dangling_weights[num_dangling_weights > 1 ? vertex : 0];
+         dangling_mass * dangling_weights[num_dangling_weights > 1 ? vertex : 0];
 }
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
@@ -165,22 +165,22 @@ extern "C" __global__ void gather_groups(
 // Sum the change of all values, and the values of dangling vertices, per block. With `copy` the new
 // values also replace the old ones, for an iteration that adds into sums of its own.
 extern "C" __global__ void measure_change(long long num_vertices, long long copy,
-                                          const fresh_t *new_pagerank, const bool *is_dangling,
+                                          const new_value_t *new_pagerank, const bool *is_dangling,
                                           const double *state, value_t *pagerank,
                                           double *partials) {
   if (state[3] != 0.0) return;
-  double residual = 0.0, dangling_sum = 0.0;
+  double residual = 0.0, dangling_mass = 0.0;
   STRIDE(vertex, num_vertices) {
     const double new_value = new_pagerank[vertex];
     residual += fabs(new_value - pagerank[vertex]);
-    if (is_dangling[vertex]) dangling_sum += new_value;
+    if (is_dangling[vertex]) dangling_mass += new_value;
     if (copy) pagerank[vertex] = new_value;
   }
   residual = block_sum(residual);
-  dangling_sum = block_sum(dangling_sum);
+  dangling_mass = block_sum(dangling_mass);
   if (threadIdx.x == 0) {
     partials[2 * blockIdx.x] = residual;
-    partials[2 * blockIdx.x + 1] = dangling_sum;
+    partials[2 * blockIdx.x + 1] = dangling_mass;
   }
 }
 
@@ -188,17 +188,17 @@ extern "C" __global__ void measure_change(long long num_vertices, long long copy
 extern "C" __global__ void check_convergence(long long num_blocks, double tolerance,
                                              const double *partials, double *state) {
   if (state[3] != 0.0) return;
-  double residual = 0.0, dangling_sum = 0.0;
-  for (long long part = threadIdx.x; part < num_blocks; part += blockDim.x) {
-    residual += partials[2 * part];
-    dangling_sum += partials[2 * part + 1];
+  double residual = 0.0, dangling_mass = 0.0;
+  for (long long block = threadIdx.x; block < num_blocks; block += blockDim.x) {
+    residual += partials[2 * block];
+    dangling_mass += partials[2 * block + 1];
   }
   residual = block_sum(residual);
-  dangling_sum = block_sum(dangling_sum);
+  dangling_mass = block_sum(dangling_mass);
   if (threadIdx.x == 0) {
     state[0] += 1.0;
     state[1] = residual;
-    state[2] = dangling_sum;
+    state[2] = dangling_mass;
     state[3] = residual < tolerance;
   }
 }
@@ -337,11 +337,11 @@ __device__ __forceinline__ void iterate_rows(
   const int units =
       after_rows + (slices - num_narrow_slices + SLICES_PER_WARP - 1) / SLICES_PER_WARP;
   // Units of one kind descend in size, so warps take them in a snake order: 0 1 2 3 3 2 1 0 0 1 ...
-  const auto first_round = [&](int begin) { return begin / warps * warps; };
+  const auto first_round = [&](int start) { return start / warps * warps; };
   const auto unit_of = [&](int round) {
     return round + ((round / warps) & 1 ? warps - 1 - warp : warp);
   };
-  double iterations_done = state[0], residual = state[1], dangling_sum = state[2],
+  double iterations_done = state[0], residual = state[1], dangling_mass = state[2],
          converged = state[3];
   double isolated_value = state[4];
 
@@ -349,11 +349,11 @@ __device__ __forceinline__ void iterate_rows(
     const int parity = (long long)iterations_done & 1;
     const value_t *old_contributions = contributions + parity * (num_contributions + 1ll);
     value_t *new_contributions = contributions + (1 - parity) * (num_contributions + 1ll);
-    const double base = teleport[0] + dangling_sum * dangling_weights[0];
+    const double base = teleport[0] + dangling_mass * dangling_weights[0];
     for (int slot = threadIdx.x; slot < num_cached; slot += blockDim.x)
       cached_contributions[slot] = old_contributions[slot];
     __syncthreads();
-    double my_residual = 0.0, my_dangling_sum = 0.0;
+    double my_residual = 0.0, my_dangling_mass = 0.0;
 
     // PageRank is stored of dangling vertices only; of others it is contribution / inverse weight.
     // The old value of a row is loaded before its list, so that the two latencies overlap.
@@ -365,11 +365,11 @@ __device__ __forceinline__ void iterate_rows(
     auto finish_row = [&](int row, double sum, value_t old, value_t inverse) {
       double new_value = damping * sum + base;
       if (has_teleports | has_dangling_weights)
-        new_value = finish(sum, damping, teleport, has_teleports ? 2 : 1, dangling_sum,
+        new_value = finish(sum, damping, teleport, has_teleports ? 2 : 1, dangling_mass,
                            dangling_weights, has_dangling_weights ? 2 : 1, row);
       if (inverse == (value_t)0) {
         my_residual += fabs(new_value - (double)old);
-        my_dangling_sum += new_value;
+        my_dangling_mass += new_value;
         pagerank[row] = new_value;
       } else {
         const value_t contribution = new_value * (double)inverse;
@@ -381,11 +381,11 @@ __device__ __forceinline__ void iterate_rows(
     for (int round = 0; round < num_narrow_slices; round += warps) {
       const int slice = unit_of(round);
       if (slice >= num_narrow_slices) continue;
-      const long long begin = slice_offsets[slice];
-      const int width = (int)((slice_offsets[slice + 1] - begin) / WARP);
+      const long long start = slice_offsets[slice];
+      const int width = (int)((slice_offsets[slice + 1] - start) / WARP);
       const int row = num_whole_rows + slice * WARP + lane, valid_row = min(row, rows - 1);
       const value_t inverse = inverse_weights[valid_row], old = old_value(valid_row, inverse);
-      const double sum = gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane, width,
+      const double sum = gather<WEIGHTED>(neighbors + start + lane, weights + start + lane, width,
                                           old_contributions, cached_contributions, num_cached);
       if (row < rows) finish_row(row, sum, old, inverse);
     }
@@ -394,9 +394,9 @@ __device__ __forceinline__ void iterate_rows(
       const int unit = unit_of(round), chunk = unit - num_narrow_slices;
       if (unit < num_narrow_slices || unit >= after_chunks) continue;
       const int row = chunk_rows[chunk], first = chunk_offsets[row], last = chunk_offsets[row + 1];
-      const long long begin = row_offsets[row] + (chunk - first) * (long long)PAGERANK_CHUNK;
-      const int length = (int)min((long long)PAGERANK_CHUNK, row_offsets[row + 1] - begin);
-      double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
+      const long long start = row_offsets[row] + (chunk - first) * (long long)PAGERANK_CHUNK;
+      const int length = (int)min((long long)PAGERANK_CHUNK, row_offsets[row + 1] - start);
+      double sum = warp_sum(gather<WEIGHTED>(neighbors + start + lane, weights + start + lane,
                                              items_of_lane(length, lane), old_contributions,
                                              cached_contributions, num_cached));
       // The last warp to arrive adds the chunks of the row, always in the same order.
@@ -410,7 +410,8 @@ __device__ __forceinline__ void iterate_rows(
       before = __shfl_sync(~0u, before, 0);
       if (before < last - first - 1) continue;
       sum = 0.0;
-      for (int part = first + lane; part < last; part += WARP) sum += __ldcg(chunk_sums + part);
+      for (int chunk_index = first + lane; chunk_index < last; chunk_index += WARP)
+        sum += __ldcg(chunk_sums + chunk_index);
       sum = warp_sum(sum);
       if (lane == 0) {
         arrived_chunks[row] = 0;
@@ -421,10 +422,10 @@ __device__ __forceinline__ void iterate_rows(
     for (int round = first_round(after_chunks); round < after_rows; round += warps) {
       const int unit = unit_of(round), row = unit - after_chunks + num_long_rows;
       if (unit < after_chunks || unit >= after_rows) continue;
-      const long long begin = row_offsets[row];
-      const int length = (int)(row_offsets[row + 1] - begin);
+      const long long start = row_offsets[row];
+      const int length = (int)(row_offsets[row + 1] - start);
       const value_t inverse = inverse_weights[row], old = old_value(row, inverse);
-      const double sum = warp_sum(gather<WEIGHTED>(neighbors + begin + lane, weights + begin + lane,
+      const double sum = warp_sum(gather<WEIGHTED>(neighbors + start + lane, weights + start + lane,
                                                    items_of_lane(length, lane), old_contributions,
                                                    cached_contributions, num_cached));
       if (lane == 0) finish_row(row, sum, old, inverse);
@@ -435,7 +436,7 @@ __device__ __forceinline__ void iterate_rows(
       const int unit = unit_of(round),
                 first = num_narrow_slices + (unit - after_rows) * SLICES_PER_WARP;
       if (unit < after_rows || unit >= units) continue;
-      long long begin[SLICES_PER_WARP];
+      long long start[SLICES_PER_WARP];
       int width[SLICES_PER_WARP];
       value_t old[SLICES_PER_WARP], inverse[SLICES_PER_WARP];
       double sum[SLICES_PER_WARP];
@@ -443,9 +444,9 @@ __device__ __forceinline__ void iterate_rows(
       for (int j = 0; j < SLICES_PER_WARP; j++) {
         const int slice = min(first + j, slices - 1);
         const int row = min(num_whole_rows + slice * WARP + lane, rows - 1);
-        begin[j] = slice_offsets[slice] + lane;
+        start[j] = slice_offsets[slice] + lane;
         width[j] =
-            first + j < slices ? (int)((slice_offsets[slice + 1] - begin[j] + lane) / WARP) : 0;
+            first + j < slices ? (int)((slice_offsets[slice + 1] - start[j] + lane) / WARP) : 0;
         inverse[j] = inverse_weights[row];
         old[j] = old_value(row, inverse[j]);
         sum[j] = 0.0;
@@ -459,7 +460,7 @@ __device__ __forceinline__ void iterate_rows(
 #pragma unroll
         for (int j = 0; j < 2 * SLICES_PER_WARP; j++)
           neighbor[j] = k + j % 2 < width[j / 2]
-                            ? __ldcs(neighbors + begin[j / 2] + (k + j % 2) * WARP)
+                            ? __ldcs(neighbors + start[j / 2] + (k + j % 2) * WARP)
                             : num_contributions;
 #pragma unroll
         for (int j = 0; j < 2 * SLICES_PER_WARP; j++) {
@@ -469,7 +470,7 @@ __device__ __forceinline__ void iterate_rows(
           if (WEIGHTED)
             weight[j] = neighbor[j] == num_contributions
                             ? (value_t)0
-                            : __ldcs(weights + begin[j / 2] + (k + j % 2) * WARP);
+                            : __ldcs(weights + start[j / 2] + (k + j % 2) * WARP);
         }
 #pragma unroll
         for (int j = 0; j < 2 * SLICES_PER_WARP; j++)
@@ -484,19 +485,19 @@ __device__ __forceinline__ void iterate_rows(
 
     double *sums = partials + parity * 2 * gridDim.x;
     my_residual = block_sum(my_residual);
-    my_dangling_sum = block_sum(my_dangling_sum);
+    my_dangling_mass = block_sum(my_dangling_mass);
     if (threadIdx.x == 0) {
       sums[2 * blockIdx.x] = my_residual;
-      sums[2 * blockIdx.x + 1] = my_dangling_sum;
+      sums[2 * blockIdx.x + 1] = my_dangling_mass;
     }
     grid_barrier(arrived_blocks, barrier);
-    residual = dangling_sum = 0.0;
+    residual = dangling_mass = 0.0;
     for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
       residual += __ldcg(sums + 2 * block);
-      dangling_sum += __ldcg(sums + 2 * block + 1);
+      dangling_mass += __ldcg(sums + 2 * block + 1);
     }
     residual = block_sum(residual) + num_isolated * fabs(base - isolated_value);
-    dangling_sum = block_sum(dangling_sum) + num_isolated * base;
+    dangling_mass = block_sum(dangling_mass) + num_isolated * base;
     isolated_value = base;
     iterations_done += 1.0;
     converged = residual < tolerance;
@@ -504,7 +505,7 @@ __device__ __forceinline__ void iterate_rows(
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     state[0] = iterations_done;
     state[1] = residual;
-    state[2] = dangling_sum;
+    state[2] = dangling_mass;
     state[3] = converged;
     state[4] = isolated_value;
   }

@@ -1,6 +1,6 @@
 """Power iteration for PageRank on a CPU: the twins of pagerank.cu, which documents them.
 
-The work is divided into as many parts as there are partial sums, so that sums do not depend on the
+The work is divided into as many blocks as there are partial sums, so that sums do not depend on the
 number of threads. Numba counts prange in uint64, and uint64 combined with int64 becomes float64;
 hence the casts.
 """
@@ -11,7 +11,7 @@ from numba import njit, prange
 from .constants import WARP
 from .jit import parallel, serial
 
-BLOCK = 4096  # terms that are added to one partial sum
+BLOCK_TERMS = 4096  # terms that are added to one partial sum
 
 inline = njit(inline="always")
 
@@ -22,15 +22,15 @@ def _finish(
     damping,
     teleport,
     num_teleports,
-    dangling_sum,
+    dangling_mass,
     dangling_weights,
     num_dangling_weights,
     vertex,
 ):
     """Return the PageRank of a vertex from the sum over its in-arcs."""
-    own_teleport = teleport[vertex if num_teleports > 1 else 0]
-    own_weight = dangling_weights[vertex if num_dangling_weights > 1 else 0]
-    return damping * sum + own_teleport + dangling_sum * own_weight
+    vertex_teleport = teleport[vertex if num_teleports > 1 else 0]
+    dangling_weight = dangling_weights[vertex if num_dangling_weights > 1 else 0]
+    return damping * sum + vertex_teleport + dangling_mass * dangling_weight
 
 
 @parallel
@@ -116,31 +116,31 @@ def gather_nodes(
 
 
 @inline
-def _at(values, place):
+def _at(values, index):
     """Return values[place]; the unsigned index spares the compiler a test for negative ones."""
-    return np.float64(values[np.uint32(place)])
+    return np.float64(values[np.uint32(index)])
 
 
 @inline
-def _sum_list(begin, end, neighbors, weights, weighted, contributions):
+def _sum_list(start, stop, neighbors, weights, weighted, contributions):
     """Sum in blocks, because the rounding error grows with the number of terms."""
     total = 0.0
-    while end - begin > BLOCK:
-        total += _sum_block(begin, begin + BLOCK, neighbors, weights, weighted, contributions)
-        begin += BLOCK
-    return total + _sum_block(begin, end, neighbors, weights, weighted, contributions)
+    while stop - start > BLOCK_TERMS:
+        total += _sum_block(start, start + BLOCK_TERMS, neighbors, weights, weighted, contributions)
+        start += BLOCK_TERMS
+    return total + _sum_block(start, stop, neighbors, weights, weighted, contributions)
 
 
 @serial
-def _sum_block(begin, end, neighbors, weights, weighted, contributions):
+def _sum_block(start, stop, neighbors, weights, weighted, contributions):
     """Add to four sums in turn, because additions to one sum depend on each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    chunk_neighbors = neighbors[begin:end]
+    chunk_neighbors = neighbors[start:stop]
     length = np.uint64(len(chunk_neighbors))
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     edge = np.uint64(0)
     if weighted:
-        chunk_weights = weights[begin:end]
+        chunk_weights = weights[start:stop]
         while edge + three < length:
             a += chunk_weights[edge] * _at(contributions, chunk_neighbors[edge])
             b += chunk_weights[edge + one] * _at(contributions, chunk_neighbors[edge + one])
@@ -248,32 +248,34 @@ def gather_groups(
 def measure_change(num_vertices, copy, new_pagerank, is_dangling, state, pagerank, partials):
     if state[3] != 0.0:
         return
-    parts = len(partials) // 2
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        residual, dangling_sum = 0.0, 0.0
-        for vertex in range(num_vertices * part // parts, num_vertices * (part + 1) // parts):
+    num_blocks = len(partials) // 2
+    for block_ in prange(num_blocks):
+        block = np.int64(block_)
+        residual, dangling_mass = 0.0, 0.0
+        for vertex in range(
+            num_vertices * block // num_blocks, num_vertices * (block + 1) // num_blocks
+        ):
             new_value = np.float64(new_pagerank[vertex])
             residual += abs(new_value - pagerank[vertex])
             if is_dangling[vertex]:
-                dangling_sum += new_value
+                dangling_mass += new_value
             if copy:
                 pagerank[vertex] = new_value
-        partials[2 * part] = residual
-        partials[2 * part + 1] = dangling_sum
+        partials[2 * block] = residual
+        partials[2 * block + 1] = dangling_mass
 
 
 @serial
 def check_convergence(num_blocks, tolerance, partials, state):
     if state[3] != 0.0:
         return
-    residual, dangling_sum = 0.0, 0.0
-    for part in range(num_blocks):
-        residual += partials[2 * part]
-        dangling_sum += partials[2 * part + 1]
+    residual, dangling_mass = 0.0, 0.0
+    for block in range(num_blocks):
+        residual += partials[2 * block]
+        dangling_mass += partials[2 * block + 1]
     state[0] += 1.0
     state[1] = residual
-    state[2] = dangling_sum
+    state[2] = dangling_mass
     state[3] = 1.0 if residual < tolerance else 0.0
 
 
@@ -305,8 +307,8 @@ def arrange(
 ):
     for row_ in prange(num_vertices):
         row = np.int64(row_)
-        begin = offsets[order[row]]
-        length = offsets[order[row] + 1] - begin
+        start = offsets[order[row]]
+        length = offsets[order[row] + 1] - start
         if row < num_whole_rows:
             to, step, width = row_offsets[row], 1, length
         else:
@@ -315,9 +317,9 @@ def arrange(
             step = WARP
             width = (slice_offsets[slice_index + 1] - slice_offsets[slice_index]) // WARP
         for k in range(length):
-            new_neighbors[to + k * step] = contribution_index[neighbors[begin + k]]
+            new_neighbors[to + k * step] = contribution_index[neighbors[start + k]]
             if weighted:
-                new_weights[to + k * step] = weights[begin + k]
+                new_weights[to + k * step] = weights[start + k]
         for k in range(length, width):
             new_neighbors[to + k * step] = num_contributions
             if weighted:
@@ -327,14 +329,14 @@ def arrange(
     ):
         # Pad the lanes of the last slice that have no row.
         slice_index = (row - num_whole_rows) // WARP
-        for place in range(
+        for index in range(
             slice_offsets[slice_index] + (row - num_whole_rows) % WARP,
             slice_offsets[slice_index + 1],
             WARP,
         ):
-            new_neighbors[place] = num_contributions
+            new_neighbors[index] = num_contributions
             if weighted:
-                new_weights[place] = 0
+                new_weights[index] = 0
 
 
 @inline
@@ -392,30 +394,30 @@ def iterate(
 ):
     active = num_vertices - num_isolated
     slices = (active - num_whole_rows + WARP - 1) // WARP
-    parts = len(partials) // 2
+    num_blocks = len(partials) // 2
     work = slice_offsets[slices] + 4 * (num_whole_rows + slices * WARP)
     for _ in range(num_iterations):
         if state[3] != 0.0:
             return
         parity = int(state[0]) % 2
-        dangling_sum = state[2]
+        dangling_mass = state[2]
         old_contributions = contributions[
             parity * (num_contributions + 1) : (parity + 1) * (num_contributions + 1)
         ]
         new_contributions = contributions[
             (1 - parity) * (num_contributions + 1) : (2 - parity) * (num_contributions + 1)
         ]
-        for part_ in prange(parts):
-            part = np.int64(part_)
+        for block_ in prange(num_blocks):
+            block = np.int64(block_)
             first = _unit_at(
-                work * part // parts, num_whole_rows, slices, row_offsets, slice_offsets
+                work * block // num_blocks, num_whole_rows, slices, row_offsets, slice_offsets
             )
             last = _unit_at(
-                work * (part + 1) // parts, num_whole_rows, slices, row_offsets, slice_offsets
+                work * (block + 1) // num_blocks, num_whole_rows, slices, row_offsets, slice_offsets
             )
-            if part == parts - 1:
+            if block == num_blocks - 1:
                 last = num_whole_rows + slices
-            residual, new_dangling_sum = 0.0, 0.0
+            residual, new_dangling_mass = 0.0, 0.0
             sums = np.empty(WARP)
             for unit in range(first, last):
                 if unit < num_whole_rows:
@@ -433,12 +435,12 @@ def iterate(
                     row = num_whole_rows + slice_index * WARP
                     rows = min(WARP, active - row)
                     sums[:] = 0.0
-                    for begin in range(
+                    for start in range(
                         slice_offsets[slice_index], slice_offsets[slice_index + 1], WARP
                     ):
-                        chunk_neighbors = neighbors[begin : begin + WARP]
+                        chunk_neighbors = neighbors[start : start + WARP]
                         if weighted:
-                            chunk_weights = weights[begin : begin + WARP]
+                            chunk_weights = weights[start : start + WARP]
                             for lane in range(WARP):
                                 sums[lane] += chunk_weights[lane] * _at(
                                     old_contributions, chunk_neighbors[lane]
@@ -452,7 +454,7 @@ def iterate(
                         damping,
                         teleport,
                         num_teleports,
-                        dangling_sum,
+                        dangling_mass,
                         dangling_weights,
                         num_dangling_weights,
                         row,
@@ -460,7 +462,7 @@ def iterate(
                     inverse = inverse_weights[row]
                     if inverse == 0:
                         residual += abs(new_value - pagerank[row])
-                        new_dangling_sum += new_value
+                        new_dangling_mass += new_value
                         pagerank[row] = new_value
                     else:
                         index = contribution_index[row] if has_contribution_index else row
@@ -470,17 +472,17 @@ def iterate(
                         ) * (1.0 / inverse)
                         new_contributions[index] = contribution
                     row += 1
-            partials[2 * part] = residual
-            partials[2 * part + 1] = new_dangling_sum
-        residual, new_dangling_sum = 0.0, 0.0
-        for part in range(parts):
-            residual += partials[2 * part]
-            new_dangling_sum += partials[2 * part + 1]
-        base = teleport[0] + dangling_sum * dangling_weights[0]
+            partials[2 * block] = residual
+            partials[2 * block + 1] = new_dangling_mass
+        residual, new_dangling_mass = 0.0, 0.0
+        for block in range(num_blocks):
+            residual += partials[2 * block]
+            new_dangling_mass += partials[2 * block + 1]
+        base = teleport[0] + dangling_mass * dangling_weights[0]
         residual += num_isolated * abs(base - state[4])
-        new_dangling_sum += num_isolated * base
+        new_dangling_mass += num_isolated * base
         state[4] = base
         state[0] += 1.0
         state[1] = residual
-        state[2] = new_dangling_sum
+        state[2] = new_dangling_mass
         state[3] = 1.0 if residual < tolerance else 0.0

@@ -3,16 +3,16 @@
 
 #include "grid.cuh"
 
-#define SHORT 32   // from so many neighbors on, a list is for a warp
-#define LONG 2048  // and from so many, for a block
+#define SHORT 32   // neighbors from which a warp processes a list
+#define LONG 2048  // neighbors from which a block does
 
 __device__ __forceinline__ int warp_total(int value) {
   for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
   return value;
 }
 
-// Who goes through a list together: N threads. rank() is how many before this one say so, of as
-// many as come together at once; total is how many in all.
+// The N threads that process a list: one, a warp or a block. rank() returns the number of lower
+// threads whose flag is set, and sets *total to that of all N.
 template <int N>
 struct Lanes {
   static constexpr int count = N;
@@ -48,34 +48,35 @@ struct Lanes {
   }
 };
 
-// visit(lanes, row, begin, end) for the list of every row; rows[i] is a row, or i itself where
-// there are no rows. Blocks have BLOCK_THREADS threads. A warp takes up to 32 rows in a row, and
-// the warps of a block rows far apart, since long lists often stand together.
+// Call visit(lanes, row, start, stop) for the list of every row: of rows[i], or of i if rows is
+// null. Blocks have BLOCK_THREADS threads. A warp takes up to 32 consecutive rows, and the warps of
+// a block take rows far apart, because long lists are often adjacent.
 template <class Visit>
 __device__ __forceinline__ void each_row(long long count, const int *rows, const long long *offsets,
                                          Visit visit) {
-  __shared__ int waiting, queue[BLOCK_THREADS];
+  __shared__ int num_queued, queue[BLOCK_THREADS];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const long long warps = gridDim.x * (long long)(BLOCK_THREADS / WARP);
-  const int taken = (int)min((long long)WARP, (count + warps - 1) / warps);
-  for (long long start = 0; start < count; start += warps * taken) {
-    const long long i = start + (warp * (long long)gridDim.x + blockIdx.x) * taken + lane;
-    const bool there = lane < taken && i < count;
-    const int row = !there ? 0 : rows ? rows[i] : (int)i;
-    const long long begin = there ? offsets[row] : 0, end = there ? offsets[row + 1] : 0;
-    if (threadIdx.x == 0) waiting = 0;
+  const int rows_per_warp = (int)min((long long)WARP, (count + warps - 1) / warps);
+  for (long long first = 0; first < count; first += warps * rows_per_warp) {
+    const long long i = first + (warp * (long long)gridDim.x + blockIdx.x) * rows_per_warp + lane;
+    const bool is_valid = lane < rows_per_warp && i < count;
+    const int row = !is_valid ? 0 : rows ? rows[i] : (int)i;
+    const long long start = is_valid ? offsets[row] : 0, stop = is_valid ? offsets[row + 1] : 0;
+    if (threadIdx.x == 0) num_queued = 0;
     __syncthreads();
-    if (end - begin >= LONG) queue[atomicAdd(&waiting, 1)] = row;
-    if (there && end - begin < SHORT) visit(Lanes<1>{0}, row, begin, end);
+    if (stop - start >= LONG) queue[atomicAdd(&num_queued, 1)] = row;
+    if (is_valid && stop - start < SHORT) visit(Lanes<1>{0}, row, start, stop);
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, end - begin >= SHORT && end - begin < LONG); rest;
-         rest &= rest - 1) {
-      const int from = __ffs(rest) - 1;
-      visit(Lanes<WARP>{lane}, __shfl_sync(FULL_MASK, row, from),
-            __shfl_sync(FULL_MASK, begin, from), __shfl_sync(FULL_MASK, end, from));
+    for (unsigned remaining =
+             __ballot_sync(FULL_MASK, stop - start >= SHORT && stop - start < LONG);
+         remaining; remaining &= remaining - 1) {
+      const int source_lane = __ffs(remaining) - 1;
+      visit(Lanes<WARP>{lane}, __shfl_sync(FULL_MASK, row, source_lane),
+            __shfl_sync(FULL_MASK, start, source_lane), __shfl_sync(FULL_MASK, stop, source_lane));
     }
     __syncthreads();
-    for (int k = 0; k < waiting; k++)
+    for (int k = 0; k < num_queued; k++)
       visit(Lanes<BLOCK_THREADS>{(int)threadIdx.x}, queue[k], offsets[queue[k]],
             offsets[queue[k] + 1]);
     __syncthreads();

@@ -23,12 +23,12 @@ extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long
                                       bool *is_core) {
   const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
   each_row(num_vertices, nullptr, offsets,
-           [&](auto lanes, int row, long long begin, long long end) {
+           [&](auto lanes, int row, long long start, long long stop) {
              long long similar = 1;
-             for (long long at = begin; at < end && similar < mu; at += lanes.count) {
-               const long long arc = at + lanes.lane;
+             for (long long base = start; base < stop && similar < mu; base += lanes.count) {
+               const long long arc = base + lanes.lane;
                int num_flagged;
-               lanes.rank(arc < end && lists.similar(row, arc), &num_flagged);
+               lanes.rank(arc < stop && lists.similar(row, arc), &num_flagged);
                similar += num_flagged;
              }
              if (lanes.lane == 0) is_core[row] = similar >= mu;
@@ -47,23 +47,23 @@ extern "C" __global__ void mark_indexed_cores(long long num_candidates, long lon
                                (u64)numerator, (u64)denominator, floor};
   STRIDE(i, num_candidates) {
     const int vertex = candidates[i];
-    const long long begin = offsets[vertex], end = offsets[vertex + 1];
-    long long arc = begin + mu - 2;
+    const long long start = offsets[vertex], stop = offsets[vertex + 1];
+    long long arc = start + mu - 2;
     const int last = lists.level(vertex, arc);
     if (last < floor) break;
-    bool is = last > floor + 1;
-    if (!is) {
-      while (arc > begin && lists.level(vertex, arc - 1) <= floor + 1) arc--;
-      long long similar = arc - begin + 1;
-      for (; arc < end && similar < mu; arc++) {
+    bool has_mu = last > floor + 1;
+    if (!has_mu) {
+      while (arc > start && lists.level(vertex, arc - 1) <= floor + 1) arc--;
+      long long similar = arc - start + 1;
+      for (; arc < stop && similar < mu; arc++) {
         if (lists.similar(vertex, arc))
           similar++;
         else if (lists.ends(vertex, arc))
           break;
       }
-      is = similar >= mu;
+      has_mu = similar >= mu;
     }
-    if (is) is_core[vertex] = true;
+    if (has_mu) is_core[vertex] = true;
   }
 }
 
@@ -75,11 +75,11 @@ extern "C" __global__ void join_cores(long long num_rows, const int *rows, long 
                                       int *parents, bool *is_border) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
-  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    for (long long at = begin; at < end; at += lanes.count) {
-      const long long arc = at + lanes.lane;
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long start, long long stop) {
+    for (long long base = start; base < stop; base += lanes.count) {
+      const long long arc = base + lanes.lane;
       bool ends = false;
-      if (arc < end) {
+      if (arc < stop) {
         if (lists.similar(row, arc)) {
           const int neighbor = neighbors[arc];
           if (!is_core[neighbor])
@@ -114,11 +114,11 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
     const u64 low = square * best_size, other_low = other * size;
     return low > other_low || (low == other_low && core < best);
   };
-  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long start, long long stop) {
     if (lanes.lane >= WARP) return;  // a warp suffices: such lists are rare
-    const int members = min(lanes.count, WARP);
+    const int num_threads = min(lanes.count, WARP);
     int best = -1, best_common = 0, best_size = 1, num_cores = 0;
-    for (long long arc = begin + lanes.lane; arc < end; arc += members) {
+    for (long long arc = start + lanes.lane; arc < stop; arc += num_threads) {
       if (!lists.similar(row, arc)) {
         if (lists.ends(row, arc)) break;
         continue;
@@ -129,7 +129,7 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
       if (is_nearer(common[arc], sizes[core], core, best_common, best_size, best))
         best = core, best_common = common[arc], best_size = sizes[core];
     }
-    if (members == WARP) {
+    if (num_threads == WARP) {
       __syncwarp();
       num_cores = warp_total(num_cores);
       for (int step = WARP / 2; step > 0; step /= 2) {
@@ -154,20 +154,20 @@ extern "C" __global__ void list_border_clusters(long long num_rows, const int *r
                                                 int *clusters) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
-  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    long long place = starts[row];
-    for (long long at = begin; at < end; at += lanes.count) {
-      const long long arc = at + lanes.lane;
-      bool is = false, ends = false;
-      if (arc < end) {
-        is = lists.similar(row, arc);
-        ends = !is && lists.ends(row, arc);
-        is = is && is_core[neighbors[arc]];
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long start, long long stop) {
+    long long index = starts[row];
+    for (long long base = start; base < stop; base += lanes.count) {
+      const long long arc = base + lanes.lane;
+      bool is_similar_core = false, ends = false;
+      if (arc < stop) {
+        is_similar_core = lists.similar(row, arc);
+        ends = !is_similar_core && lists.ends(row, arc);
+        is_similar_core = is_similar_core && is_core[neighbors[arc]];
       }
       int num_flagged;
-      const int before = lanes.rank(is, &num_flagged);
-      if (is) clusters[place + before] = labels[neighbors[arc]];
-      place += num_flagged;
+      const int before = lanes.rank(is_similar_core, &num_flagged);
+      if (is_similar_core) clusters[index + before] = labels[neighbors[arc]];
+      index += num_flagged;
       if (lanes.any(ends)) break;
     }
   });
@@ -192,9 +192,9 @@ extern "C" __global__ void measure_clusters(long long num_members, const int *me
 extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const long long *offsets,
                                      const int *neighbors, const int *labels, int *neighbor_labels,
                                      bool *is_hub) {
-  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long start, long long stop) {
     const int label = labels[row];
-    for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count) {
+    for (long long arc = start + lanes.lane; arc < stop; arc += lanes.count) {
       const int neighbor = neighbors[arc];
       if (labels[neighbor] != NO_CLUSTER) continue;
       int other = neighbor_labels[neighbor];
@@ -208,13 +208,15 @@ extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const 
 extern "C" __global__ void count_internal_arcs(long long num_rows, const int *rows,
                                                const long long *offsets, const int *neighbors,
                                                const int *labels, long long *num_internal_arcs) {
-  long long own = 0;
-  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long begin, long long end) {
-    for (long long arc = begin + lanes.lane; arc < end; arc += lanes.count)
-      own += labels[neighbors[arc]] == labels[row];
+  long long num_internal = 0;
+  each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long start, long long stop) {
+    for (long long arc = start + lanes.lane; arc < stop; arc += lanes.count)
+      num_internal += labels[neighbors[arc]] == labels[row];
   });
-  for (int step = WARP / 2; step > 0; step /= 2) own += __shfl_xor_sync(FULL_MASK, own, step);
-  if (threadIdx.x % WARP == 0 && own) atomicAdd((u64 *)num_internal_arcs, (u64)own);
+  for (int step = WARP / 2; step > 0; step /= 2)
+    num_internal += __shfl_xor_sync(FULL_MASK, num_internal, step);
+  if (threadIdx.x % WARP == 0 && num_internal)
+    atomicAdd((u64 *)num_internal_arcs, (u64)num_internal);
 }
 
 // is_similar[arc] of every arc.

@@ -10,7 +10,7 @@ from .disjoint_sets import join
 from .intrinsics import add_at, exchange_if, high_product
 from .jit import parallel, serial
 
-PARTS = 64
+NUM_BLOCKS = 64
 NONE = np.int32(NO_CLUSTER)
 
 
@@ -48,9 +48,11 @@ def _ends(row, arc, floor, neighbors, common, sizes):
 def mark_cores(
     num_vertices, mu, numerator, denominator, offsets, neighbors, common, sizes, is_core
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             similar = 1
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 if similar >= mu:
@@ -73,22 +75,22 @@ def mark_indexed_cores(
     sizes,
     is_core,
 ):
-    for part_ in prange(PARTS):
-        for i in range(np.int64(part_), num_candidates, PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        for i in range(np.int64(block_), num_candidates, NUM_BLOCKS):
             vertex = np.uint64(candidates[np.uint64(i)])
-            begin, end = offsets[vertex], offsets[vertex + np.uint64(1)]
-            arc = begin + mu - 2
+            start, stop = offsets[vertex], offsets[vertex + np.uint64(1)]
+            arc = start + mu - 2
             last = _level(vertex, arc, neighbors, common, sizes)
             if last < floor:
                 break
             similar = mu
             if last <= floor + 1:
                 while (
-                    arc > begin and _level(vertex, arc - 1, neighbors, common, sizes) <= floor + 1
+                    arc > start and _level(vertex, arc - 1, neighbors, common, sizes) <= floor + 1
                 ):
                     arc -= 1
-                similar = arc - begin + 1
-                while arc < end and similar < mu:
+                similar = arc - start + 1
+                while arc < stop and similar < mu:
                     if _similar(vertex, arc, neighbors, common, sizes, numerator, denominator):
                         similar += 1
                     elif _ends(vertex, arc, floor, neighbors, common, sizes):
@@ -113,9 +115,9 @@ def join_cores(
     parents,
     is_border,
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for i in range(num_rows * block // NUM_BLOCKS, num_rows * (block + 1) // NUM_BLOCKS):
             row = np.uint64(rows[np.uint64(i)])
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
@@ -143,12 +145,12 @@ def attach_borders(
     nearest,
     num_similar_cores,
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for i in range(num_rows * block // NUM_BLOCKS, num_rows * (block + 1) // NUM_BLOCKS):
             row = np.uint64(rows[np.uint64(i)])
             best, most, size = np.int64(-1), np.uint64(0), np.uint64(1)
-            found = 0
+            num_cores = 0
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 if not _similar(row, arc, neighbors, common, sizes, numerator, denominator):
                     if _ends(row, arc, floor, neighbors, common, sizes):
@@ -157,16 +159,16 @@ def attach_borders(
                 core = np.int64(neighbors[np.uint64(arc)])
                 if not is_core[np.uint64(core)]:
                     continue
-                found += 1
+                num_cores += 1
                 shared = np.uint64(common[np.uint64(arc)])
-                own_size = np.uint64(sizes[np.uint64(core)])
+                core_size = np.uint64(sizes[np.uint64(core)])
                 # common^2 / size, compared without a division
-                if _is_at_least(shared * shared, size, most * most, own_size) and (
-                    core < best or not _is_at_least(most * most, own_size, shared * shared, size)
+                if _is_at_least(shared * shared, size, most * most, core_size) and (
+                    core < best or not _is_at_least(most * most, core_size, shared * shared, size)
                 ):
-                    best, most, size = core, shared, own_size
+                    best, most, size = core, shared, core_size
             nearest[row] = best
-            num_similar_cores[row] = found
+            num_similar_cores[row] = num_cores
 
 
 @parallel
@@ -185,17 +187,17 @@ def list_border_clusters(
     starts,
     clusters,
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for i in range(num_rows * block // NUM_BLOCKS, num_rows * (block + 1) // NUM_BLOCKS):
             row = np.uint64(rows[np.uint64(i)])
-            place = starts[row]
+            index = starts[row]
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
                     neighbor = np.uint64(neighbors[np.uint64(arc)])
                     if is_core[neighbor]:
-                        clusters[np.uint64(place)] = labels[neighbor]
-                        place += 1
+                        clusters[np.uint64(index)] = labels[neighbor]
+                        index += 1
                 elif _ends(row, arc, floor, neighbors, common, sizes):
                     break
 
@@ -211,9 +213,9 @@ def measure_clusters(num_members, members, labels, cluster_sizes, first_members)
 
 @parallel
 def find_hubs(num_rows, rows, offsets, neighbors, labels, neighbor_labels, is_hub):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for i in range(num_rows * block // NUM_BLOCKS, num_rows * (block + 1) // NUM_BLOCKS):
             row = np.uint64(rows[np.uint64(i)])
             label = labels[row]
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
@@ -229,23 +231,23 @@ def find_hubs(num_rows, rows, offsets, neighbors, labels, neighbor_labels, is_hu
 
 @parallel
 def count_internal_arcs(num_rows, rows, offsets, neighbors, labels, num_internal_arcs):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        own = 0
-        for i in range(num_rows * part // PARTS, num_rows * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        num_internal = 0
+        for i in range(num_rows * block // NUM_BLOCKS, num_rows * (block + 1) // NUM_BLOCKS):
             row = np.uint64(rows[np.uint64(i)])
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
-                own += labels[np.uint64(neighbors[np.uint64(arc)])] == labels[row]
-        add_at(num_internal_arcs, np.uint64(0), np.int64(own))
+                num_internal += labels[np.uint64(neighbors[np.uint64(arc)])] == labels[row]
+        add_at(num_internal_arcs, np.uint64(0), np.int64(num_internal))
 
 
 @parallel
 def mark_similar(
     num_arcs, numerator, denominator, sources, offsets, neighbors, common, sizes, is_similar
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for arc in range(num_arcs * block // NUM_BLOCKS, num_arcs * (block + 1) // NUM_BLOCKS):
             row = sources[np.uint64(arc)]
             is_similar[np.uint64(arc)] = _similar(
                 row, arc, neighbors, common, sizes, numerator, denominator
@@ -254,8 +256,8 @@ def mark_similar(
 
 @parallel
 def compute_levels(num_arcs, sources, neighbors, common, sizes, descent):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for arc in range(num_arcs * block // NUM_BLOCKS, num_arcs * (block + 1) // NUM_BLOCKS):
             level = _level(sources[np.uint64(arc)], arc, neighbors, common, sizes)
             descent[np.uint64(arc)] = SIMILARITY_LEVELS - 1 - level

@@ -39,11 +39,12 @@ __device__ __forceinline__ Section read_section(const long long *table, const un
                                                 long long origin, long long partition,
                                                 int direction) {
   const long long *row = table + partition * PARTITION_COLUMNS;
-  const long long *own = row + (direction ? COLUMN_BACKWARD_EDGES : COLUMN_FORWARD_EDGES);
+  const long long *section_row = row + (direction ? COLUMN_BACKWARD_EDGES : COLUMN_FORWARD_EDGES);
   Section s;
   s.starts = words + (row[COLUMN_POSITION] - origin + (direction ? row[COLUMN_FORWARD_WORDS] : 0));
-  s.first = row[COLUMN_FIRST], s.rows = row[COLUMN_ROWS], s.edges = own[0], s.base = own[1];
-  s.bits = (int)own[2], s.degree_bits = (int)own[3];
+  s.first = row[COLUMN_FIRST], s.rows = row[COLUMN_ROWS], s.edges = section_row[0],
+  s.base = section_row[1];
+  s.bits = (int)section_row[2], s.degree_bits = (int)section_row[3];
   const long long degrees = (s.rows + GROUP_ROWS - 1) / GROUP_ROWS + 1;
   const long long neighbors = degrees + (s.rows * s.degree_bits + 31) / 32 + 1;
   const long long weights = neighbors + (max(s.edges * s.bits, 1ll) + 31) / 32 + 1;
@@ -198,9 +199,9 @@ __device__ __forceinline__ void for_each_edge(const Section &s, long long chunk,
     int lanes[BATCH], neighbor[BATCH];
     Value values[BATCH];
     // Long rows, one after another.
-    for (unsigned rest = __ballot_sync(FULL_MASK, num_edges >= MIN_WARP_DEGREE); rest;
-         rest &= rest - 1) {
-      const int source = __ffs(rest) - 1, size = __shfl_sync(FULL_MASK, num_edges, source);
+    for (unsigned remaining = __ballot_sync(FULL_MASK, num_edges >= MIN_WARP_DEGREE); remaining;
+         remaining &= remaining - 1) {
+      const int source = __ffs(remaining) - 1, size = __shfl_sync(FULL_MASK, num_edges, source);
       const unsigned source_start = __shfl_sync(FULL_MASK, (unsigned)edge_start, source);
       const Value source_value = __shfl_sync(FULL_MASK, value, source);
       for (int done = 0; done < size; done += BATCH * WARP) {

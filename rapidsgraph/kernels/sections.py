@@ -29,9 +29,9 @@ def read_section(table, partition, direction, origin, weight_words):
     `weights` is the index of a weight, which takes `weight_words` words.
     """
     row = table[partition]
-    own = BACKWARD if direction else FORWARD
+    columns = BACKWARD if direction else FORWARD
     rows, edges, base, bits, degree_bits = (
-        row[ROWS], row[own], row[own + 1], row[own + 2], row[own + 3]
+        row[ROWS], row[columns], row[columns + 1], row[columns + 2], row[columns + 3]
     )  # fmt: skip
     starts = row[POSITION] - origin + (row[FORWARD_WORDS] if direction else 0)
     degrees = num_groups(rows) + 1

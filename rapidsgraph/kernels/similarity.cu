@@ -1,11 +1,11 @@
-// Common neighbors of the endpoints of every edge.
+// Count the common neighbors of the endpoints of every edge.
 //
-// An edge is oriented to the end of higher degree, of equal degrees to the later vertex; the upper
-// neighbors of a vertex are the ends that its edges point to. The ends of the lowest edge of a
-// triangle both have the third vertex as upper neighbor, so every triangle is found once: the end x
-// with the longer upper list (the owner) keeps it in a hash table, and the list of the other is
-// looked up there. A triangle counts for three edges: (x, y), in a register; the edge of x, beside
-// the table; and the edge of y, in memory.
+// An edge is oriented to the endpoint of higher degree, of equal degrees to the later vertex; the
+// upper neighbors of a vertex are the endpoints that its edges point to. Both endpoints of the
+// lowest edge of a triangle have the third vertex as upper neighbor, so every triangle is counted
+// once: the upper list of the endpoint x that has the longer one (the owner) is stored in a hash
+// table, in which the list of the other is looked up. A triangle counts for three edges: (x, y), in
+// a register; the edge of x, beside the table; and the edge of y, in memory.
 //
 // Adjacency lists have both directions, are ascending and have no self-loops or parallel arcs;
 // degrees do not count the vertex itself.
@@ -20,36 +20,36 @@
 #define EMPTY (-1)
 #define OWNERS_PER_FETCH 4  // owners that a warp fetches at a time
 #define BATCH 4             // items of a list that a lane loads at once
-#define MAX_LANE_DEGREE 8   // upper neighbors that one lane looks up on its own
+#define MAX_LANE_DEGREE 8   // upper neighbors that a single lane looks up
 
 __device__ __forceinline__ bool is_above(const int *degrees, long long vertex, int other) {
-  const int own = degrees[vertex], degree = degrees[other];
-  return degree > own || (degree == own && other > vertex);
+  const int degree = degrees[vertex], other_degree = degrees[other];
+  return other_degree > degree || (other_degree == degree && other > vertex);
 }
 
-// The first index in list[begin .. end), ascending, whose item is not below `key`.
-__device__ __forceinline__ long long position(const int *list, long long begin, long long end,
+// Return the first index in list[start .. stop), ascending, whose item is not below `key`.
+__device__ __forceinline__ long long position(const int *list, long long start, long long stop,
                                               int key) {
-  while (begin < end) {
-    const long long middle = (begin + end) / 2;
+  while (start < stop) {
+    const long long middle = (start + stop) / 2;
     if (list[middle] < key)
-      begin = middle + 1;
+      start = middle + 1;
     else
-      end = middle;
+      stop = middle;
   }
-  return begin;
+  return start;
 }
 
 // sizes[v] = vertices in v's upper list.
 extern "C" __global__ void count_upper(long long num_vertices, const long long *offsets,
                                        const int *neighbors, const int *degrees, long long *sizes) {
   each_row(num_vertices, nullptr, offsets,
-           [&](auto lanes, int row, long long begin, long long end) {
+           [&](auto lanes, int row, long long start, long long stop) {
              long long size = 0;
-             for (long long at = begin; at < end; at += lanes.count) {
-               const long long arc = at + lanes.lane;
+             for (long long base = start; base < stop; base += lanes.count) {
+               const long long arc = base + lanes.lane;
                int num_flagged;
-               lanes.rank(arc < end && is_above(degrees, row, neighbors[arc]), &num_flagged);
+               lanes.rank(arc < stop && is_above(degrees, row, neighbors[arc]), &num_flagged);
                size += num_flagged;
              }
              if (lanes.lane == 0) sizes[row] = size;
@@ -61,21 +61,21 @@ extern "C" __global__ void gather_upper(long long num_vertices, const long long 
                                         const int *neighbors, const int *degrees,
                                         const long long *upper_offsets, int *upper_neighbors) {
   each_row(num_vertices, nullptr, offsets,
-           [&](auto lanes, int row, long long begin, long long end) {
-             long long place = upper_offsets[row];
-             for (long long at = begin; at < end; at += lanes.count) {
-               const long long arc = at + lanes.lane;
-               const int neighbor = arc < end ? neighbors[arc] : row;
+           [&](auto lanes, int row, long long start, long long stop) {
+             long long index = upper_offsets[row];
+             for (long long base = start; base < stop; base += lanes.count) {
+               const long long arc = base + lanes.lane;
+               const int neighbor = arc < stop ? neighbors[arc] : row;
                const bool above = is_above(degrees, row, neighbor);
                int num_flagged;
                const int before = lanes.rank(above, &num_flagged);
-               if (above) upper_neighbors[place + before] = neighbor;
-               place += num_flagged;
+               if (above) upper_neighbors[index + before] = neighbor;
+               index += num_flagged;
              }
            });
 }
 
-// Whether `one` keeps the table for the pair: its upper list is longer, or as long and it is later.
+// Return whether `vertex` owns the pair: its upper list is longer, or as long and it is later.
 __device__ __forceinline__ bool is_owner(long long size, long long vertex, long long other_size,
                                          long long other) {
   return size > 1 && other_size > 0 &&
@@ -88,15 +88,15 @@ extern "C" __global__ void count_by_thread(long long num_vertices, long long max
                                            const long long *upper_offsets,
                                            const int *upper_neighbors, int *triangles) {
   STRIDE(x, num_vertices) {
-    const long long begin = offsets[x], end = offsets[x + 1];
-    if (end - begin > max_degree) continue;
+    const long long start = offsets[x], stop = offsets[x + 1];
+    if (stop - start > max_degree) continue;
     const long long first = upper_offsets[x], last = upper_offsets[x + 1];
     if (last - first < 2) continue;
-    for (long long arc = begin; arc < end; arc++) {
+    for (long long arc = start; arc < stop; arc++) {
       const int y = neighbors[arc];
       const long long y_first = upper_offsets[y], y_last = upper_offsets[y + 1];
       if (!is_owner(last - first, x, y_last - y_first, y)) continue;
-      long long i = first, j = y_first, own = EMPTY;
+      long long i = first, j = y_first, edge = EMPTY;
       int num_common = 0;
       while (i < last && j < y_last) {
         const int one = upper_neighbors[i], other = upper_neighbors[j];
@@ -110,15 +110,15 @@ extern "C" __global__ void count_by_thread(long long num_vertices, long long max
       }
       if (!num_common) continue;
       for (i = first; i < last; i++)
-        if (upper_neighbors[i] == y) own = i;
+        if (upper_neighbors[i] == y) edge = i;
       for (j = y_first; j < y_last; j++)
-        if (upper_neighbors[j] == x) own = j;
-      atomicAdd(&triangles[own], num_common);
+        if (upper_neighbors[j] == x) edge = j;
+      atomicAdd(&triangles[edge], num_common);
     }
   }
 }
 
-// A part of a vertex's upper list in shared memory: open addressing, at most half full.
+// A block of a vertex's upper list in shared memory: open addressing, at most half full.
 struct Table {
   int *keys, *counts;
   int mask, shift;
@@ -131,8 +131,8 @@ struct Table {
       slot = (slot + 1) & mask;
     }
   }
-  __device__ __forceinline__ void clear(int member, int members) {
-    for (int i = member; i <= mask; i += members) keys[i] = EMPTY, counts[i] = 0;
+  __device__ __forceinline__ void clear(int thread, int num_threads) {
+    for (int i = thread; i <= mask; i += num_threads) keys[i] = EMPTY, counts[i] = 0;
   }
   __device__ __forceinline__ void insert(int key) {
     int slot = (unsigned)key * 2654435761u >> shift;
@@ -156,15 +156,15 @@ struct Lists {
 };
 
 // Count `num_common` for the edge from x to y.
-__device__ __forceinline__ void count_own(const Lists &lists, const Table &table, int x, int y,
-                                          int num_common) {
+__device__ __forceinline__ void add_to_edge(const Lists &lists, const Table &table, int x, int y,
+                                            int num_common) {
   const int slot = table.slot(y);
   if (table.keys[slot] == y) {
     atomicAdd(&table.counts[slot], num_common);
     return;
   }
-  const long long begin = lists.upper_offsets[x], end = lists.upper_offsets[x + 1];
-  atomicAdd(&lists.triangles[position(lists.upper, begin, end, y)], num_common);
+  const long long start = lists.upper_offsets[x], stop = lists.upper_offsets[x + 1];
+  atomicAdd(&lists.triangles[position(lists.upper, start, stop, y)], num_common);
 }
 
 // Look up the lists of those neighbors of x that x is the owner for. A warp takes 32 neighbors
@@ -173,17 +173,17 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
                                         long long first, long long step) {
   const int lane = threadIdx.x % WARP;
   const long long size = lists.upper_offsets[x + 1] - lists.upper_offsets[x];
-  const long long end = lists.offsets[x + 1];
-  for (long long at = first; at < end; at += step) {
-    const bool is_valid = at + lane < end;
-    const int neighbor = is_valid ? lists.neighbors[at + lane] : 0;
-    const long long begin = lists.upper_offsets[neighbor];
-    const int length = (int)(lists.upper_offsets[neighbor + 1] - begin);
-    const bool own = is_valid && is_owner(size, x, length, neighbor);
-    if (own && length < MAX_LANE_DEGREE) {
+  const long long stop = lists.offsets[x + 1];
+  for (long long base = first; base < stop; base += step) {
+    const bool is_valid = base + lane < stop;
+    const int neighbor = is_valid ? lists.neighbors[base + lane] : 0;
+    const long long start = lists.upper_offsets[neighbor];
+    const int length = (int)(lists.upper_offsets[neighbor + 1] - start);
+    const bool owns_pair = is_valid && is_owner(size, x, length, neighbor);
+    if (owns_pair && length < MAX_LANE_DEGREE) {
       int num_common = 0;
       long long self = EMPTY;
-      for (long long j = begin; j < begin + length; j++) {
+      for (long long j = start; j < start + length; j++) {
         const int vertex = lists.upper[j], slot = table.slot(vertex);
         if (vertex == x) self = j;
         if (table.keys[slot] != vertex) continue;
@@ -192,22 +192,22 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
         num_common++;
       }
       if (num_common && self != EMPTY) atomicAdd(&lists.triangles[self], num_common);
-      if (num_common && self == EMPTY) count_own(lists, table, x, neighbor, num_common);
+      if (num_common && self == EMPTY) add_to_edge(lists, table, x, neighbor, num_common);
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest;
-         rest &= rest - 1) {
-      const int from = __ffs(rest) - 1;
-      const long long from_begin = __shfl_sync(FULL_MASK, begin, from);
-      const long long from_end = from_begin + __shfl_sync(FULL_MASK, length, from);
-      const int y = __shfl_sync(FULL_MASK, neighbor, from);
+    for (unsigned remaining = __ballot_sync(FULL_MASK, owns_pair && length >= MAX_LANE_DEGREE);
+         remaining; remaining &= remaining - 1) {
+      const int source_lane = __ffs(remaining) - 1;
+      const long long list_start = __shfl_sync(FULL_MASK, start, source_lane);
+      const long long list_stop = list_start + __shfl_sync(FULL_MASK, length, source_lane);
+      const int y = __shfl_sync(FULL_MASK, neighbor, source_lane);
       int num_common = 0;
       long long self = EMPTY;
-      for (long long j = from_begin + lane; j < from_end; j += BATCH * WARP) {
+      for (long long j = list_start + lane; j < list_stop; j += BATCH * WARP) {
         int vertices[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          vertices[k] = j + k * WARP < from_end ? lists.upper[j + k * WARP] : EMPTY;
+          vertices[k] = j + k * WARP < list_stop ? lists.upper[j + k * WARP] : EMPTY;
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
           const int vertex = vertices[k];
@@ -223,23 +223,23 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
       num_common = warp_total(num_common);
       const bool points_here = __any_sync(FULL_MASK, self != EMPTY);
       if (num_common && self != EMPTY) atomicAdd(&lists.triangles[self], num_common);
-      if (num_common && !points_here && lane == 0) count_own(lists, table, x, y, num_common);
+      if (num_common && !points_here && lane == 0) add_to_edge(lists, table, x, y, num_common);
     }
   }
 }
 
 // Add the counts of the table to the edges from x.
 __device__ __forceinline__ void flush_counts(const Lists &lists, const Table &table,
-                                             long long begin, long long end, int member,
-                                             int members) {
-  for (long long i = begin + member; i < end; i += members) {
+                                             long long start, long long stop, int thread,
+                                             int num_threads) {
+  for (long long i = start + thread; i < stop; i += num_threads) {
     const int count = table.counts[table.slot(lists.upper[i])];
     if (count) atomicAdd(&lists.triangles[i], count);
   }
 }
 
-// Triangles of the given owners: one warp per owner, with a table of `table_size` for at most half
-// as many vertices.
+// Triangles of the owners in `owners`: one warp per owner, with a table of `table_size` for at most
+// half as many vertices.
 extern "C" __global__ void count_by_warp(long long num_owners, const int *owners,
                                          long long *next_owner, long long table_size,
                                          const long long *offsets, const int *neighbors,
@@ -252,80 +252,81 @@ extern "C" __global__ void count_by_warp(long long num_owners, const int *owners
   table.keys = shared + warp * 2 * (int)table_size;
   table.counts = table.keys + table_size;
   while (true) {
-    long long from = 0;
-    if (lane == 0) from = (long long)atomicAdd((unsigned long long *)next_owner, OWNERS_PER_FETCH);
-    from = __shfl_sync(FULL_MASK, from, 0);
-    if (from >= num_owners) return;
-    for (long long i = from; i < min(from + OWNERS_PER_FETCH, num_owners); i++) {
+    long long first_owner = 0;
+    if (lane == 0)
+      first_owner = (long long)atomicAdd((unsigned long long *)next_owner, OWNERS_PER_FETCH);
+    first_owner = __shfl_sync(FULL_MASK, first_owner, 0);
+    if (first_owner >= num_owners) return;
+    for (long long i = first_owner; i < min(first_owner + OWNERS_PER_FETCH, num_owners); i++) {
       const int x = owners[i];
-      const long long begin = upper_offsets[x], end = upper_offsets[x + 1];
-      if (end - begin < 2) continue;
-      table.fit((int)(end - begin), (int)table_size);
+      const long long start = upper_offsets[x], stop = upper_offsets[x + 1];
+      if (stop - start < 2) continue;
+      table.fit((int)(stop - start), (int)table_size);
       table.clear(lane, WARP);
       __syncwarp();
-      for (long long j = begin + lane; j < end; j += WARP) table.insert(upper_neighbors[j]);
+      for (long long j = start + lane; j < stop; j += WARP) table.insert(upper_neighbors[j]);
       __syncwarp();
       look_up(lists, table, x, offsets[x], WARP);
       __syncwarp();
-      flush_counts(lists, table, begin, end, lane, WARP);
+      flush_counts(lists, table, start, stop, lane, WARP);
       __syncwarp();
     }
   }
 }
 
-// The same with one block per owner; a longer upper list is processed in parts of table_size / 2.
+// The same with one block per owner; a longer upper list is processed in blocks of table_size / 2.
 extern "C" __global__ void count_by_block(long long num_owners, const int *owners,
                                           long long *next_owner, long long table_size,
                                           const long long *offsets, const int *neighbors,
                                           const long long *upper_offsets,
                                           const int *upper_neighbors, int *triangles) {
   extern __shared__ int shared[];
-  __shared__ long long own;
+  __shared__ long long owner_index;
   const int thread = threadIdx.x, threads = blockDim.x;
   const Lists lists = {offsets, neighbors, upper_offsets, upper_neighbors, triangles};
   Table table;
   table.keys = shared;
   table.counts = shared + table_size;
   while (true) {
-    if (thread == 0) own = (long long)atomicAdd((unsigned long long *)next_owner, 1ull);
+    if (thread == 0) owner_index = (long long)atomicAdd((unsigned long long *)next_owner, 1ull);
     __syncthreads();
-    const long long i = own;
+    const long long i = owner_index;
     __syncthreads();
     if (i >= num_owners) return;
     const int x = owners[i];
     const long long last = upper_offsets[x + 1];
     if (last - upper_offsets[x] < 2) continue;
-    for (long long begin = upper_offsets[x]; begin < last; begin += table_size / 2) {
-      const long long end = min(begin + table_size / 2, last);
-      table.fit((int)(end - begin), (int)table_size);
+    for (long long start = upper_offsets[x]; start < last; start += table_size / 2) {
+      const long long stop = min(start + table_size / 2, last);
+      table.fit((int)(stop - start), (int)table_size);
       table.clear(thread, threads);
       __syncthreads();
-      for (long long j = begin + thread; j < end; j += threads) table.insert(upper_neighbors[j]);
+      for (long long j = start + thread; j < stop; j += threads) table.insert(upper_neighbors[j]);
       __syncthreads();
       look_up(lists, table, x, offsets[x] + thread / WARP * WARP, threads);
       __syncthreads();
-      flush_counts(lists, table, begin, end, thread, threads);
+      flush_counts(lists, table, start, stop, thread, threads);
       __syncthreads();
     }
   }
 }
 
-// common[arc] = vertices in both closed neighborhoods: triangles[edge], and the two ends.
+// common[arc] = vertices in both closed neighborhoods: triangles[edge], and the two endpoints.
 extern "C" __global__ void assign_counts(long long num_vertices, const long long *offsets,
                                          const int *neighbors, const int *degrees,
                                          const long long *upper_offsets, const int *upper_neighbors,
                                          const int *triangles, int *common) {
   each_row(num_vertices, nullptr, offsets,
-           [&](auto lanes, int row, long long begin, long long end) {
-             long long place = upper_offsets[row];
-             for (long long at = begin; at < end; at += lanes.count) {
-               const long long arc = at + lanes.lane;
-               const int neighbor = arc < end ? neighbors[arc] : row;
+           [&](auto lanes, int row, long long start, long long stop) {
+             long long index = upper_offsets[row];
+             for (long long base = start; base < stop; base += lanes.count) {
+               const long long arc = base + lanes.lane;
+               const int neighbor = arc < stop ? neighbors[arc] : row;
                const bool above = is_above(degrees, row, neighbor);
                int num_flagged;
-               long long edge = place + lanes.rank(above, &num_flagged);
-               place += num_flagged;
-               if (arc >= end) continue;
+               long long edge = index + lanes.rank(above, &num_flagged);
+               index += num_flagged;
+               if (arc >= stop) continue;
                if (!above)
                  edge = position(upper_neighbors, upper_offsets[neighbor],
                                  upper_offsets[neighbor + 1], row);
@@ -339,14 +340,14 @@ extern "C" __global__ void assign_counts(long long num_vertices, const long long
 extern "C" __global__ void merge_lists(long long num_vertices, const long long *offsets,
                                        const int *neighbors, int *common) {
   STRIDE(row, num_vertices) {
-    const long long begin = offsets[row], end = offsets[row + 1];
-    for (long long arc = begin; arc < end; arc++) {
+    const long long start = offsets[row], stop = offsets[row + 1];
+    for (long long arc = start; arc < stop; arc++) {
       const int neighbor = neighbors[arc];
       if (neighbor < row) continue;
-      const long long other_begin = offsets[neighbor], other_end = offsets[neighbor + 1];
-      long long i = begin, j = other_begin, back = other_begin;
+      const long long other_start = offsets[neighbor], other_stop = offsets[neighbor + 1];
+      long long i = start, j = other_start, back = other_start;
       int num_common = 2;
-      while (i < end && j < other_end) {
+      while (i < stop && j < other_stop) {
         const int one = neighbors[i], other = neighbors[j];
         num_common += one == other;
         i += one <= other;
@@ -358,7 +359,7 @@ extern "C" __global__ void merge_lists(long long num_vertices, const long long *
   }
 }
 
-// common[arc] of the arcs to later vertices: 4 neighbors of one end against 8 of the other, a
+// common[arc] of the arcs to later vertices: 4 neighbors of one endpoint against 8 of the other, a
 // warp at a time, over both whole lists.
 extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
                                          const long long *offsets, const int *neighbors,
@@ -370,13 +371,14 @@ extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
     const int row = sources[arc], neighbor = neighbors[arc];
     if (row > neighbor) continue;
     long long i = offsets[row], j = offsets[neighbor];
-    const long long end = offsets[row + 1], other_end = offsets[neighbor + 1];
+    const long long stop = offsets[row + 1], other_stop = offsets[neighbor + 1];
     int num_common = 0;
-    while (i < end && j < other_end) {
-      const long long own = i + lane / 8, other = j + lane % 8;
-      if (own < end && other < other_end) num_common += neighbors[own] == neighbors[other];
-      const int last = neighbors[min(i + 3, end - 1)];
-      const int other_last = neighbors[min(j + 7, other_end - 1)];
+    while (i < stop && j < other_stop) {
+      const long long index = i + lane / 8, other_index = j + lane % 8;
+      if (index < stop && other_index < other_stop)
+        num_common += neighbors[index] == neighbors[other_index];
+      const int last = neighbors[min(i + 3, stop - 1)];
+      const int other_last = neighbors[min(j + 7, other_stop - 1)];
       i += last <= other_last ? 4 : 0;
       j += other_last <= last ? 8 : 0;
     }
@@ -397,10 +399,10 @@ extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
 }
 
 // The same between two sets of rows, from `start` and `other_start` on, of lists that name
-// neighbors by their places in the whole graph. heads[starts[x] ...] are those of row x that are
+// neighbors by their ids in the whole graph. heads[starts[x] ...] are those of row x that are
 // rows of the other set, and tails the rows; other_starts and other_heads say so the other way.
-// common and other_common of the pairs whose end among the rows has the longer list, or one as long
-// and is later: the other's list is looked up there.
+// common and other_common of the pairs whose endpoint among the rows has the longer list, or one as
+// long and is later: the other's list is looked up there.
 extern "C" __global__ void count_between(
     long long num_rows, long long num_pairs, long long num_vertices, long long start,
     long long other_start, long long *next_pair, const int *pair_rows, const long long *offsets,
@@ -409,64 +411,65 @@ extern "C" __global__ void count_between(
     const int *other_pair_neighbors, int *other_common) {
   const int lane = threadIdx.x % WARP;
   while (true) {
-    long long from = 0;
+    long long first_pair = 0;
     if (lane == 0)
-      from = (long long)atomicAdd((unsigned long long *)next_pair, (unsigned long long)WARP);
-    from = __shfl_sync(FULL_MASK, from, 0);
-    if (from >= num_pairs) return;
-    const long long pair = from + lane;
+      first_pair = (long long)atomicAdd((unsigned long long *)next_pair, (unsigned long long)WARP);
+    first_pair = __shfl_sync(FULL_MASK, first_pair, 0);
+    if (first_pair >= num_pairs) return;
+    const long long pair = first_pair + lane;
     const bool is_valid = pair < num_pairs;
     const int row = is_valid ? pair_rows[pair] : 0;
     const int other = is_valid ? (int)(pair_neighbors[pair] - other_start) : 0;
-    const long long begin = is_valid ? offsets[row] : 0, end = is_valid ? offsets[row + 1] : 0;
-    const long long other_begin = is_valid ? other_offsets[other] : 0;
-    const long long other_end = is_valid ? other_offsets[other + 1] : 0;
-    const long long size = end - begin, length = other_end - other_begin;
-    const bool own =
+    const long long row_start = is_valid ? offsets[row] : 0,
+                    row_stop = is_valid ? offsets[row + 1] : 0;
+    const long long other_row_start = is_valid ? other_offsets[other] : 0;
+    const long long other_row_stop = is_valid ? other_offsets[other + 1] : 0;
+    const long long size = row_stop - row_start, length = other_row_stop - other_row_start;
+    const bool owns_pair =
         is_valid && (length < size || (length == size && other + other_start < row + start));
     int num_common = 0;
-    if (own && length < MAX_LANE_DEGREE) {
-      long long low = begin;
-      for (long long i = other_begin; i < other_end; i++) {
+    if (owns_pair && length < MAX_LANE_DEGREE) {
+      long long low = row_start;
+      for (long long i = other_row_start; i < other_row_stop; i++) {
         const int vertex = other_neighbors[i];
-        low = position(neighbors, low, end, vertex);
-        num_common += low < end && neighbors[low] == vertex;
+        low = position(neighbors, low, row_stop, vertex);
+        num_common += low < row_stop && neighbors[low] == vertex;
       }
     }
     __syncwarp();
-    for (unsigned rest = __ballot_sync(FULL_MASK, own && length >= MAX_LANE_DEGREE); rest;
-         rest &= rest - 1) {
-      const int at = __ffs(rest) - 1;
-      const long long low = __shfl_sync(FULL_MASK, begin, at),
-                      high = __shfl_sync(FULL_MASK, end, at);
-      const long long list_begin = __shfl_sync(FULL_MASK, other_begin, at);
-      const long long list_end = __shfl_sync(FULL_MASK, other_end, at);
+    for (unsigned remaining = __ballot_sync(FULL_MASK, owns_pair && length >= MAX_LANE_DEGREE);
+         remaining; remaining &= remaining - 1) {
+      const int source_lane = __ffs(remaining) - 1;
+      const long long low = __shfl_sync(FULL_MASK, row_start, source_lane),
+                      high = __shfl_sync(FULL_MASK, row_stop, source_lane);
+      const long long list_start = __shfl_sync(FULL_MASK, other_row_start, source_lane);
+      const long long list_stop = __shfl_sync(FULL_MASK, other_row_stop, source_lane);
       int shared = 0;
-      for (long long i = list_begin + lane; i < list_end; i += WARP) {
+      for (long long i = list_start + lane; i < list_stop; i += WARP) {
         const int vertex = other_neighbors[i];
-        const long long place = position(neighbors, low, high, vertex);
-        shared += place < high && neighbors[place] == vertex;
+        const long long index = position(neighbors, low, high, vertex);
+        shared += index < high && neighbors[index] == vertex;
       }
       shared = warp_total(shared);
-      if (lane == at) num_common = shared;
+      if (lane == source_lane) num_common = shared;
     }
-    if (!own) continue;
+    if (!owns_pair) continue;
     common[pair] = num_common + 2;
     other_common[position(other_pair_neighbors, other_pair_offsets[other],
                           other_pair_offsets[other + 1], (int)(row + start))] = num_common + 2;
   }
 }
 
-// One row an edge, from each vertex to the later ones: both ends, and how similar they are.
+// One row an edge, from each vertex to the later ones: both endpoints and their similarity.
 extern "C" __global__ void list_edges(long long num_vertices, const long long *offsets,
                                       const int *neighbors, const int *common,
                                       const long long *starts, int *sources, int *destinations,
                                       double *similarities) {
   each_row(
-      num_vertices, nullptr, offsets, [&](auto lanes, int row, long long begin, long long end) {
-        const long long first = position(neighbors, begin, end, row), shift = starts[row] - first;
-        const double size = (double)(end - begin + 1);
-        for (long long arc = first + lanes.lane; arc < end; arc += lanes.count) {
+      num_vertices, nullptr, offsets, [&](auto lanes, int row, long long start, long long stop) {
+        const long long first = position(neighbors, start, stop, row), shift = starts[row] - first;
+        const double size = (double)(stop - start + 1);
+        for (long long arc = first + lanes.lane; arc < stop; arc += lanes.count) {
           const int neighbor = neighbors[arc];
           const double other = (double)(offsets[neighbor + 1] - offsets[neighbor] + 1);
           sources[arc + shift] = row;

@@ -1,4 +1,4 @@
-"""Common neighbors of the ends of every edge on a CPU: the twins of similarity.cu.
+"""Count the common neighbors of the endpoints of every edge: the CPU twins of similarity.cu.
 
 The CUDA file documents the entries. Each table is accompanied by a bitmap of the vertices, which
 rejects most lookups at once.
@@ -12,7 +12,7 @@ from numba import prange
 from .intrinsics import add_at, prefetch
 from .jit import parallel, serial
 
-PARTS = 64
+NUM_BLOCKS = 64
 EMPTY = np.int32(-1)
 OWNERS_PER_FETCH = 64  # owners that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
@@ -20,28 +20,30 @@ AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 
 @serial
 def _is_above(degrees, vertex, other):
-    own, degree = degrees[np.uint64(vertex)], degrees[np.uint64(other)]
-    return (degree > own) | ((degree == own) & (other > vertex))
+    degree, other_degree = degrees[np.uint64(vertex)], degrees[np.uint64(other)]
+    return (other_degree > degree) | ((other_degree == degree) & (other > vertex))
 
 
 @serial
-def _position(values, begin, end, key):
-    """Return the first index in values[begin:end], ascending, that is not below `key`."""
-    while begin < end:
-        middle = (begin + end) // 2
+def _position(values, start, stop, key):
+    """Return the first index in values[start:stop], ascending, that is not below `key`."""
+    while start < stop:
+        middle = (start + stop) // 2
         if values[np.uint64(middle)] < key:
-            begin = middle + 1
+            start = middle + 1
         else:
-            end = middle
-    return begin
+            stop = middle
+    return start
 
 
 @parallel
 def count_upper(num_vertices, offsets, neighbors, degrees, sizes):
     last = len(neighbors) - 1
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             size = 0
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
@@ -52,16 +54,18 @@ def count_upper(num_vertices, offsets, neighbors, degrees, sizes):
 @parallel
 def gather_upper(num_vertices, offsets, neighbors, degrees, upper_offsets, upper_neighbors):
     last = len(neighbors) - 1
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
-            place = upper_offsets[np.uint64(row)]
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
+            index = upper_offsets[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
                 neighbor = neighbors[np.uint64(arc)]
                 if _is_above(degrees, row, neighbor):
-                    upper_neighbors[np.uint64(place)] = neighbor
-                    place += 1
+                    upper_neighbors[np.uint64(index)] = neighbor
+                    index += 1
 
 
 @serial
@@ -71,28 +75,30 @@ def _is_owner(size, vertex, other_size, other):
 
 
 @serial
-def _credit(upper_offsets, upper, triangles, one, other, num_common):
+def _add_to_edge(upper_offsets, upper, triangles, one, other, num_common):
     """Add to the count of the edge between two vertices, which may point either way."""
-    begin, end = upper_offsets[np.uint64(one)], upper_offsets[np.uint64(one + 1)]
-    place = _position(upper, begin, end, other)
-    if place == end or upper[np.uint64(place)] != other:
-        begin, end = upper_offsets[np.uint64(other)], upper_offsets[np.uint64(other + 1)]
-        place = _position(upper, begin, end, one)
-    add_at(triangles, np.uint64(place), np.int32(num_common))
+    start, stop = upper_offsets[np.uint64(one)], upper_offsets[np.uint64(one + 1)]
+    index = _position(upper, start, stop, other)
+    if index == stop or upper[np.uint64(index)] != other:
+        start, stop = upper_offsets[np.uint64(other)], upper_offsets[np.uint64(other + 1)]
+        index = _position(upper, start, stop, one)
+    add_at(triangles, np.uint64(index), np.int32(num_common))
 
 
 @parallel
 def count_by_thread(
     num_vertices, max_degree, offsets, neighbors, upper_offsets, upper_neighbors, triangles
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for x in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
-            begin, end = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for x in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
+            start, stop = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
             first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
-            if end - begin > max_degree or last - first < 2:
+            if stop - start > max_degree or last - first < 2:
                 continue
-            for arc in range(begin, end):
+            for arc in range(start, stop):
                 y = np.int64(neighbors[np.uint64(arc)])
                 i, j = first, upper_offsets[np.uint64(y)]
                 y_last = upper_offsets[np.uint64(y + 1)]
@@ -108,7 +114,7 @@ def count_by_thread(
                     i += one <= other
                     j += other <= one
                 if num_common:
-                    _credit(upper_offsets, upper_neighbors, triangles, x, y, num_common)
+                    _add_to_edge(upper_offsets, upper_neighbors, triangles, x, y, num_common)
 
 
 @serial
@@ -132,62 +138,62 @@ def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hi
     mask, shift = np.uint32((1 << width) - 1), np.uint32(32 - width)
     keys[: 1 << width] = EMPTY
     counts[: 1 << width] = 0
-    for place in range(first, last):
-        vertex = np.uint32(upper[np.uint64(place)])
+    for index in range(first, last):
+        vertex = np.uint32(upper[np.uint64(index)])
         keys[_slot(keys, mask, shift, np.int32(vertex))] = vertex
         bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
-    end = offsets[np.uint64(x + 1)]
-    for arc in range(offsets[np.uint64(x)], end):
-        ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, end - 1))])
+    stop = offsets[np.uint64(x + 1)]
+    for arc in range(offsets[np.uint64(x)], stop):
+        ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, stop - 1))])
         prefetch(upper_offsets, ahead)
-        ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, end - 1))])
+        ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, stop - 1))])
         prefetch(upper, np.uint64(upper_offsets[ahead]))
         y = np.int64(neighbors[np.uint64(arc)])
-        begin = upper_offsets[np.uint64(y)]
-        length = upper_offsets[np.uint64(y + 1)] - begin
+        start = upper_offsets[np.uint64(y)]
+        length = upper_offsets[np.uint64(y + 1)] - start
         if not _is_owner(size, x, length, y):
             continue
         num_common = np.uint64(0)
-        for place in range(begin, begin + length):  # has no branch, which would be unpredictable
-            vertex = np.uint32(upper[np.uint64(place)])
-            hits[num_common] = place
+        for index in range(start, start + length):  # has no branch, which would be unpredictable
+            vertex = np.uint32(upper[np.uint64(index)])
+            hits[num_common] = index
             word = bits[vertex >> np.uint32(6)]
             num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
         for hit in range(num_common):
-            place = np.uint64(hits[np.uint64(hit)])
-            counts[_slot(keys, mask, shift, upper[place])] += 1
-            add_at(triangles, place, np.int32(1))
+            index = np.uint64(hits[np.uint64(hit)])
+            counts[_slot(keys, mask, shift, upper[index])] += 1
+            add_at(triangles, index, np.int32(1))
         if num_common:
-            _credit(upper_offsets, upper, triangles, x, y, num_common)
-    for place in range(first, last):
-        vertex = upper[np.uint64(place)]
+            _add_to_edge(upper_offsets, upper, triangles, x, y, num_common)
+    for index in range(first, last):
+        vertex = upper[np.uint64(index)]
         count = counts[_slot(keys, mask, shift, vertex)]
         if count:
-            add_at(triangles, np.uint64(place), np.int32(count))
+            add_at(triangles, np.uint64(index), np.int32(count))
         bits[np.uint32(vertex) >> np.uint32(6)] = 0
 
 
 @parallel
-def _count(count, chosen, next, offsets, neighbors, upper_offsets, upper, triangles):
+def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, upper, triangles):
     longest = 0
-    for i in range(count):
-        x = np.uint64(chosen[np.uint64(i)])
+    for i in range(num_owners):
+        x = np.uint64(owners[np.uint64(i)])
         longest = max(longest, upper_offsets[x + np.uint64(1)] - upper_offsets[x])
     width = 4
     while (1 << width) < 4 * longest:
         width += 1
-    for _ in prange(PARTS):
-        if next[0] >= count:
+    for _ in prange(NUM_BLOCKS):
+        if next_owner[0] >= num_owners:
             continue
         keys, counts = np.empty(1 << width, np.int32), np.empty(1 << width, np.int32)
         bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
         hits = np.empty(longest + 1, np.int64)
         while True:
-            begin = add_at(next, np.uint64(0), np.int64(OWNERS_PER_FETCH))
-            if begin >= count:
+            start = add_at(next_owner, np.uint64(0), np.int64(OWNERS_PER_FETCH))
+            if start >= num_owners:
                 break
-            for i in range(begin, min(begin + OWNERS_PER_FETCH, count)):
-                x = np.int64(chosen[np.uint64(i)])
+            for i in range(start, min(start + OWNERS_PER_FETCH, num_owners)):
+                x = np.int64(owners[np.uint64(i)])
                 _look_up(
                     x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits,
                     triangles,
@@ -247,9 +253,11 @@ def assign_counts(
     num_vertices, offsets, neighbors, degrees, upper_offsets, upper_neighbors, triangles, common
 ):
     last = len(neighbors) - 1
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             edge = upper_offsets[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
@@ -264,19 +272,19 @@ def assign_counts(
                     common[np.uint64(arc)] = triangles[np.uint64(edge)] + 2
                     edge += 1
                 else:
-                    begin = upper_offsets[np.uint64(neighbor)]
-                    end = upper_offsets[np.uint64(neighbor + 1)]
-                    place = _position(upper_neighbors, begin, end, row)
-                    common[np.uint64(arc)] = triangles[np.uint64(place)] + 2
+                    start = upper_offsets[np.uint64(neighbor)]
+                    stop = upper_offsets[np.uint64(neighbor + 1)]
+                    index = _position(upper_neighbors, start, stop, row)
+                    common[np.uint64(arc)] = triangles[np.uint64(index)] + 2
 
 
 @serial
 def _common(row, neighbor, offsets, neighbors):
     """Return the size of the intersection of closed neighborhoods, by merging lists."""
-    i, end = offsets[row], offsets[row + np.uint64(1)]
-    j, other_end = offsets[neighbor], offsets[neighbor + np.uint64(1)]
+    i, stop = offsets[row], offsets[row + np.uint64(1)]
+    j, other_list_stop = offsets[neighbor], offsets[neighbor + np.uint64(1)]
     num_common = 2
-    while i < end and j < other_end:
+    while i < stop and j < other_list_stop:
         one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
         num_common += one == other
         i += one <= other
@@ -287,9 +295,11 @@ def _common(row, neighbor, offsets, neighbors):
 @parallel
 def merge_lists(num_vertices, offsets, neighbors, common):
     last = len(neighbors) - 1
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
@@ -309,9 +319,9 @@ def merge_lists(num_vertices, offsets, neighbors, common):
 
 @parallel
 def compare_lists(num_arcs, sources, offsets, neighbors, common):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for arc in range(num_arcs * block // NUM_BLOCKS, num_arcs * (block + 1) // NUM_BLOCKS):
             row, neighbor = np.uint64(sources[np.uint64(arc)]), np.uint64(neighbors[np.uint64(arc)])
             if row < neighbor:
                 common[np.uint64(arc)] = _common(row, neighbor, offsets, neighbors)
@@ -319,14 +329,14 @@ def compare_lists(num_arcs, sources, offsets, neighbors, common):
 
 @parallel
 def mirror_counts(num_arcs, sources, offsets, neighbors, common):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for arc in range(num_arcs * part // PARTS, num_arcs * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for arc in range(num_arcs * block // NUM_BLOCKS, num_arcs * (block + 1) // NUM_BLOCKS):
             row, neighbor = sources[np.uint64(arc)], neighbors[np.uint64(arc)]
             if row > neighbor:
-                begin, end = offsets[np.uint64(neighbor)], offsets[np.uint64(neighbor + 1)]
-                place = _position(neighbors, begin, end, row)
-                common[np.uint64(arc)] = common[np.uint64(place)]
+                start, stop = offsets[np.uint64(neighbor)], offsets[np.uint64(neighbor + 1)]
+                index = _position(neighbors, start, stop, row)
+                common[np.uint64(arc)] = common[np.uint64(index)]
 
 
 @serial
@@ -335,7 +345,7 @@ def _count_row(
     other_neighbors, other_starts, other_heads, other_common, bits,
 ):  # fmt: skip
     """Count for the pairs of a row whose other list is not longer."""
-    begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
+    start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
     last = starts[np.uint64(row + 1)] - 1
     is_marked = False
     for pair in range(starts[np.uint64(row)], last + 1):
@@ -346,18 +356,21 @@ def _count_row(
         prefetch(other_neighbors, np.uint64(other_offsets[ahead]))
         prefetch(other_heads, np.uint64(other_starts[ahead]))
         other = np.uint64(heads[np.uint64(pair)] - other_first)
-        other_begin, other_end = other_offsets[other], other_offsets[other + np.uint64(1)]
-        length = other_end - other_begin - (end - begin)
+        other_list_start, other_list_stop = (
+            other_offsets[other],
+            other_offsets[other + np.uint64(1)],
+        )
+        length = other_list_stop - other_list_start - (stop - start)
         if length > 0 or (length == 0 and heads[np.uint64(pair)] > first + row):
             continue
         if not is_marked:
-            for place in range(begin, end):
-                vertex = np.uint32(neighbors[np.uint64(place)])
+            for index in range(start, stop):
+                vertex = np.uint32(neighbors[np.uint64(index)])
                 bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
             is_marked = True
         num_common = np.uint64(2)
-        for place in range(other_begin, other_end):
-            vertex = np.uint32(other_neighbors[np.uint64(place)])
+        for index in range(other_list_start, other_list_stop):
+            vertex = np.uint32(other_neighbors[np.uint64(index)])
             word = bits[vertex >> np.uint32(6)]
             num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
         back = _position(
@@ -366,8 +379,8 @@ def _count_row(
         common[np.uint64(pair)] = num_common
         other_common[np.uint64(back)] = num_common
     if is_marked:
-        for place in range(begin, end):
-            bits[np.uint32(neighbors[np.uint64(place)]) >> np.uint32(6)] = 0
+        for index in range(start, stop):
+            bits[np.uint32(neighbors[np.uint64(index)]) >> np.uint32(6)] = 0
 
 
 @parallel
@@ -376,15 +389,15 @@ def count_between(
     neighbors, pair_offsets, pair_neighbors,
     common, other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common,
 ):  # fmt: skip
-    for _ in prange(PARTS):
+    for _ in prange(NUM_BLOCKS):
         if next_pair[0] >= num_rows:
             continue
         bits = np.zeros(num_vertices // 64 + 1, np.uint64)
         while True:
-            begin = add_at(next_pair, np.uint64(0), np.int64(OWNERS_PER_FETCH))
-            if begin >= num_rows:
+            first_row = add_at(next_pair, np.uint64(0), np.int64(OWNERS_PER_FETCH))
+            if first_row >= num_rows:
                 break
-            for row in range(begin, min(begin + OWNERS_PER_FETCH, num_rows)):
+            for row in range(first_row, min(first_row + OWNERS_PER_FETCH, num_rows)):
                 _count_row(
                     row, start, other_start, offsets, neighbors, pair_offsets, pair_neighbors,
                     common, other_offsets, other_neighbors, other_pair_offsets,
@@ -396,17 +409,19 @@ def count_between(
 def list_edges(
     num_vertices, offsets, neighbors, common, starts, sources, destinations, similarities
 ):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for row in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
-            begin, end = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
-            first = _position(neighbors, begin, end, row)
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
+            start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
+            first = _position(neighbors, start, stop, row)
             shift = starts[np.uint64(row)] - first
-            size = np.float64(end - begin + 1)
-            for arc in range(first, end):
+            size = np.float64(stop - start + 1)
+            for arc in range(first, stop):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 other = np.float64(offsets[neighbor + np.uint64(1)] - offsets[neighbor] + 1)
-                place = np.uint64(arc + shift)
-                sources[place] = row
-                destinations[place] = neighbor
-                similarities[place] = common[np.uint64(arc)] / math.sqrt(size * other)
+                index = np.uint64(arc + shift)
+                sources[index] = row
+                destinations[index] = neighbor
+                similarities[index] = common[np.uint64(arc)] / math.sqrt(size * other)

@@ -23,8 +23,9 @@
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
 // Atomic minimum: non-negative doubles have the order of their bits.
-__device__ __forceinline__ double lower(double *place, double value) {
-  return __longlong_as_double((long long)atomicMin((u64 *)place, (u64)__double_as_longlong(value)));
+__device__ __forceinline__ double lower(double *address, double value) {
+  return __longlong_as_double(
+      (long long)atomicMin((u64 *)address, (u64)__double_as_longlong(value)));
 }
 
 // Relax all paths from `sources`. Vertices nearer than `bound` are expanded in rounds until none is
@@ -48,11 +49,12 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   bool has_expanded = true;
 
   auto begin_round = [&]() {
-    if (blockIdx.x == 0 && threadIdx.x == 0) *slot_of(counters, round + 2) = Slot{0, 0, 0, 0};
-    Slot *slot = slot_of(counters, round + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      *counters_of(counters, round + 2) = Counters{0, 0, 0, 0};
+    Counters *next_counters = counters_of(counters, round + 1);
     const long long parity = (round + 1) & 1;
-    return Next{{buffers[warp], 0, queues + parity * num_vertices, &slot->queued},
-                slot,
+    return Next{{buffers[warp], 0, queues + parity * num_vertices, &next_counters->num_queued},
+                next_counters,
                 chunks + parity * max_chunks,
                 offsets,
                 0};
@@ -70,26 +72,28 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
 
   for (;;) {
-    const Slot *slot = slot_of(counters, round);
-    const long long queued = __ldcg(&slot->queued), num_chunks = __ldcg(&slot->chunks);
-    if (queued + num_chunks > 0) {
+    const Counters *round_counters = counters_of(counters, round);
+    const long long num_queued = __ldcg(&round_counters->num_queued),
+                    num_chunks = __ldcg(&round_counters->num_chunks);
+    if (num_queued + num_chunks > 0) {
       Next next = begin_round();
       Appender far = far_queue(splits);
       const int stamp = (int)round + 1;
       expand(
-          queues + (round & 1) * num_vertices, queued, chunks + (round & 1) * max_chunks,
-          num_chunks, offsets, [&](const bool *is, const long long *arc, const int *owner) {
+          queues + (round & 1) * num_vertices, num_queued, chunks + (round & 1) * max_chunks,
+          num_chunks, offsets, [&](const bool *is_valid, const long long *arc, const int *owner) {
             int neighbor[BATCH];
             double new_distance[BATCH], old_distance[BATCH];
             bool is_near[BATCH], is_far[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-              neighbor[k] = is[k] ? neighbors[arc[k]] : -1;
+              neighbor[k] = is_valid[k] ? neighbors[arc[k]] : -1;
               new_distance[k] =
-                  is[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
+                  is_valid[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
             }
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) old_distance[k] = is[k] ? distances[neighbor[k]] : 0.0;
+            for (int k = 0; k < BATCH; k++)
+              old_distance[k] = is_valid[k] ? distances[neighbor[k]] : 0.0;
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
               const bool shorter = new_distance[k] < old_distance[k] && new_distance[k] <= cutoff;
@@ -111,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       far.flush(far.count);
       grid_barrier(arrived_blocks, ++barriers);
       round++;
-      expanded += queued + num_chunks;
+      expanded += num_queued + num_chunks;
       num_rounds++;
       has_expanded = true;
       continue;
@@ -134,15 +138,15 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     const int *queue = queues + (2 + (splits & 1)) * num_vertices;
     double my_min = INFINITE;
     for (long long first = warp_id() * WARP; first < num_far; first += warp_count() * WARP) {
-      const bool is = first + lane < num_far;
-      const int which[1] = {is ? queue[first + lane] : 0};
-      const double distance = is ? __ldcg(distances + which[0]) : 0.0;
-      const bool is_near[1] = {is && distance >= old_bound && distance < bound};
-      const bool is_far = is && distance >= bound;
-      if (is && !is_far) is_in_far_queue[which[0]] = 0;
+      const bool is_valid = first + lane < num_far;
+      const int candidate[1] = {is_valid ? queue[first + lane] : 0};
+      const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
+      const bool is_near[1] = {is_valid && distance >= old_bound && distance < bound};
+      const bool is_far = is_valid && distance >= bound;
+      if (is_valid && !is_far) is_in_far_queue[candidate[0]] = 0;
       if (is_far) my_min = fmin(my_min, distance);
-      next.take<1>(is_near, which);
-      far.append(is_far, which[0]);
+      next.take<1>(is_near, candidate);
+      far.append(is_far, candidate[0]);
     }
     next.finish();
     far.flush(far.count);
@@ -167,12 +171,14 @@ extern "C" __global__ void pull_predecessors(long long num_vertices, const long 
   for (long long first = warp_id() * WARP; first < num_vertices; first += warp_count() * WARP) {
     const long long vertex = first + lane_id();
     const double distance = vertex < num_vertices ? distances[vertex] : 0.0;
-    const bool open = distance > 0.0 && distance <= LARGEST;
-    const long long begin = open ? offsets[vertex] : 0, end = open ? offsets[vertex + 1] : 0;
-    const long long arc = first_arc(begin, end, distance, [=](long long at, double its) {
-      const double before = distances[neighbors[at]];
-      return before < its && before + (double)weights[at] == its;
-    });
+    const bool is_reached = distance > 0.0 && distance <= LARGEST;
+    const long long start = is_reached ? offsets[vertex] : 0,
+                    stop = is_reached ? offsets[vertex + 1] : 0;
+    const long long arc =
+        first_arc(start, stop, distance, [=](long long position, double vertex_distance) {
+          const double before = distances[neighbors[position]];
+          return before < vertex_distance && before + (double)weights[position] == vertex_distance;
+        });
     if (arc >= 0) predecessors[vertex] = neighbors[arc];
   }
 }

@@ -10,7 +10,7 @@ from numba import prange
 from .intrinsics import prefetch
 from .jit import parallel, serial
 
-PARTS = 64
+NUM_BLOCKS = 64
 ONE = np.uint64(1)
 
 
@@ -44,9 +44,9 @@ def shortest_paths(
     near, far = queues[: num_vertices + 1], queues[num_vertices + 1 : 2 * num_vertices + 1]
     status = marks  # bits: 1 in the near queue, 2 in the far queue, 4 expanded before
     head, tail, num_far = np.uint64(0), np.uint64(0), np.uint64(0)
-    for place in range(num_sources):
-        near[tail] = sources[place]
-        status[sources[place]] = 1
+    for index in range(num_sources):
+        near[tail] = sources[index]
+        status[sources[index]] = 1
         tail += ONE
     bound, low = delta, 0.0  # the near queue holds distances from `low` up to `bound`
     rounds, work_done, repeated_work = 0, 0, 0
@@ -103,13 +103,13 @@ def shortest_paths(
         old_bound, min_far = bound, np.inf
         bound = _above(bound, delta)
         while head == tail and num_far > 0:
-            num_kept = np.uint64(0)
+            num_remaining = np.uint64(0)
             low = old_bound
             if min_far < np.inf:
                 low, bound = min_far, _above(min_far, delta)
             min_far = np.inf
-            for place_ in range(num_far):
-                vertex = np.uint64(far[np.uint64(place_)])
+            for index_ in range(num_far):
+                vertex = np.uint64(far[np.uint64(index_)])
                 distance = distances[vertex]
                 if distance < old_bound:  # expanded since, at a smaller distance
                     status[vertex] &= ~2
@@ -118,18 +118,20 @@ def shortest_paths(
                     near[tail] = vertex
                     tail = tail + ONE if tail + ONE < capacity else np.uint64(0)
                 else:
-                    far[num_kept] = vertex
-                    num_kept += ONE
+                    far[num_remaining] = vertex
+                    num_remaining += ONE
                     min_far = min(min_far, distance)
-            num_far = num_kept
+            num_far = num_remaining
     state[0] = rounds
 
 
 @parallel
 def pull_predecessors(num_vertices, offsets, neighbors, weights, distances, predecessors):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for vertex_ in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for vertex_ in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             vertex = np.uint64(vertex_)
             distance = distances[vertex]
             if distance == np.inf or distance == 0.0:

@@ -35,34 +35,34 @@ extern "C" __global__ void link_remaining(long long num_vertices, long long posi
   const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
   for (long long first = warp * WARP; first < num_vertices; first += warps * WARP) {
     const long long vertex = first + lane;
-    const bool open = vertex < num_vertices && parents[vertex] != largest_root;
-    const long long begin = open ? offsets[vertex] + position : 0;
-    const long long end = open ? offsets[vertex + 1] : 0;
-    if (end - begin < WARP)
-      for (long long arc = begin; arc < end; arc++) join(parents, (int)vertex, neighbors[arc]);
+    const bool is_remaining = vertex < num_vertices && parents[vertex] != largest_root;
+    const long long start = is_remaining ? offsets[vertex] + position : 0;
+    const long long stop = is_remaining ? offsets[vertex + 1] : 0;
+    if (stop - start < WARP)
+      for (long long arc = start; arc < stop; arc++) join(parents, (int)vertex, neighbors[arc]);
     __syncwarp();
-    for (unsigned remaining = __ballot_sync(FULL_MASK, end - begin >= WARP); remaining;
+    for (unsigned remaining = __ballot_sync(FULL_MASK, stop - start >= WARP); remaining;
          remaining &= remaining - 1) {
-      const int from = __ffs(remaining) - 1, own = (int)first + from;
-      const long long last = __shfl_sync(FULL_MASK, end, from);
-      for (long long at = __shfl_sync(FULL_MASK, begin, from) + lane; at < last;
-           at += BATCH * WARP) {
+      const int source_lane = __ffs(remaining) - 1, row = (int)first + source_lane;
+      const long long last = __shfl_sync(FULL_MASK, stop, source_lane);
+      for (long long base = __shfl_sync(FULL_MASK, start, source_lane) + lane; base < last;
+           base += BATCH * WARP) {
         int neighbor[BATCH], parent[BATCH];
-        const int own_parent = parents[own];
+        const int row_parent = parents[row];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          neighbor[k] = at + k * WARP < last ? neighbors[at + k * WARP] : own;
+          neighbor[k] = base + k * WARP < last ? neighbors[base + k * WARP] : row;
 #pragma unroll
         for (int k = 0; k < BATCH; k++) parent[k] = parents[neighbor[k]];
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
-          if (parent[k] != own_parent) join(parents, own, neighbor[k]);
+          if (parent[k] != row_parent) join(parents, row, neighbor[k]);
       }
     }
   }
 }
 
-// Link the ends of all arcs, rows[arc] and neighbors[arc], independent of position.
+// Link the endpoints of all arcs, rows[arc] and neighbors[arc], independent of position.
 extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs, long long position,
                                      const int *rows, const long long *offsets,
                                      const int *neighbors, int *parents) {

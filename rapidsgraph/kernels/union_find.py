@@ -7,15 +7,17 @@ from .disjoint_sets import join
 from .intrinsics import prefetch
 from .jit import parallel, serial
 
-PARTS = 64
+NUM_BLOCKS = 64
 AHEAD = 24  # arcs or vertices whose parents are fetched before they are needed
 
 
 @parallel
 def link_neighbor(num_vertices, position, offsets, neighbors, parents):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for vertex in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             ahead = min(vertex + AHEAD, num_vertices - 1)
             arc = offsets[np.uint64(ahead)] + position
             if arc < offsets[np.uint64(ahead + 1)]:
@@ -34,9 +36,11 @@ def _link_list(vertex, start, stop, arcs, neighbors, parents):
 
 @parallel
 def link_remaining(num_vertices, position, largest_root, offsets, neighbors, parents):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for vertex in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             if parents[np.uint64(vertex)] == largest_root:
                 continue
             start, stop = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
@@ -45,18 +49,22 @@ def link_remaining(num_vertices, position, largest_root, offsets, neighbors, par
 
 @parallel
 def link_arcs(num_vertices, num_arcs, position, rows, offsets, neighbors, parents):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for vertex in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             start, stop = offsets[np.uint64(vertex)] + position, offsets[np.uint64(vertex + 1)]
             _link_list(vertex, start, stop, num_arcs, neighbors, parents)
 
 
 @parallel
 def compress(num_vertices, parents):
-    for part_ in prange(PARTS):
-        part = np.int64(part_)
-        for vertex in range(num_vertices * part // PARTS, num_vertices * (part + 1) // PARTS):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for vertex in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
             ahead = np.uint64(min(vertex + AHEAD, num_vertices - 1))
             prefetch(parents, np.uint64(parents[ahead]))
             parent = np.uint32(parents[np.uint64(vertex)])

@@ -25,7 +25,7 @@ from ..graph.csr import Adjacency
 from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
-from ..kernels.constants import UNREACHED
+from ..kernels.constants import UNREACHED, WARP
 from ..validation import check_free_memory
 from .packing import COLUMN, pack_partition, split_rows, unpack_partition
 from .storage import LayeredStorage
@@ -143,7 +143,7 @@ def split_by_direction(
     xp, num_vertices = device.array_module(csr.neighbors), layers.order.size
     num_forward = xp.empty(num_vertices, xp.int32)
     device.launch(
-        "pack", "count_forward", size=32 * num_vertices,
+        "pack", "count_forward", size=WARP * num_vertices,
         num_vertices=num_vertices, order=layers.order, depths=layers.depths, offsets=csr.offsets,
         neighbors=csr.neighbors, counts=num_forward,
     )  # fmt: skip
@@ -156,7 +156,7 @@ def split_by_direction(
     dtype = weight_dtype or np.float64
     weights = [xp.empty(n.size if weight_dtype is not None else 0, dtype) for n in neighbors]
     device.launch(
-        "pack", "move_arcs", size=32 * num_vertices,
+        "pack", "move_arcs", size=WARP * num_vertices,
         num_vertices=num_vertices, order=layers.order, position_of=layers.positions,
         depths=layers.depths, offsets=csr.offsets, neighbors=csr.neighbors,
         weights=csr.weights if weight_dtype is not None else xp.empty(0),

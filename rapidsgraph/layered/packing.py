@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array
-from ..kernels.constants import GROUP_ROWS, Column
+from ..kernels.constants import GROUP_ROWS, WARP, Column
 
 TABLE = (*(column.name.lower() for column in Column), "unused")
 COLUMN = {name: index for index, name in enumerate(TABLE)}
@@ -359,7 +359,7 @@ def unpack_partition(words: Array, row: np.ndarray, weight_dtype: type | None) -
         xp.cumsum(degrees, out=offsets[1:])
         sources = xp.empty(layout.edges, xp.int32)
         device.launch(
-            "build", "expand_rows", size=32 * layout.rows,
+            "build", "expand_rows", size=WARP * layout.rows,
             num_rows=layout.rows, offsets=offsets, rows=sources,
         )  # fmt: skip
         sources += int(row[COLUMN["first"]])

@@ -18,14 +18,14 @@ from .. import device
 from ..algorithms.traversal import TraversalResult
 from ..device import Array
 from ..errors import InsufficientMemoryError
-from ..kernels.constants import COOPERATIVE_THREADS, NO_VERTEX
+from ..kernels.constants import BLOCK_THREADS, COOPERATIVE_THREADS, NO_VERTEX
 from ..memory import ALGORITHM_BYTES
 from ..progress import Progress, reporter
 from ..validation import parse_bytes
 from .storage import LayeredStorage, StreamStats
 from .streaming import PartitionStream, open_stream
 
-BLOCKS_PER_MULTIPROCESSOR, BLOCK_THREADS = 8, 256
+BLOCKS_PER_MULTIPROCESSOR = 8
 MAX_SUM_COPIES = 4  # of the sums of PageRank, one per CPU thread
 
 

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from ... import device
-from ...graph.csr import MULTI_EDGES
 
 # Constants that kernels share with the host.
 NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no edge: the source of a key is below 2^31
 KEEP_ALL = -1  # the merge policy that keeps parallel edges
-MERGE_SUM, MERGE_MIN, MERGE_MAX = (MULTI_EDGES[policy] for policy in ("sum", "min", "max"))
 
 
 def run_kernel(name: str, *arguments: Any) -> Any:

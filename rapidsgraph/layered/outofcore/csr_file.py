@@ -22,8 +22,9 @@ import numpy as np
 
 from ... import kernels
 from ...graph.csr import MULTI_EDGES
+from ...kernels.constants import MERGE_SUM
 from ..build import storage_dtype
-from . import KEEP_ALL, MERGE_SUM, NO_KEY, run_kernel
+from . import KEEP_ALL, NO_KEY, run_kernel
 from .file_array import TempFiles
 
 DIGIT_BITS = 12

@@ -15,9 +15,10 @@ Knuth, The Art of Computer Programming, volume 3, section 5.2.5 (radix sort).
 import numpy as np
 from numba import prange
 
+from ...kernels.constants import MERGE_MAX, MERGE_MIN, MERGE_SUM
 from ...kernels.intrinsics import prefetch
 from ...kernels.jit import parallel, serial
-from . import KEEP_ALL, MERGE_MAX, MERGE_MIN, MERGE_SUM, NO_KEY
+from . import KEEP_ALL, NO_KEY
 
 SOURCE_SHIFT, ONE = np.uint64(32), np.uint64(1)
 DESTINATION_MASK = np.uint64(0xFFFFFFFF)
