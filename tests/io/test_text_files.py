@@ -206,7 +206,11 @@ def test_matrix_market_agrees_with_scipy(tmp_path):
             "line 2: it must have the numbers",
         ),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 0", "square, not 2 by 3"),
-        ("a.mtx", MATRIX.format("pattern", "general", 1) + "1 2 3\n", "line 4: there are 3 fields"),
+        (
+            "a.mtx",
+            MATRIX.format("pattern", "general", 1) + "1 2 3\n",
+            "line 4: the number of fields is 3",
+        ),
         ("a.mtx", MATRIX.format("pattern", "general", 1) + "1 4\n", "line 4: '4' in column 'dest"),
         ("a.mtx", MATRIX.format("pattern", "general", 1) + "0 1\n", "line 4: '0' in column 'sour"),
         ("a.mtx", MATRIX.format("pattern", "general", 1) + "1 a\n", "line 4: 'a' in column 'dest"),
