@@ -1,13 +1,19 @@
-"""SCAN on one thread: GPUSCAN's algorithm 1, to race against, compiled when first called.
+"""Serial SCAN on one thread, GPUSCAN's algorithm 1, as a baseline; compiled on the first call.
 
-Means: clusters grow one after the other, breadth first, from core to core. A similarity is a merge
-  of two sorted lists and is computed when first needed; between two cores of a cluster that is
-  known already it never is. Where the common neighbors of every arc are given (int32), none is.
-Requires: lists of both directions without loops and duplicates, each sorted: offsets (int64) and
-  neighbors (int32). epsilon is p / q; (q * common)^2 below 2^63.
-Differs from the paper: mu counts the vertex itself. A border of several clusters stays in the one
-  that came first. That a pair is not similar is remembered, too.
-Reference: Stovall, Kockara and Avci, GPUSCAN, 2015, section 2.
+Clusters grow one after the other, breadth first, from core to core. A similarity is computed when
+it is first needed, by merging two sorted adjacency lists, unless the common-neighbor counts of all
+arcs are passed; between two cores that are known to be in one cluster it is never needed.
+
+The graph is symmetric, without self-loops and parallel arcs: `offsets` int64, `neighbors` int32,
+ascending in each row. Epsilon is p / q, with (q * common)^2 below 2^63. Unlike in the paper, mu
+counts the vertex itself, a border of several clusters stays in the first one, and dissimilar pairs
+are remembered, too.
+
+References
+----------
+.. [1] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
+   algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015, section 2.
+   https://doi.org/10.1109/TPDS.2014.2374607
 """
 
 import numba
