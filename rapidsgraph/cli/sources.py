@@ -195,7 +195,7 @@ def _read_sources(path: Path, columns: Sequence[str]) -> list[Source]:
                 where = f"{path}, line {line}"
                 if len(fields) != len(table.names):
                     raise GraphError(
-                        f"{where}: there are {len(fields)} fields, not {len(table.names)}",
+                        f"{where}: the number of fields is {len(fields)}, not {len(table.names)}",
                         path=path,
                         row=row,
                     )
