@@ -318,7 +318,7 @@ class DistributedGraph(DistributedStorage):
         weighted = ", weighted" if self.weighted else ""
         return (
             f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} {direction} edges"
-            f"{weighted}, {self.num_partitions:,} partitions, {self.device}>"
+            f"{weighted}, partitions: {self.num_partitions:,}, {self.device}>"
         )
 
 
