@@ -1,5 +1,6 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import gzip
 import itertools
 import math
 import os
@@ -28,6 +29,19 @@ hypothesis.settings.load_profile("repeatable")
 
 gpu = pytest.mark.gpu
 deselected = pytest.StashKey[int]()
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Write a file, compressed if its name ends in .gz, and return its path."""
+
+    def put(name, content):
+        content = content.encode() if isinstance(content, str) else content
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return put
 
 
 @pytest.fixture

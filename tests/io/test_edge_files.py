@@ -1,6 +1,5 @@
 """Reading and writing: every format, every kind of damage, and what is left behind."""
 
-import gzip
 import os
 import subprocess
 import sys
@@ -33,19 +32,6 @@ def read(path, **given):
 
 def columns(frame):
     return {name: frame[name].tolist() for name in frame.columns}
-
-
-@pytest.fixture
-def put(tmp_path):
-    """Write a file, packed if its name says so, and return its path."""
-
-    def put(name, content):
-        content = content.encode() if isinstance(content, str) else content
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-        return path
-
-    return put
 
 
 # Formats

@@ -25,19 +25,6 @@ def columns(frame):
     return {name: frame[name].tolist() for name in frame.columns}
 
 
-@pytest.fixture
-def put(tmp_path):
-    """Write a file, packed if its name says so, and return its path."""
-
-    def put(name, content):
-        content = content.encode() if isinstance(content, str) else content
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-        return path
-
-    return put
-
-
 def test_stream_format(tmp_path):
     for name in ("a.arrow", "a.ipc", "a.feather"):
         with pa.OSFile(str(tmp_path / name), "wb") as file:

@@ -29,19 +29,6 @@ def columns(frame):
     return {name: frame[name].tolist() for name in frame.columns}
 
 
-@pytest.fixture
-def put(tmp_path):
-    """Write a file, packed if its name says so, and return its path."""
-
-    def put(name, content):
-        content = content.encode() if isinstance(content, str) else content
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-        return path
-
-    return put
-
-
 SNAP = "# Directed graph\n# FromNodeId\tToNodeId\n3\t0\r\n  0   7\t\n% in between\n\n7 7"
 
 
