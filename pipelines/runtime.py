@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import rapidsgraph as rg
+from rapidsgraph.atomic import replacing_folder
 from rapidsgraph.cli.app import print_rows
 from rapidsgraph.device import frame_library_problem
-from rapidsgraph.layered.atomic_folder import replacing_folder
+from rapidsgraph.io.writers import resolve_destination
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -169,7 +170,8 @@ def run_pipeline(
     output = output.expanduser()
     options = {"edges": str(edges), "output": str(output), **options}
     start = time.perf_counter()
-    with replacing_folder(output, _output_check(edges.expanduser(), overwrite)) as folder:
+    check = _output_check(edges.expanduser(), overwrite)
+    with replacing_folder(resolve_destination(output), check) as folder:
         run = PipelineRun(name, folder, options)
         with run.progress, _connected(run, scheduler, workers, device):
             yield run

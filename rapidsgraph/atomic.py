@@ -1,18 +1,23 @@
 """Atomic writes: files and folders appear whole or not at all, even if their process is killed.
 
-The content is written under a hidden name beside the destination and renamed at the end. The
-process that writes a temporary file or folder holds a lock on it (flock). The lock ends with the
-process, even with SIGKILL, and the next write to the same destination deletes what is not locked.
+The content is written under a hidden name beside the destination and renamed at the end. A folder
+exchanges its name with the one that it replaces; where the file system cannot exchange names, the
+old folder is moved aside between two renames.
+
+The process that writes a temporary file or folder holds a lock on it (flock). The lock ends with
+the process, even with SIGKILL, and the next write to the same destination deletes what is not
+locked.
 
 References
 ----------
-flock(2), rename(2). Over NFS, Linux implements flock by byte-range locks on the server. Where a
-file system has no locks at all, leftovers of killed processes stay.
+flock(2), rename(2), renameat2(2). Over NFS, Linux implements flock by byte-range locks on the
+server. Where a file system has no locks at all, leftovers of killed processes stay.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -23,11 +28,12 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from .errors import GraphError, format_bytes
 from .signals import cleanup_on_signal
 
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux
 KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFCHR: "a character device",
@@ -241,6 +247,89 @@ def copy_ownership(handle: int, replaced: os.stat_result) -> None:
         os.fchmod(handle, mode)
 
 
+@contextlib.contextmanager
+def replacing_folder(final: Path, check: Callable[[Path], object]) -> Iterator[Path]:
+    """Yield a temporary folder that replaces `final` at the end, or is removed on an error.
+
+    The new folder gets the mode and, where permitted, the owner and group of the one it replaces.
+
+    Parameters
+    ----------
+    final : Path
+        Resolved.
+    check : callable
+        Raises if what exists at `final` must not be replaced.
+    """
+    check(final)
+    remove_leftovers(final)
+    with temporary_folder(final) as temporary:
+        yield temporary
+        _sync_folder(temporary)
+        _replace(temporary, final, check)
+        _sync_folder(final.parent)
+
+
+@contextlib.contextmanager
+def temporary_folder(final: Path) -> Iterator[Path]:
+    """Yield a locked hidden folder beside `final`; whatever has its name at the end is removed."""
+    try:
+        status = os.stat(final)
+    except FileNotFoundError:
+        status = None
+    mode = 0o777 if status is None else stat.S_IMODE(status.st_mode) & 0o700
+    with temporary_path(final, mode, is_folder=True) as (temporary, handle):
+        if status is not None:
+            copy_ownership(handle, status)
+        yield temporary
+
+
+def _replace(temporary: Path, final: Path, check: Callable[[Path], object]) -> None:
+    try:
+        os.rename(temporary, final)  # if there is nothing, or an empty folder
+        return
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    check(final)  # it may have changed since the first check
+    if _exchange(temporary, final):
+        return
+    aside = hidden_path(final)
+
+    def restore() -> None:
+        try:
+            os.rename(aside, final)
+        except OSError:
+            if final.exists():  # the new folder is in place
+                delete(aside)
+
+    with cleanup_on_signal(restore):
+        try:
+            os.rename(final, aside)
+            os.rename(temporary, final)
+        except BaseException:
+            restore()
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two paths atomically; return False where the system cannot."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "renameat2"):
+        return False
+    paths = AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second)
+    return libc.renameat2(*paths, RENAME_EXCHANGE) == 0
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # not supported by every file system
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def is_no_space(error: BaseException) -> bool:
     """Return whether a disk, a quota or a limit of file sizes is exhausted."""
     return isinstance(error, OSError) and error.errno in NO_SPACE
@@ -288,52 +377,3 @@ def _disk_usage(folder: Path) -> int:
     """Return the bytes of disk space of the files directly in a folder."""
     with os.scandir(folder) as entries:
         return sum(entry.stat().st_blocks * 512 for entry in entries)
-
-
-class ByteCounter:
-    """A binary file that discards what is written and counts the bytes.
-
-    Attributes
-    ----------
-    size : int
-        Bytes of the file.
-    """
-
-    closed = False
-
-    def __init__(self) -> None:
-        self.position = self.size = 0
-
-    def write(self, data: Any) -> int:
-        """Count the bytes of a buffer."""
-        count = memoryview(data).nbytes
-        self.position += count
-        self.size = max(self.size, self.position)
-        return count
-
-    def seek(self, position: int, whence: int = os.SEEK_SET) -> int:
-        """Change the position."""
-        self.position = position + (0, self.position, self.size)[whence]
-        return self.position
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self.position
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readable(self) -> bool:
-        """Return False."""
-        return False
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""

@@ -14,7 +14,6 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph import GraphError, atomic
 from rapidsgraph.io import check_writable, read_edges, write_frame
-from rapidsgraph.layered import atomic_folder
 from rapidsgraph.plot import savefig
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
@@ -186,7 +185,7 @@ def test_an_old_folder_is_put_back(tmp_path, monkeypatch, failing):
             raise KeyboardInterrupt
         rename(old, new)
 
-    monkeypatch.setattr(atomic_folder, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rg.LayeredEdgeList.build(pd.DataFrame(EDGES), 7).save(store)

@@ -11,12 +11,11 @@ import csv
 import gzip
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..atomic import (
-    ByteCounter,
     atomic_write,
     check_regular_file,
     resolve_links,
@@ -58,13 +57,11 @@ def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
     name = check_writable(file_path)
     import pyarrow as pa
 
-    table = None
     try:
         table = _to_arrow(frame)
-        with atomic_write(file_path) as file:
-            _write(table, file, file_path, name)
-    except (OSError, pa.ArrowException) as error:
-        raise write_error(file_path, error, lambda: _count_bytes(table, file_path, name)) from error
+        save_atomically(file_path, lambda file: _write(table, file, file_path, name))
+    except pa.ArrowException as error:
+        raise write_error(file_path, error) from error
     except UnicodeEncodeError as error:
         raise GraphError(
             f"{file_path}: {error.object!a} is not valid Unicode; replace it",
@@ -151,6 +148,51 @@ def is_store_file(path: Path) -> bool:
         return STORE_FORMAT.encode() in file.read(2**16)
 
 
+def save_atomically(path: Path, save: Callable[[Any], object]) -> None:
+    """Replace a file by what `save` writes into the binary file that it is called with.
+
+    If space is missing, `save` is called again, to count the bytes for the message.
+    """
+
+    def count_bytes() -> int:
+        counter = ByteCounter()
+        save(counter)
+        return counter.size
+
+    try:
+        with atomic_write(path) as file:
+            save(file)
+    except OSError as error:
+        raise write_error(path, error, count_bytes) from error
+
+
+class ByteCounter(io.RawIOBase):
+    """A binary file that discards what is written and has the size of it."""
+
+    def __init__(self) -> None:
+        self.position = self.size = 0
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Count the bytes of a buffer."""
+        count = memoryview(data).nbytes
+        self.position += count
+        self.size = max(self.size, self.position)
+        return count
+
+    def seek(self, position: int, whence: int = os.SEEK_SET) -> int:
+        """Change the position."""
+        self.position = position + (0, self.position, self.size)[whence]
+        return self.position
+
+
 def _to_arrow(frame: Frame) -> Any:
     import pyarrow as pa
 
@@ -169,13 +211,6 @@ def _write(table: Any, file: Any, path: Path, name: str) -> None:
             WRITERS[name](table, compressed, path)
     else:
         WRITERS[name](table, file, path)
-
-
-def _count_bytes(table: Any, path: Path, name: str) -> int:
-    """Return how many bytes a table takes in a file."""
-    counter = ByteCounter()
-    _write(table, counter, path, name)
-    return counter.size
 
 
 def _write_parquet(table: Any, file: Any, path: Path) -> None:

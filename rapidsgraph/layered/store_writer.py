@@ -34,7 +34,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from .. import device
-from ..atomic import write_error
+from ..atomic import replacing_folder, write_error
 from ..device import Array
 from ..errors import GraphError
 from ..graph.name_storage import name_columns, name_metadata
@@ -42,7 +42,6 @@ from ..io.arrow_arrays import Crc32Writer, list_table
 from ..io.tables import read_errors
 from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
 from ..validation import check_path
-from .atomic_folder import replacing_folder
 from .packing import COLUMN, TABLE
 
 if TYPE_CHECKING:
@@ -164,7 +163,8 @@ def create_store(
     folder = check_path(folder)
     with contextlib.ExitStack() as stack:
         with write_errors(folder):
-            temporary = stack.enter_context(replacing_folder(folder, check_destination))
+            final = resolve_destination(folder)
+            temporary = stack.enter_context(replacing_folder(final, check_destination))
             writer = StoreWriter(folder, temporary, needed)
         try:
             yield writer

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..atomic import ByteCounter, atomic_write, write_error
 from ..errors import GraphError
-from ..io.writers import check_writable
+from ..io.writers import check_writable, save_atomically
 from ..validation import check_path
 
 if TYPE_CHECKING:
@@ -51,16 +50,5 @@ def save_figure(figure: Figure, path: str | Path | None, dpi: float | str = 150)
         return
     file_path = check_path(path)
 
-    def save(file: Any) -> None:
-        figure.savefig(file, format=file_path.suffix.lower().lstrip("."), dpi=dpi)
-
-    def count_bytes() -> int:
-        counter = ByteCounter()
-        save(counter)
-        return counter.size
-
-    try:
-        with atomic_write(file_path) as file:
-            save(file)
-    except OSError as error:
-        raise write_error(file_path, error, count_bytes) from error
+    file_format = file_path.suffix.lower().lstrip(".")
+    save_atomically(file_path, lambda file: figure.savefig(file, format=file_format, dpi=dpi))

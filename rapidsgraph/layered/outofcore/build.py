@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from ... import device
+from ...atomic import temporary_folder
 from ...errors import GraphError, format_value
 from ...graph.build import check_policies
 from ...graph.labeling import Labeling
@@ -36,7 +37,6 @@ from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
 from ...progress import Report
 from ...validation import check_path, vertex_labels
-from ..atomic_folder import temporary_folder
 from ..build import order_by_layer, resolve_root
 from ..packing import PARTITION_BYTES
 from ..store_writer import create_store, write_errors
