@@ -87,7 +87,7 @@ class EdgeFile:
                 self.rows = metadata.num_rows
             if isinstance(file, Arrow):
                 sizes = file.batch_sizes([*self.ids, *self.weights])
-                self.largest_batch = max((size.nbytes for size in sizes), default=0)
+                self.largest_batch = max((nbytes for _, _, nbytes in sizes), default=0)
         self._spool: ArrowSpool | None = None
         self.names = columns.names
         self.ends = [columns.sources, columns.destinations]
