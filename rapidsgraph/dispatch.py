@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from . import frames, memory
@@ -23,7 +24,7 @@ from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
 from .distributed.layered_storage import DistributedLayeredStorage
 from .errors import GraphError
-from .graph.graph import Graph, register_distributed_graph, storage_of
+from .graph.graph import Graph, GraphLike, register_distributed_graph, storage_of
 from .graph.local_graph import LocalGraph
 from .layered import algorithms as layered
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
@@ -83,7 +84,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def graph_type(graph: Any) -> type:
+def graph_type(graph: GraphLike) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
     if isinstance(graph, (LayeredStorage, DistributedLayeredStorage, DistributedGraph)):
         return type(graph)
@@ -132,7 +133,9 @@ structural_similarity = _dispatched(similarity.structural_similarity)
 
 
 @functools.wraps(memory.estimate_memory)
-def estimate_memory(graph_or_path: Any, algorithm: str, **options: Any) -> memory.MemoryEstimate:
+def estimate_memory(
+    graph_or_path: GraphLike | str | Path, algorithm: memory.Algorithm, **options: Any
+) -> memory.MemoryEstimate:
     graph_or_path = storage_of(graph_or_path)
     if isinstance(graph_or_path, (DistributedGraph, DistributedLayeredStorage)):
         raise GraphError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -29,9 +29,20 @@ from .graph.build_memory import (
     naming_bytes,
 )
 from .graph.csr import is_simple
+from .graph.graph import GraphLike
 from .graph.local_graph import LocalGraph
 from .io.edge_files import declared_vertices, measure_text, read_edge_metadata
 from .validation import as_list, check_count, check_flag, check_free_memory, check_path
+
+Algorithm = Literal[
+    "bfs",
+    "connected_components",
+    "pagerank",
+    "scan",
+    "scan_index",
+    "sssp",
+    "structural_similarity",
+]
 
 
 class AlgorithmBytes(NamedTuple):
@@ -43,7 +54,7 @@ class AlgorithmBytes(NamedTuple):
 
 
 # For graphs on a GPU and partitions of a Dask graph; `run_bytes` is finer for graphs on a CPU.
-ALGORITHM_BYTES = {
+ALGORITHM_BYTES: dict[str, AlgorithmBytes] = {
     "bfs": AlgorithmBytes(64, 16, 28),
     "connected_components": AlgorithmBytes(64, 4, 4),
     "pagerank": AlgorithmBytes(96, 16, 56),
@@ -194,8 +205,8 @@ def _gpu_run_bytes(
 
 
 def estimate_memory(
-    graph_or_path: Any,
-    algorithm: str,
+    graph_or_path: GraphLike | str | Path,
+    algorithm: Algorithm,
     *,
     source: str | list[str] | None = None,
     destination: str | list[str] | None = None,
@@ -278,8 +289,8 @@ def estimate_memory(
 
 def check_algorithm(algorithm: Any) -> None:
     """Raise GraphError unless there is an estimate for `algorithm`."""
-    if not isinstance(algorithm, str) or algorithm not in ALGORITHM_BYTES:
-        known = ", ".join(sorted(ALGORITHM_BYTES))
+    if not isinstance(algorithm, str) or algorithm not in get_args(Algorithm):
+        known = ", ".join(get_args(Algorithm))
         raise GraphError(
             f"no estimate for algorithm {format_value(algorithm)}; there is one for {known}",
             parameter="algorithm",

@@ -15,7 +15,7 @@ from .. import device
 from ..device import Array
 from ..frames import Frame
 from ..graph.csr import row_indices
-from ..graph.graph import as_local_graph
+from ..graph.graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
 from ..memory import check_run_memory
 
@@ -23,7 +23,7 @@ NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is es
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
-def connected_components(graph: Any) -> Frame:
+def connected_components(graph: GraphLike) -> Frame:
     """Find the weakly connected components.
 
     Parameters

@@ -8,13 +8,12 @@ Method `auto` runs many iterations per launch, over rows in a layout of their ow
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from ..device import Array
-from ..frames import Frame
-from ..graph.graph import as_local_graph
+from ..frames import Frame, VertexValues
+from ..graph.graph import GraphLike, as_local_graph
 from ..graph.weight_sums import check_out_weights
 from ..memory import check_run_memory
 from ..progress import Progress, Report, reporter
@@ -23,7 +22,10 @@ from .pagerank_layout import PageRankLayout, allocate_buffers, arrange, launch_i
 from .pagerank_methods import power_iterate
 from .pagerank_problem import (
     PRECISIONS,
+    DanglingPolicy,
+    PageRankMethod,
     PageRankProblem,
+    Precision,
     check_convergence,
     check_parameters,
     read_state,
@@ -31,16 +33,16 @@ from .pagerank_problem import (
 
 
 def pagerank(
-    graph: Any,
+    graph: GraphLike,
     *,
     damping: float = 0.85,
     tolerance: float = 1e-6,
     max_iterations: int = 100,
-    personalization: Any = None,
-    dangling: Any = None,
-    start: Any = None,
-    method: str = "auto",
-    precision: str = "double",
+    personalization: VertexValues = None,
+    dangling: DanglingPolicy | VertexValues = None,
+    start: VertexValues = None,
+    method: PageRankMethod = "auto",
+    precision: Precision = "double",
     progress: Progress = None,
     launch: tuple[int, int] | None = None,
     memory_limit: int | str | None = None,

@@ -13,22 +13,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .. import device
 from ..device import Array, ArrayModule
 from ..errors import ConvergenceError, GraphError, format_value
+from ..frames import VertexValues
 from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertex_values
 from ..kernels.constants import WARP
 from ..validation import check_choice, check_number
 from .pagerank_layout import NUM_CPU_BLOCKS
 
-METHODS = ("auto", "edge", "node", "contribution", "warp")
-PRECISIONS: dict[str, type[np.floating]] = {"double": np.float64, "single": np.float32}
-DANGLING = ("uniform", "drop")  # besides None and weights by vertex
+PageRankMethod = Literal["auto", "edge", "node", "contribution", "warp"]
+METHODS = get_args(PageRankMethod)
+Precision = Literal["double", "single"]
+PRECISIONS: dict[Precision, type[np.floating]] = {"double": np.float64, "single": np.float32}
+DanglingPolicy = Literal["uniform", "drop"]  # besides None and weights by vertex
+DANGLING = get_args(DanglingPolicy)
 MAX_BLOCK_THREADS = 1024
 
 
@@ -72,9 +76,9 @@ class PageRankProblem:
         damping: float,
         tolerance: float,
         max_iterations: int,
-        personalization: Any,
-        dangling: Any,
-        start: Any,
+        personalization: VertexValues,
+        dangling: DanglingPolicy | VertexValues,
+        start: VertexValues,
         launch: tuple[int, int] | None = None,
     ) -> PageRankProblem:
         """Return the problem with the parameters of `pagerank`."""
@@ -130,14 +134,16 @@ def read_state(state: Array) -> tuple[int, float, bool]:
     return int(done), residual, converged != 0
 
 
-def vertex_distribution(labeling: Labeling, values: Any, parameter: str) -> Array:
+def vertex_distribution(labeling: Labeling, values: VertexValues, parameter: str) -> Array:
     """Return values by vertex id that sum to 1; for None, one value that all vertices have."""
     if values is None:
         return labeling.xp.full(1, 1 / labeling.num_vertices)
     return resolve_vertex_values(labeling, values, parameter)
 
 
-def dangling_weights(labeling: Labeling, dangling: Any, teleport: Array) -> Array:
+def dangling_weights(
+    labeling: Labeling, dangling: DanglingPolicy | VertexValues, teleport: Array
+) -> Array:
     """Return the weights by which the PageRank of dangling vertices is distributed.
 
     Parameters

@@ -20,6 +20,7 @@ from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.csr import row_indices
+from ..graph.graph import GraphLike
 from ..graph.labeling import Labeling
 from ..kernels.constants import NO_CLUSTER
 from ..memory import check_run_memory
@@ -27,6 +28,7 @@ from ..validation import check_choice, check_flag
 from .components import compress, link_alternately
 from .similarity import (
     METHODS,
+    ScanMethod,
     SimilarityGraph,
     common_neighbors,
     neighborhoods,
@@ -34,18 +36,19 @@ from .similarity import (
     undirected_graph,
 )
 
+Epsilon = float | Fraction | Decimal
 MAX_DIGITS = 1000  # of a Decimal; more may not fit in memory as a Fraction
 ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
 
 
 def scan(
-    graph: Any,
+    graph: GraphLike,
     *,
-    epsilon: Any = 0.5,
+    epsilon: Epsilon = 0.5,
     mu: int = 3,
     memberships: bool = False,
-    method: str = "auto",
+    method: ScanMethod = "auto",
 ) -> Frame:
     """Cluster vertices by structural similarity (SCAN), and find hubs and outliers.
 
@@ -212,7 +215,7 @@ class Clustering:
     similar: SimilarityGraph
 
 
-def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> Clustering:
+def cluster(similar: SimilarityGraph, is_core: Array, method: ScanMethod = "auto") -> Clustering:
     """Return the clustering that follows from the cores."""
     xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
     link_cores = _link_by_comparison if method == "gpuscan" else _link_by_union_find

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from .. import device, frames
-from ..device import Array, choose, import_cupy, to_host
+from ..device import Array, Device, choose, import_cupy, to_host
 from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices, sort_pairs
+from ..graph.graph import GraphLike
 from ..graph.local_graph import LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
 from ..memory import check_run_memory
@@ -31,6 +32,7 @@ from .scan import (
     HUB,
     OUTLIER,
     Clustering,
+    Epsilon,
     check_epsilon,
     check_mu,
     cluster,
@@ -39,6 +41,7 @@ from .scan import (
 from .scan_index_file import IndexStorage
 from .similarity import (
     METHODS,
+    ScanMethod,
     SimilarityGraph,
     closed_neighborhood_sizes,
     common_neighbors,
@@ -109,7 +112,7 @@ class ScanIndex:
     1      0.8   3         1       0.75
     """
 
-    def __init__(self, graph: Any, *, method: str = "auto") -> None:
+    def __init__(self, graph: GraphLike, *, method: ScanMethod = "auto") -> None:
         is_loaded = isinstance(graph, IndexStorage)  # from `open`
         self._storage = graph if is_loaded else _build_storage(graph, method)
 
@@ -150,7 +153,7 @@ class ScanIndex:
         scan_index_file.save(path, self._storage)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, device: str = "auto") -> ScanIndex:
+    def open(cls, path: str | os.PathLike[str], *, device: Device = "auto") -> ScanIndex:
         """Open an index that `save` wrote.
 
         Parameters
@@ -176,7 +179,7 @@ class ScanIndex:
         xp = np if choose(device) == "cpu" else import_cupy()
         return cls(scan_index_file.load(path, xp))
 
-    def query(self, epsilon: Any = 0.5, mu: int = 3, memberships: bool = False) -> Frame:
+    def query(self, epsilon: Epsilon = 0.5, mu: int = 3, memberships: bool = False) -> Frame:
         """Return the clustering for an epsilon and mu, as `scan` does.
 
         Parameters
@@ -330,7 +333,7 @@ class ScanIndex:
         return f"<ScanIndex: {size}, {self.nbytes:,} bytes, {self.device}>"
 
 
-def _build_storage(edges: Any, method: str) -> IndexStorage:
+def _build_storage(edges: GraphLike, method: ScanMethod) -> IndexStorage:
     check_choice("method", method, METHODS)
     graph = undirected_graph(edges)
     graph.labeling.check_name_collisions("cluster", "role")

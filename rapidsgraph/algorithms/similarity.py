@@ -8,7 +8,7 @@ integers: common^2 / (|N[u]| |N[v]|) with epsilon^2.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,13 +16,14 @@ from .. import device
 from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
-from ..graph.graph import as_local_graph
+from ..graph.graph import GraphLike, as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
 from ..memory import check_run_memory
 from ..validation import check_choice
 
-METHODS = ("auto", "gpuscan")
+ScanMethod = Literal["auto", "gpuscan"]
+METHODS = get_args(ScanMethod)
 MAX_MERGE_DEGREE = 16  # up to this maximum degree, all adjacency lists are merged as they are
 MAX_THREAD_DEGREE = 8  # of a vertex whose triangles one thread counts
 MAX_WARP_DEGREE = 128  # of a vertex whose triangles one warp counts; a block counts the others
@@ -32,7 +33,7 @@ WARPS_PER_BLOCK = 8  # in count_by_warp
 BYTES_PER_SLOT = 8  # a key and a count
 
 
-def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
+def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> Frame:
     """Compute the structural similarity of the endpoints of every edge.
 
     Parameters
@@ -114,7 +115,7 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
     return graph.labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
 
-def undirected_graph(edges: Any) -> LocalGraph:
+def undirected_graph(edges: GraphLike) -> LocalGraph:
     """Return the storage of a graph; build an undirected one without self-loops from a frame."""
     return as_local_graph(edges, directed=False, self_loops="drop")
 
@@ -130,7 +131,7 @@ def neighborhoods(graph: LocalGraph) -> Adjacency:
     return graph.cached("neighborhoods", compute)
 
 
-def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
+def common_neighbors(graph: LocalGraph, method: ScanMethod = "auto") -> Array:
     """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
     count = _count_by_triangles if method == "auto" else _count_by_comparison
     return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))

@@ -16,10 +16,10 @@ import numpy as np
 
 from .. import device, frames
 from ..device import Array
-from ..frames import Frame
+from ..frames import Frame, Vertices
 from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import Graph, as_local_graph
+from ..graph.graph import Graph, GraphLike, as_local_graph
 from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
@@ -61,8 +61,8 @@ class TraversalResult:
 
 
 def bfs(
-    graph: Any,
-    source: Any = None,
+    graph: GraphLike,
+    source: Vertices = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -146,8 +146,8 @@ def bfs(
 
 
 def sssp(
-    graph: Any,
-    source: Any = None,
+    graph: GraphLike,
+    source: Vertices = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,
@@ -241,7 +241,7 @@ def float_distances(distances: Array) -> Array:
     return weights
 
 
-def weighted_graph(edges: Any) -> LocalGraph:
+def weighted_graph(edges: GraphLike) -> LocalGraph:
     """Return the storage of a graph; build one with minimum weights from a frame."""
     if isinstance(edges, (Graph, LocalGraph)):
         return as_local_graph(edges)
@@ -412,7 +412,7 @@ def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:
 
 
 def _check_and_resolve(
-    graph: LocalGraph, source: Any, predecessors: Any, algorithm: str, title: str
+    graph: LocalGraph, source: Vertices, predecessors: Any, algorithm: str, title: str
 ) -> Array:
     """Check the arguments and free memory; return the ids of the sources."""
     check_result_columns(graph.labeling, predecessors)

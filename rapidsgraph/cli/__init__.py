@@ -19,7 +19,7 @@ import rapidsgraph as rg
 from .. import __version__
 from ..signals import ignore_signals
 from . import generate, layer, pagerank, scan, traversal  # noqa: F401
-from .app import Device, DeviceOption, app, command, print_highest, show_warning
+from .app import DeviceOption, app, command, print_highest, show_warning
 
 __all__ = ["app", "main"]
 
@@ -85,7 +85,7 @@ def doctor(
 
 
 @command(app)
-def demo(device: DeviceOption = Device.auto) -> None:
+def demo(device: DeviceOption = "auto") -> None:
     """Rank the packages of Debian 12 by how much depends on them."""
     typer.echo("Dependencies of Debian 12: an edge leads from a package to one that it depends on.")
     typer.echo("PageRank is high for packages that many others need, directly or indirectly.\n")
@@ -105,6 +105,6 @@ def demo(device: DeviceOption = Device.auto) -> None:
         typer.echo("(The first run on a machine takes longer, because it compiles the kernels.)")
     typer.echo("\nThe same in Python:\n")
     typer.echo("    import rapidsgraph as rg")
-    argument = "" if device == Device.auto else f', device="{device}"'
+    argument = "" if device == "auto" else f', device="{device}"'
     typer.echo(f"    edges = rg.read_edges(rg.datasets.debian_path(){argument})")
     typer.echo('    rg.pagerank(edges).nlargest(10, "pagerank")')

@@ -8,17 +8,16 @@ import functools
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from enum import StrEnum
 from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import typer
 
 from ..atomic import is_no_space
+from ..device import Device
 from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
 from ..frames import Frame
 
-Device = StrEnum("Device", "auto cpu gpu")
 DeviceOption = Annotated[Device, typer.Option(help="Device to run on; auto: a GPU if one works.")]
 
 COLUMN_PARAMETERS = "source", "destination", "weight"  # options have the same names

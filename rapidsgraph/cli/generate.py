@@ -8,7 +8,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
-from .app import Device, DeviceOption, app, command
+from .app import DeviceOption, app, command
 
 group = typer.Typer(
     help="Generate a random graph; the same seed gives the same graph.", no_args_is_help=True
@@ -39,7 +39,7 @@ def rmat(
     ] = 0.19,
     seed: Seed = 0,
     weights: Weights = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
 ) -> None:
     """Generate a scale-free graph (R-MAT, as in Graph500) without self-loops and parallel edges."""
     options = {"a": a, "b": b, "c": c, "seed": seed, "weights": weights}
@@ -56,7 +56,7 @@ def grid(
     ] = 1.0,
     seed: Seed = 0,
     weights: Weights = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
 ) -> None:
     """Generate a lattice with a random subset of its edges, in both directions."""
     _write(output, "grid", width, height, keep=keep, seed=seed, weights=weights, device=device)
@@ -77,7 +77,7 @@ def ssca2(
     ] = 0.5,
     seed: Seed = 0,
     weights: Weights = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
 ) -> None:
     """Generate cliques and random edges between them (SSCA#2), in both directions."""
     options = {"max_clique": max_clique, "inter_clique": inter_clique}
@@ -91,7 +91,7 @@ def uniform(
     output: Output,
     seed: Seed = 0,
     weights: Weights = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
 ) -> None:
     """Generate directed edges between uniformly random vertices."""
     _write(output, "uniform", vertices, edges, seed=seed, weights=weights, device=device)

@@ -11,7 +11,7 @@ import rapidsgraph as rg
 
 from ..graph.graph import storage_of
 from ..layered import cache, store_writer
-from .app import Device, DeviceOption, app, columns_of, command, print_rows
+from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
     INPUT_OPTIONS,
     BuildLimitOption,
@@ -30,10 +30,8 @@ from .options import (
     CommandRun,
     DestinationOption,
     EdgesOrLayersArgument,
-    MultiEdges,
     MultiEdgesOption,
     ProgressOption,
-    SelfLoops,
     SelfLoopsOption,
     SourceOption,
     UndirectedOption,
@@ -63,8 +61,8 @@ def layer(
         str | None, typer.Option(metavar="COLUMN", help="Column of edge weights; by default none.")
     ] = None,
     undirected: UndirectedOption = False,
-    multi_edges: MultiEdgesOption = MultiEdges.min,
-    self_loops: SelfLoopsOption = SelfLoops.keep,
+    multi_edges: MultiEdgesOption = "min",
+    self_loops: SelfLoopsOption = "keep",
     vertices: VerticesOption = None,
     minimum_edges: Annotated[
         int | None,
@@ -73,7 +71,7 @@ def layer(
         ),
     ] = None,
     memory_limit: BuildLimitOption = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -113,8 +111,8 @@ def layer(
         destination,
         undirected,
         weight,
-        multi_edges=multi_edges.value,
-        self_loops=self_loops.value,
+        multi_edges=multi_edges,
+        self_loops=self_loops,
         minimum_edges=minimum_edges,
         vertices=vertices,
     )

@@ -16,6 +16,7 @@ import typer
 
 import rapidsgraph as rg
 
+from ..device import Device
 from ..errors import GraphError, format_bytes
 from ..graph.graph import storage_of
 from ..layered import cache
@@ -157,7 +158,7 @@ def build_options(
     }
 
 
-def open_layered(run: CommandRun, folder: Path, device: str) -> Any:
+def open_layered(run: CommandRun, folder: Path, device: Device) -> Any:
     """Open the layered edge list in a folder."""
     layered = rg.LayeredEdgeList.open(folder, device=device)
     run.end_step("opened")
@@ -203,7 +204,7 @@ def load_cached(
     options: dict[str, Any],
     ignored: Collection[str],
     *,
-    device: str,
+    device: Device,
     may_replace: bool = True,
     always: bool = False,
     **build: Any,

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +16,12 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
+from ..device import Device
 from ..errors import GraphError
 from ..frames import Frame
+from ..graph.build import SelfLoops
+from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..validation import vertex_labels
-
-MultiEdges = StrEnum("MultiEdges", "first sum min max keep")
-SelfLoops = StrEnum("SelfLoops", "keep drop")
 
 EdgesArgument = Annotated[
     Path,
@@ -50,7 +49,7 @@ DestinationOption = Annotated[
 UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Treat edges as undirected.")]
 MultiEdgesOption = Annotated[
     MultiEdges,
-    typer.Option(metavar="POLICY", help=f"How to merge parallel edges: {', '.join(MultiEdges)}."),
+    typer.Option(metavar="POLICY", help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}."),
 ]
 
 SelfLoopsOption = Annotated[SelfLoops, typer.Option(help="Whether to keep self-loops.")]
@@ -145,7 +144,7 @@ class CommandRun:
         destination: list[str] | None,
         weight: str | None = None,
         *,
-        device: str,
+        device: Device,
         vertices: Path | None = None,
         **policies: Any,
     ) -> rg.Graph:
@@ -225,7 +224,7 @@ def _read_vertices(
     frame: Frame,
     path: Path | None,
     endpoints: Sequence[str | list[str] | None],
-    device: str,
+    device: Device,
 ) -> Any:
     """Return the vertices that EDGES declares and those in the file of --vertices, or None."""
     declared = io.declared_vertices(edges)

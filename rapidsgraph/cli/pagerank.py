@@ -1,6 +1,5 @@
 """Command ``pagerank``."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +8,9 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
-from ..algorithms.pagerank_problem import DANGLING
+from ..algorithms.pagerank_problem import DANGLING, METHODS, PageRankMethod, Precision
 from ..graph.graph import storage_of
-from .app import Device, DeviceOption, app, command, print_highest
+from .app import DeviceOption, app, command, print_highest
 from .layered_input import (
     PAGERANK_IGNORES,
     MemoryLimitOption,
@@ -26,10 +25,8 @@ from .options import (
     CommandRun,
     DestinationOption,
     EdgesOrLayersArgument,
-    MultiEdges,
     MultiEdgesOption,
     ProgressOption,
-    SelfLoops,
     SelfLoopsOption,
     SourceOption,
     UndirectedOption,
@@ -42,9 +39,6 @@ from .options import (
 )
 from .sources import Root
 
-Method = StrEnum("Method", "auto edge node contribution warp")
-Precision = StrEnum("Precision", "double single")
-
 
 @command(app)
 def pagerank(
@@ -56,8 +50,8 @@ def pagerank(
         str | None, typer.Option(metavar="COLUMN", help="Column of edge weights; by default none.")
     ] = None,
     undirected: UndirectedOption = False,
-    multi_edges: MultiEdgesOption = MultiEdges.first,
-    self_loops: SelfLoopsOption = SelfLoops.keep,
+    multi_edges: MultiEdgesOption = "first",
+    self_loops: SelfLoopsOption = "keep",
     vertices: VerticesOption = None,
     damping: Annotated[
         float,
@@ -73,14 +67,14 @@ def pagerank(
         int, typer.Option(min=1, metavar="N", help="Fail after N iterations.")
     ] = 100,
     method: Annotated[
-        Method,
+        PageRankMethod,
         typer.Option(
-            metavar="METHOD", help=f"Algorithm, without effect on the result: {', '.join(Method)}."
+            metavar="METHOD", help=f"Algorithm, without effect on the result: {', '.join(METHODS)}."
         ),
-    ] = Method.auto,
+    ] = "auto",
     precision: Annotated[
         Precision, typer.Option(metavar="P", help="Precision of the values: double or single.")
-    ] = Precision.double,
+    ] = "double",
     dangling: Annotated[
         str | None,
         typer.Option(
@@ -96,7 +90,7 @@ def pagerank(
     start: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Start values, such as an earlier result.")
     ] = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
     memory_limit: MemoryLimitOption = None,
     output: Annotated[Path | None, output_option("vertices with their PageRank")] = None,
     top: Annotated[
@@ -113,7 +107,7 @@ def pagerank(
     replaced.
     """
     by_layers = uses_layers(context, edges, False, memory_limit, verify)
-    if by_layers and method != Method.auto:
+    if by_layers and method != "auto":
         raise typer.BadParameter("layered edge lists support only auto", param_hint="--method")
     tables = {"personalization": personalization, "start": start}
     if dangling is not None and dangling not in DANGLING:
@@ -133,7 +127,7 @@ def pagerank(
     for name, path in tables.items():  # read first: an error in them shows before the long work
         if path:
             parameters[name] = io.read_vertex_values(path, names=names, device=device)
-    policies = {"multi_edges": multi_edges.value, "self_loops": self_loops.value}
+    policies = {"multi_edges": multi_edges, "self_loops": self_loops}
     if by_layers and graph is None:
         options = build_options(
             source, destination, undirected, weight, vertices=vertices, **policies
@@ -165,8 +159,8 @@ def pagerank(
         damping=damping,
         tolerance=tolerance,
         max_iterations=max_iterations,
-        method=method.value,
-        precision=precision.value,
+        method=method,
+        precision=precision,
         progress=progress,
         memory_limit=memory_limit,
         **parameters,

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,9 +18,10 @@ import rapidsgraph as rg
 from .. import io
 from ..algorithms.scan import ROLES
 from ..algorithms.scan_index import EPSILONS, MUS
+from ..algorithms.similarity import METHODS, ScanMethod
 from ..frames import Frame
 from ..progress import reporter
-from .app import Device, DeviceOption, app, columns_of, command, print_rows
+from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import refuse_store
 from .options import (
     CommandRun,
@@ -38,7 +38,6 @@ from .options import (
 if TYPE_CHECKING:
     import pandas
 
-Method = StrEnum("Method", "auto gpuscan")
 DEFAULTS: dict[str, list[Any]] = {"--epsilon": [Decimal("0.5")], "--mu": [3]}
 SWEEP: dict[str, Any] = {"--epsilon": [Decimal(str(epsilon)) for epsilon in EPSILONS], "--mu": MUS}
 OPTIONAL_COLUMNS = "cores", "outliers", "hubs"  # dropped from the table in a narrow terminal
@@ -91,9 +90,9 @@ def scan(
         ),
     ] = False,
     method: Annotated[
-        Method,
-        typer.Option(metavar="METHOD", help=f"Algorithm: {', '.join(Method)}."),
-    ] = Method.auto,
+        ScanMethod,
+        typer.Option(metavar="METHOD", help=f"Algorithm: {', '.join(METHODS)}."),
+    ] = "auto",
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: Annotated[
@@ -101,7 +100,7 @@ def scan(
         typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
     ] = False,
     vertices: VerticesOption = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
     output: Annotated[
         Path | None, output_option("vertices with clusters and roles, or the sweep,")
     ] = None,
@@ -147,11 +146,11 @@ def scan(
         self_loops="drop",
     )
     if sweep:
-        deliver = _sweep(run, graph, epsilons, mus, method.value)
+        deliver = _sweep(run, graph, epsilons, mus, method)
     else:
-        deliver = _cluster(run, graph, epsilons[0], mus[0], memberships, method.value)
+        deliver = _cluster(run, graph, epsilons[0], mus[0], memberships, method)
     if similarities:
-        io.write_frame(rg.structural_similarity(graph, method=method.value), similarities)
+        io.write_frame(rg.structural_similarity(graph, method=method), similarities)
     deliver()
 
 
@@ -179,7 +178,12 @@ def _parameter_values(
 
 
 def _cluster(
-    run: CommandRun, graph: rg.Graph, epsilon: Decimal, mu: int, memberships: bool, method: str
+    run: CommandRun,
+    graph: rg.Graph,
+    epsilon: Decimal,
+    mu: int,
+    memberships: bool,
+    method: ScanMethod,
 ) -> Callable[[], None]:
     """Find the clusters, report and verify them, and return a function that writes the result."""
     result = rg.scan(graph, epsilon=epsilon, mu=mu, memberships=memberships, method=method)
@@ -228,7 +232,7 @@ def _summarize(result: Frame, numbers: np.ndarray) -> str:
 
 
 def _sweep(
-    run: CommandRun, graph: rg.Graph, epsilons: list[Decimal], mus: list[int], method: str
+    run: CommandRun, graph: rg.Graph, epsilons: list[Decimal], mus: list[int], method: ScanMethod
 ) -> Callable[[], None]:
     """Count clusters for all pairs of parameters, and return a function that writes the result."""
     import pandas

@@ -14,7 +14,7 @@ import rapidsgraph as rg
 from .. import io
 from ..graph.graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
-from .app import Device, DeviceOption, app, columns_of, command, print_rows
+from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
     BFS_IGNORES,
     SSSP_IGNORES,
@@ -32,7 +32,6 @@ from .options import (
     DestinationOption,
     EdgesArgument,
     EdgesOrLayersArgument,
-    MultiEdges,
     MultiEdgesOption,
     ProgressOption,
     SourceOption,
@@ -71,7 +70,7 @@ def bfs(
         int | None, typer.Option(min=0, metavar="N", help="Stop at distance N.")
     ] = None,
     no_predecessors: NoPredecessorsOption = False,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
     output: Annotated[Path | None, output_option("vertices with their distances")] = None,
@@ -147,13 +146,13 @@ def sssp(
     ] = None,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
-    multi_edges: MultiEdgesOption = MultiEdges.min,
+    multi_edges: MultiEdgesOption = "min",
     cutoff: Annotated[
         float | None,
         typer.Option(min=0, metavar="X", callback=_refuse_nan, help="Stop at distance X."),
     ] = None,
     no_predecessors: NoPredecessorsOption = False,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
     output: Annotated[Path | None, output_option("vertices with their distances")] = None,
@@ -178,7 +177,7 @@ def sssp(
         output=output, top=top, verify=verify, plot=plot, has_nulls=not no_predecessors,
     )  # fmt: skip
     streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
-    policies: dict[str, Any] = {"multi_edges": multi_edges.value, "vertices": vertices}
+    policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
     columns = vertex_columns(source, destination)
     sources = [] if by_layers else parse_sources(roots, roots_file, columns)
     is_weight_given = weight is not None
@@ -239,7 +238,7 @@ def components(
         typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
     ] = False,
     vertices: VerticesOption = None,
-    device: DeviceOption = Device.auto,
+    device: DeviceOption = "auto",
     output: Annotated[Path | None, output_option("vertices with their components")] = None,
     top: Annotated[
         int | None, top_option("Print the N largest; by default 10 if no --output.")

@@ -7,6 +7,7 @@ does not otherwise depend on where it runs.
 from .arrays import (
     Array,
     ArrayModule,
+    Device,
     array_module,
     choose,
     cudf_problem,
@@ -39,6 +40,7 @@ __all__ = [
     "MIN_PARALLEL_SIZE",
     "Array",
     "ArrayModule",
+    "Device",
     "array_module",
     "choose",
     "constant_macros",

@@ -13,7 +13,7 @@ import shutil
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from . import cgroup
 
 Array: TypeAlias = Any  # numpy.ndarray or cupy.ndarray, which have the same interface
 ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called xp
+Device = Literal["auto", "cpu", "gpu"]
 
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
 
@@ -128,7 +129,7 @@ def frame_library_problem() -> str | None:
     return gpu_problem() or cudf_problem()
 
 
-def choose(device: str) -> str:
+def choose(device: Device) -> Literal["cpu", "gpu"]:
     """Resolve `"auto"`, `"cpu"` or `"gpu"` to `"cpu"` or `"gpu"`.
 
     Raises
@@ -138,7 +139,7 @@ def choose(device: str) -> str:
     GpuUnavailableError
         If `device` is `"gpu"` and no GPU with cuDF works; the message says what is missing.
     """
-    if not isinstance(device, str) or device not in ("auto", "cpu", "gpu"):
+    if not isinstance(device, str) or device not in get_args(Device):
         raise GraphError(
             f"device is {format_value(device)}; it can be 'auto', 'cpu' or 'gpu'",
             parameter="device",
@@ -149,7 +150,10 @@ def choose(device: str) -> str:
     problem = frame_library_problem()
     if device == "gpu" and problem:
         raise GpuUnavailableError(
-            f"device='gpu' was requested, but {problem}. `rapidsgraph doctor` reports details"
+            f"device='gpu' was requested, but {problem}. `rapidsgraph doctor` reports details",
+            parameter="device",
+            value=device,
+            hint="run `rapidsgraph doctor`",
         )
     return "cpu" if problem else "gpu"
 

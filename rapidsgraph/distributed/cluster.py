@@ -20,6 +20,7 @@ from multiprocessing import spawn
 from typing import Any
 
 from .. import device as devices
+from ..device import Device
 from ..errors import GpuUnavailableError, GraphError
 from ..validation import check_count, parse_bytes
 from . import monitor
@@ -49,7 +50,7 @@ _original_preparation_data: Callable[[str], dict[str, Any]] = spawn.get_preparat
 
 @contextmanager
 def cluster(
-    device: str = "auto",
+    device: Device = "auto",
     workers: int | None = None,
     memory_limit: int | str | None = None,
     *,
@@ -145,7 +146,10 @@ def cluster(
                 preload=[__name__],
             )
         except Exception as error:  # the error of a worker is at the end of the chain
-            raise GraphError(f"the cluster did not start: {_root_cause(error)}") from error
+            raise GraphError(
+                f"the cluster did not start: {_root_cause(error)}",
+                hint="check workers, memory_limit and protocol",
+            ) from error
         except KeyboardInterrupt:
             _abort_start(clusters, processes)
             raise
@@ -158,7 +162,7 @@ def cluster(
         yield client
 
 
-def _choose_device(device: str) -> str:
+def _choose_device(device: Device) -> str:
     """Return "cpu" or "gpu", after checking that its packages are installed."""
     problem = _import_problem("distributed") or _import_problem("dask.dataframe")
     if problem:
@@ -172,7 +176,10 @@ def _choose_device(device: str) -> str:
             return "cpu"
         raise GpuUnavailableError(
             f"device='gpu' was requested, but {problem}; install rapidsgraph[cu13] or "
-            "rapidsgraph[cu12]"
+            "rapidsgraph[cu12]",
+            parameter="device",
+            value=device,
+            hint="install rapidsgraph[cu13] or rapidsgraph[cu12]",
         )
     return chosen
 

@@ -7,19 +7,19 @@ all partitions are joined to one.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import Any
 
 from .. import device
 from ..algorithms.components import compress, find_roots, number_components
 from ..device.arrays import Array
 from ..frames import Frame
+from ..graph.graph import GraphLike
 from ..graph.labeling import Labeling
 from .executor import release_on_error
 from .graph import as_distributed, create_vertex_frame
 
 
 @release_on_error
-def connected_components(graph: Any) -> Frame:
+def connected_components(graph: GraphLike) -> Frame:
     """Find components of a DistributedGraph or Dask frame; see `connected_components`."""
     graph = as_distributed(graph)
     graph.check_name_collisions("component")

@@ -338,7 +338,9 @@ class DaskExecutor(Executor):
         except KilledWorker as error:
             raise ClusterError(
                 f"workers died repeatedly, the last one at {error.last_worker.address}; see their "
-                "logs for the reason, which often is lack of memory"
+                "logs for the reason, which often is lack of memory",
+                value=error.last_worker.address,
+                hint="see the logs of the workers",
             ) from error
         except (NoValidWorkerError, NoWorkerError) as error:
             raise WorkerLostError(None, monitor.get_timeout()) from error
@@ -349,7 +351,8 @@ class DaskExecutor(Executor):
             raise ClusterError(
                 "the cluster has no data for a task that the call needs: it was restarted, or the "
                 "frame or graph is of another cluster; load the frame and build the graph again "
-                f"({error})"
+                f"({error})",
+                hint="load the frame and build the graph again",
             ) from error
         except CommClosedError as error:
             check_open(self.client)

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError
-from ..frames import Frame, is_dask, library_name
+from ..frames import Frame, Vertices, is_dask, library_name
 from ..graph import weight_sums
-from ..graph.build import check_policies, read_columns
+from ..graph.build import SelfLoops, check_policies, read_columns
+from ..graph.csr import MultiEdges
 from ..graph.labeling import Labeling, check_name_collisions, endpoint_columns
 from ..graph.local_graph import BuildReport, LocalGraph
 from ..validation import check_vertex_range, check_vertices
@@ -70,9 +71,9 @@ class DistributedGraph(DistributedStorage):
         weight: str | None = None,
         *,
         directed: bool = True,
-        multi_edges: str = "first",
-        self_loops: str = "keep",
-        vertices: Any = None,
+        multi_edges: MultiEdges = "first",
+        self_loops: SelfLoops = "keep",
+        vertices: int | Vertices | None = None,
         layout: str = "csr",
     ) -> None:
         check_policies(directed, multi_edges, self_loops)
@@ -333,7 +334,7 @@ def _build_partitions(
     executor: Executor,
     bounds: list[int],
     arc_lists: list,
-    multi_edges: str,
+    multi_edges: MultiEdges,
     sum_type: type | None = None,
     labeling: Any = None,
 ) -> list:

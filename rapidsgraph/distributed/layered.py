@@ -24,9 +24,17 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import traversal
-from ..algorithms.pagerank_problem import METHODS, PRECISIONS, check_convergence, check_parameters
+from ..algorithms.pagerank_problem import (
+    METHODS,
+    PRECISIONS,
+    DanglingPolicy,
+    PageRankMethod,
+    Precision,
+    check_convergence,
+    check_parameters,
+)
 from ..device.arrays import Array
-from ..frames import Frame, is_dask, library_name
+from ..frames import Frame, VertexValues, Vertices, is_dask, library_name
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
 from ..layered.algorithms import check_root
@@ -43,7 +51,7 @@ from .layered_storage import DistributedLayeredStorage
 @release_on_error
 def bfs(
     layered: DistributedLayeredStorage,
-    source: Any = None,
+    source: Vertices = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -59,7 +67,7 @@ def bfs(
 @release_on_error
 def sssp(
     layered: DistributedLayeredStorage,
-    source: Any = None,
+    source: Vertices = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,
@@ -94,11 +102,11 @@ def pagerank(
     damping: float = 0.85,
     tolerance: float = 1e-6,
     max_iterations: int = 100,
-    personalization: Any = None,
-    dangling: Any = None,
-    start: Any = None,
-    method: str = "auto",
-    precision: str = "double",
+    personalization: VertexValues = None,
+    dangling: DanglingPolicy | VertexValues = None,
+    start: VertexValues = None,
+    method: PageRankMethod = "auto",
+    precision: Precision = "double",
     progress: Progress = None,
     launch: Any = None,
     memory_limit: Any = None,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ..device.arrays import ArrayModule
+from ..device.arrays import ArrayModule, Device
 from ..errors import GraphError
 from ..graph.labeling import Labeling
 from ..layered.storage import LayeredStorage, StreamStats
@@ -38,7 +38,7 @@ class DistributedLayeredStorage(DistributedStorage):
     last_run: StreamStats | None = None
 
     @release_on_error
-    def __init__(self, path: str | Path, client: Any, device: str = "auto") -> None:
+    def __init__(self, path: str | Path, client: Any, device: Device = "auto") -> None:
         if not hasattr(client, "submit") or not hasattr(client, "nthreads"):
             raise GraphError(
                 f"client is a {type(client).__name__}; it must be a distributed.Client, which is "
@@ -46,7 +46,7 @@ class DistributedLayeredStorage(DistributedStorage):
                 parameter="client",
                 value=client,
             )
-        check_choice("device", device, ("auto", "cpu", "gpu"))
+        check_choice("device", device, get_args(Device))
         self.path, self.client = check_path(path).absolute(), client
         self.local = LayeredStorage.from_store(open_store(self.path), "cpu")
         store = str(self.path), self.local.manifest_checksum, device

@@ -20,11 +20,15 @@ from typing import Any
 from ..algorithms.pagerank_problem import (
     METHODS,
     PRECISIONS,
+    DanglingPolicy,
+    PageRankMethod,
+    Precision,
     check_convergence,
     check_parameters,
     vertex_distribution,
 )
-from ..frames import Frame, compute_if_dask
+from ..frames import Frame, VertexValues, compute_if_dask
+from ..graph.graph import GraphLike
 from ..progress import Progress, reporter
 from ..validation import check_auto_method, check_memory_limit
 from . import pagerank_partition as tasks
@@ -44,16 +48,16 @@ Report = Callable[[int, str], Any]
 
 @release_on_error
 def pagerank(
-    graph: Any,
+    graph: GraphLike,
     *,
     damping: float = 0.85,
     tolerance: float = 1e-6,
     max_iterations: int = 100,
-    personalization: Any = None,
-    dangling: Any = None,
-    start: Any = None,
-    method: str = "auto",
-    precision: str = "double",
+    personalization: VertexValues = None,
+    dangling: DanglingPolicy | VertexValues = None,
+    start: VertexValues = None,
+    method: PageRankMethod = "auto",
+    precision: Precision = "double",
     progress: Progress = None,
     launch: Any = None,
     memory_limit: Any = None,

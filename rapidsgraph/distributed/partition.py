@@ -15,9 +15,9 @@ import numpy as np
 from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..graph import csr
-from ..graph.build import EdgeColumns
+from ..graph.build import EdgeColumns, SelfLoops
 from ..graph.build_memory import build_bytes
-from ..graph.csr import Adjacency, from_coo, row_indices, to_undirected
+from ..graph.csr import Adjacency, MultiEdges, from_coo, row_indices, to_undirected
 from ..graph.labeling import Labeling
 from ..graph.weight_sums import check_merged_weights
 from ..validation import check_free_memory
@@ -120,7 +120,9 @@ class Partition:
 # Tasks
 
 
-def select_edges(endpoints: tuple[Array, Array], columns: EdgeColumns, self_loops: str) -> EdgeList:
+def select_edges(
+    endpoints: tuple[Array, Array], columns: EdgeColumns, self_loops: SelfLoops
+) -> EdgeList:
     """Return the edges of a frame partition under a policy for self-loops."""
     sources, destinations = endpoints
     if self_loops != "drop":
@@ -232,7 +234,7 @@ def _split_arcs(
 def build_partition(
     number: int,
     bounds: list[int],
-    multi_edges: str,
+    multi_edges: MultiEdges,
     sum_type: type | None,
     labeling: Labeling | None,
     *arcs: ArcList,

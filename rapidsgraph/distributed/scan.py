@@ -22,6 +22,7 @@ from ..algorithms.scan import (
     OUTLIER,
     ROLES,
     Clustering,
+    Epsilon,
     attach_borders,
     check_epsilon,
     check_mu,
@@ -29,10 +30,11 @@ from ..algorithms.scan import (
     list_memberships,
     number_clusters,
 )
-from ..algorithms.similarity import METHODS, SimilarityGraph
+from ..algorithms.similarity import METHODS, ScanMethod, SimilarityGraph
 from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.csr import row_indices
+from ..graph.graph import GraphLike
 from ..graph.labeling import Labeling
 from ..validation import check_auto_method, check_flag
 from .components import join_forests
@@ -43,7 +45,7 @@ from .scan_partition import all_gather, get_neighborhoods, is_within
 
 
 @release_on_error
-def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
+def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> Frame:
     """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`.
 
     Parameters
@@ -75,12 +77,12 @@ def structural_similarity(graph: Any, *, method: str = "auto") -> Frame:
 
 @release_on_error
 def scan(
-    graph: Any,
+    graph: GraphLike,
     *,
-    epsilon: Any = 0.5,
+    epsilon: Epsilon = 0.5,
     mu: int = 3,
     memberships: bool = False,
-    method: str = "auto",
+    method: ScanMethod = "auto",
 ) -> Frame:
     """Cluster vertices by structure (SCAN); see `rapidsgraph.scan`.
 

@@ -23,7 +23,7 @@ import numpy as np
 from .. import device
 from ..algorithms.pagerank_methods import initialize_sums, measure_change
 from ..algorithms.pagerank_problem import PageRankProblem, num_measure_blocks
-from ..device.arrays import Array
+from ..device.arrays import Array, Device
 from ..errors import GpuUnavailableError, GraphError
 from ..frames import Frame, library_name
 from ..graph import weight_sums
@@ -84,7 +84,7 @@ class StoreShard:
 
     def __init__(
         self,
-        store: tuple[str, str, str],
+        store: tuple[str, str, Device],
         partitions: tuple[int, int],
         algorithm: str,
         memory_limit: int | None,
@@ -164,7 +164,7 @@ def _default_memory_limit(storage: LayeredStorage, reserved: int) -> int | None:
     return max(min(worker_limit // 2, free), minimum) if free >= minimum else None
 
 
-def open_shard_store(path: str, checksum: str, device: str) -> LayeredStorage:
+def open_shard_store(path: str, checksum: str, device: Device) -> LayeredStorage:
     """Open the layered edge list in a folder on this worker.
 
     Raises
@@ -191,7 +191,7 @@ def open_shard_store(path: str, checksum: str, device: str) -> LayeredStorage:
     return storage
 
 
-def get_device(path: str, checksum: str, device: str) -> str:
+def get_device(path: str, checksum: str, device: Device) -> str:
     """Return the device, "cpu" or "gpu", on which this worker opens a store."""
     return open_shard_store(path, checksum, device).device
 

@@ -35,9 +35,10 @@ from ..algorithms.traversal import (
     run_sssp,
 )
 from ..device.arrays import Array
-from ..frames import Frame, compute_if_dask
+from ..frames import Frame, Vertices, compute_if_dask
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
+from ..graph.graph import GraphLike
 from ..graph.labeling import Labeling
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import NO_VERTEX
@@ -63,8 +64,8 @@ Report = Callable[[int, str], Any]
 
 @release_on_error
 def bfs(
-    graph: Any,
-    source: Any = None,
+    graph: GraphLike,
+    source: Vertices = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -81,8 +82,8 @@ def bfs(
 
 @release_on_error
 def sssp(
-    graph: Any,
-    source: Any = None,
+    graph: GraphLike,
+    source: Vertices = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,
@@ -101,7 +102,7 @@ def sssp(
 
 def _search(
     graph: DistributedGraph,
-    source: Any,
+    source: Vertices,
     is_sssp: bool,
     cutoff: float,
     predecessors: bool,

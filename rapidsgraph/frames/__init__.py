@@ -25,6 +25,8 @@ from .factorize import (
 from .from_frame import (
     Column,
     Frame,
+    VertexValues,
+    Vertices,
     arrow_text_type,
     column_names,
     common_array_module,
@@ -43,6 +45,8 @@ __all__ = [
     "TEXT_CHUNK_ROWS",
     "Column",
     "Frame",
+    "VertexValues",
+    "Vertices",
     "arrow_text_type",
     "column_names",
     "common_array_module",

@@ -21,6 +21,11 @@ from .column_errors import (
 
 # A pandas, cuDF, Polars, Arrow or Dask frame, or a mapping from column names to arrays.
 Frame: TypeAlias = Any
+# A vertex name (an integer, a text, or a tuple if several columns name a vertex), or a list, array,
+# Series, range or frame of names.
+Vertices: TypeAlias = Any
+# The weights of vertices: a frame of names and one column of values, or a dict from name to value.
+VertexValues: TypeAlias = Any
 Column: TypeAlias = Any  # a NumPy or CuPy array of numbers, or a pandas or cuDF Series of text
 
 LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_cudf")

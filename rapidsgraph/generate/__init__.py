@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import frames
-from ..device import choose, import_cupy
+from ..device import Device, choose, import_cupy
 from ..frames import Frame
 from .arrays import EdgeArrays, grid_arrays, rmat_arrays, ssca2_arrays, uniform_arrays
 
@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def rmat(
     scale: int,
     edge_factor: int = 16,
@@ -40,7 +44,7 @@ def rmat(
     weights: tuple[float, float] | None = None,
     clean: bool = True,
     permute: bool = True,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> Frame:
     """Generate a scale-free directed graph with the recursive matrix model (R-MAT).
 
@@ -113,7 +117,7 @@ def grid(
     seed: int = 0,
     weights: tuple[float, float] | None = None,
     permute: bool = True,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> Frame:
     """Generate a lattice with a random subset of its edges.
 
@@ -169,7 +173,7 @@ def ssca2(
     seed: int = 0,
     weights: tuple[float, float] | None = None,
     permute: bool = True,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> Frame:
     """Generate cliques of random sizes and random edges between them (SSCA#2).
 
@@ -245,7 +249,7 @@ def uniform(
     *,
     seed: int = 0,
     weights: tuple[float, float] | None = None,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> Frame:
     """Generate directed edges between uniformly random vertices.
 
@@ -288,7 +292,7 @@ def uniform(
     return _to_frame(device, uniform_arrays, vertices, edges, seed, weights)
 
 
-def _to_frame(device: str, generate_arrays: Callable[..., EdgeArrays], *arguments: Any) -> Frame:
+def _to_frame(device: Device, generate_arrays: Callable[..., EdgeArrays], *arguments: Any) -> Frame:
     """Return the arrays generated on a device as a pandas or cuDF frame."""
     kind, xp = ("cudf", import_cupy()) if choose(device) == "gpu" else ("pandas", np)
     columns = zip(("source", "destination", "weight"), generate_arrays(xp, *arguments), strict=True)

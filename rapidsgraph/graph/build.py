@@ -7,11 +7,12 @@ next phase does not need them, which is why they are passed in lists that the ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from .. import device, frames
 from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError, MissingColumnError
+from ..frames import Frame, Vertices
 from ..validation import (
     MAX_VERTICES,
     as_list,
@@ -24,10 +25,12 @@ from ..validation import (
 )
 from . import weight_sums
 from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
-from .csr import MULTI_EDGES, from_coo, symmetrize
+from .csr import MULTI_EDGES, MultiEdges, from_coo, symmetrize
 from .labeling import Labeling
 from .local_graph import LocalGraph
 from .vertex_names import VertexNames, check_names, name_vertices
+
+SelfLoops = Literal["keep", "drop"]
 
 # The estimate of a build by integer names is below MAX_BASE_BYTES + MAX_BYTES_PER_NAME per row and
 # name column.
@@ -82,16 +85,16 @@ class EdgeColumns:
 def check_policies(directed: Any, multi_edges: Any, self_loops: Any) -> None:
     """Raise GraphError for a policy that `Graph` does not have."""
     check_choice("multi_edges", multi_edges, MULTI_EDGES)
-    check_choice("self_loops", self_loops, ("keep", "drop"))
+    check_choice("self_loops", self_loops, get_args(SelfLoops))
     check_flag("directed", directed)
 
 
 def read_columns(
-    edges: Any,
+    edges: Frame,
     source: str | list[str],
     destination: str | list[str],
     weight: str | None,
-    multi_edges: str,
+    multi_edges: MultiEdges,
 ) -> EdgeColumns:
     """Return the checked columns of an edge frame; parameters as for `Graph`."""
     library, edges = frames.normalize_frame(edges)
@@ -140,15 +143,15 @@ def read_columns(
 
 
 def build_graph(
-    edges: Any,
+    edges: Frame,
     source: str | list[str] = "source",
     destination: str | list[str] = "destination",
     weight: str | None = None,
     *,
     directed: bool = True,
-    multi_edges: str = "first",
-    self_loops: str = "keep",
-    vertices: Any = None,
+    multi_edges: MultiEdges = "first",
+    self_loops: SelfLoops = "keep",
+    vertices: int | Vertices | None = None,
     layout: str = "csr",
 ) -> LocalGraph:
     """Build a graph in the memory of this process.
@@ -203,7 +206,12 @@ class _MemoryCheck:
     """
 
     def __init__(
-        self, columns: EdgeColumns, vertices: Any, directed: bool, multi_edges: str, self_loops: str
+        self,
+        columns: EdgeColumns,
+        vertices: Any,
+        directed: bool,
+        multi_edges: MultiEdges,
+        self_loops: SelfLoops,
     ) -> None:
         self._num_rows, self._xp = columns.num_rows, columns.xp
         self._options = {

@@ -10,7 +10,7 @@ the permutation, besides the counters of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WA
 
 BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
 MIN_ARCS_PER_COUNTER = 1 / 16  # arcs per row below which counters cost more than comparisons
-MULTI_EDGES = {
-    "keep": None,
+MultiEdges = Literal["first", "sum", "min", "max", "keep"]
+MULTI_EDGES: dict[MultiEdges, Any] = {
     "first": MERGE_FIRST,
     "sum": MERGE_SUM,
     "min": MERGE_MIN,
     "max": MERGE_MAX,
+    "keep": None,
 }
 
 
@@ -50,7 +51,7 @@ class Adjacency:
         return self.offsets.nbytes + self.neighbors.nbytes + self.weights.nbytes
 
 
-def from_coo(coo: list[Any], num_rows: int, multi_edges: str) -> Adjacency:
+def from_coo(coo: list[Any], num_rows: int, multi_edges: MultiEdges) -> Adjacency:
     """Return the adjacency of arcs, with parallel arcs merged.
 
     Parameters
@@ -58,8 +59,7 @@ def from_coo(coo: list[Any], num_rows: int, multi_edges: str) -> Adjacency:
     coo : list
         [rows, neighbors, weights or None]; emptied, so that arrays are freed once they are sorted.
     num_rows : int
-    multi_edges : str
-        A key of `MULTI_EDGES`.
+    multi_edges : MultiEdges
     """
     return _merge_parallel(_sort_arcs(coo, num_rows), MULTI_EDGES[multi_edges])
 

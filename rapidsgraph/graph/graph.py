@@ -7,12 +7,17 @@ that `rapidsgraph.dispatch` registers for Dask frames.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from .. import frames
 from ..errors import GraphError
-from .build import build_graph
+from ..frames import Frame, Vertices
+from .build import SelfLoops, build_graph
+from .csr import MultiEdges
 from .local_graph import BuildReport, LocalGraph
+
+# A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
+GraphLike: TypeAlias = Any
 
 _build_distributed: Callable[..., Any] | None = None  # set by `dispatch`, which is above
 
@@ -86,15 +91,15 @@ class Graph(StoredGraph):
 
     def __init__(
         self,
-        edges: Any,
+        edges: Frame,
         source: str | list[str] = "source",
         destination: str | list[str] = "destination",
         weight: str | None = None,
         *,
         directed: bool = True,
-        multi_edges: str = "first",
-        self_loops: str = "keep",
-        vertices: Any = None,
+        multi_edges: MultiEdges = "first",
+        self_loops: SelfLoops = "keep",
+        vertices: int | Vertices | None = None,
     ) -> None:
         if isinstance(edges, StoredGraph):
             raise GraphError(
@@ -106,7 +111,10 @@ class Graph(StoredGraph):
         if frames.is_dask(edges):
             build = _build_distributed
         if build is None:
-            raise GraphError("import rapidsgraph before building a graph from a Dask frame")
+            raise GraphError(
+                "{parameter} is a Dask frame; import rapidsgraph before building its graph",
+                parameter="edges",
+            )
         self._storage = build(
             edges,
             source,
@@ -129,7 +137,7 @@ class Graph(StoredGraph):
         return self._storage.num_edges
 
     @property
-    def vertices(self) -> Any:
+    def vertices(self) -> Frame:
         """Frame of the vertex names, sorted, one row per vertex."""
         return self._storage.vertices
 
@@ -179,7 +187,7 @@ def storage_of(graph: Any) -> Any:
     return graph._storage if isinstance(graph, StoredGraph) else graph
 
 
-def as_local_graph(graph: Any, **options: Any) -> LocalGraph:
+def as_local_graph(graph: GraphLike, **options: Any) -> LocalGraph:
     """Return the storage of a graph; build a graph from an edge frame.
 
     Parameters

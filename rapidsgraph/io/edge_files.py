@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import device as devices
+from ..device import Device
 from ..errors import GraphError, InsufficientMemoryError, MissingColumnError
 from ..frames import Frame
 from ..validation import check_path
@@ -45,7 +46,7 @@ def read_edges(
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
     weight: str | None = None,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> Frame:
     r"""Read an edge list into a frame.
 
@@ -105,7 +106,7 @@ def read_edges(
 
 
 def read_vertex_values(
-    path: str | os.PathLike[str], *, names: Sequence[str] = ("vertex",), device: str = "auto"
+    path: str | os.PathLike[str], *, names: Sequence[str] = ("vertex",), device: Device = "auto"
 ) -> Frame:
     """Read a number for each of some vertices, such as start values or a personalization.
 
@@ -151,7 +152,7 @@ def read_vertices(
     path: str | os.PathLike[str],
     *,
     names: Sequence[str] = ("vertex",),
-    device: str = "auto",
+    device: Device = "auto",
     text_columns: Collection[str] = (),
 ) -> Frame:
     r"""Read the names of vertices, such as those without edges.
@@ -239,7 +240,7 @@ def open_table(path: Path, positional: Sequence[str]) -> Table:
     return Matrix(path) if name == "mtx" else Text(path, name, positional)
 
 
-def _vertex_frame(name: str, vertices: range, device: str) -> Frame:
+def _vertex_frame(name: str, vertices: range, device: Device) -> Frame:
     needed, free = 16 * len(vertices), devices.free_memory(np)
     if needed > free:
         what = f"a frame of {len(vertices):,} vertices"
@@ -319,7 +320,7 @@ def _read_frame(
     groups: Sequence[Sequence[str]],
     ids: Sequence[str],
     numbers: Sequence[str],
-    device: str,
+    device: Device,
     names: Sequence[str] | None = None,
 ) -> Frame:
     """Read the columns `ids` and `numbers` into a frame, renamed to `names` if given."""

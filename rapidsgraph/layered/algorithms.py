@@ -28,7 +28,10 @@ from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.pagerank_problem import (
     METHODS,
     PRECISIONS,
+    DanglingPolicy,
+    PageRankMethod,
     PageRankProblem,
+    Precision,
     check_convergence,
     check_parameters,
 )
@@ -42,7 +45,7 @@ from ..algorithms.traversal import (
 )
 from ..device import Array
 from ..errors import GraphError, format_value
-from ..frames import Frame
+from ..frames import Frame, VertexValues, Vertices
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
 from ..kernels.constants import NO_VERTEX
@@ -69,11 +72,11 @@ def pagerank(
     damping: float = 0.85,
     tolerance: float = 1e-6,
     max_iterations: int = 100,
-    personalization: Any = None,
-    dangling: Any = None,
-    start: Any = None,
-    method: str = "auto",
-    precision: str = "double",
+    personalization: VertexValues = None,
+    dangling: DanglingPolicy | VertexValues = None,
+    start: VertexValues = None,
+    method: PageRankMethod = "auto",
+    precision: Precision = "double",
     progress: Progress = None,
     launch: Any = None,
     memory_limit: int | str | None = None,
@@ -128,7 +131,7 @@ def _scatter_sweep(
 
 def bfs(
     storage: LayeredStorage,
-    source: Any = None,
+    source: Vertices = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -146,7 +149,7 @@ def bfs(
 
 def sssp(
     storage: LayeredStorage,
-    source: Any = None,
+    source: Vertices = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,

@@ -13,7 +13,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from .. import device, frames
 from ..algorithms.traversal import run_bfs
 from ..device import Array, ArrayModule
 from ..errors import GraphError, format_value
+from ..frames import Vertices
 from ..graph.csr import Adjacency
 from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
@@ -64,7 +64,7 @@ class LayerOrder:
 
 
 def build_storage(
-    graph: LocalGraph, root: Any, minimum_edges: int | None, partition_bytes: int
+    graph: LocalGraph, root: Vertices, minimum_edges: int | None, partition_bytes: int
 ) -> LayeredStorage:
     """Build the layered edge list of a graph in the memory where the graph is."""
     root_id = resolve_root(graph.labeling, root)
@@ -100,7 +100,7 @@ def build_storage(
     return storage
 
 
-def resolve_root(labeling: Labeling, root: Any) -> int:
+def resolve_root(labeling: Labeling, root: Vertices) -> int:
     """Return the id of the root; GraphError if it is not in the graph or names several vertices."""
     ids = resolve_vertices(labeling, root, "root")
     if ids.size > 1:

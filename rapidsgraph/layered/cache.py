@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..atomic import check_regular_file
-from ..device import choose
+from ..device import Device, choose
 from ..errors import GraphError
+from ..frames import Vertices
 from ..graph.build import check_policies
 from ..io.columnar_files import Parquet
 from ..io.tables import read_errors
@@ -55,11 +56,11 @@ def check_no_file_options(**options: Any) -> None:
 
 def build_from_file(
     path: str | Path,
-    root: Any,
+    root: Vertices,
     store: str | Path | None,
     options: dict[str, Any],
     partition_bytes: int,
-    device: str,
+    device: Device,
     memory_limit: int | str | None,
     progress: Progress,
 ) -> LayeredStorage:
@@ -181,7 +182,7 @@ def _file_version(path: Path, parent: Path) -> dict[str, Any]:
     return {"name": name, "bytes": size, "changed": modified, "checksum": f"{checksum:08x}"}
 
 
-def has_root(store: Store, root: Any) -> bool:
+def has_root(store: Store, root: Vertices) -> bool:
     """Return whether a store has this root, as a caller writes it.
 
     Text does not match a number, and a value that is no vertex name matches nothing.
@@ -201,7 +202,7 @@ def _typed_name(name: Any) -> list[tuple[type, int | str]] | None:
     return [(type(part), part) for part in parts]
 
 
-def find_store(path: str | Path, root: Any, options: dict[str, Any]) -> Store | None:
+def find_store(path: str | Path, root: Vertices, options: dict[str, Any]) -> Store | None:
     """Return the store beside an edge file if it is valid and of this version and root.
 
     Parameters

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..device import choose
+from ..device import Device, choose
 from ..errors import GraphError
-from ..frames import Frame
-from ..graph.graph import StoredGraph, as_local_graph
+from ..frames import Frame, Vertices
+from ..graph.build import SelfLoops
+from ..graph.csr import MultiEdges
+from ..graph.graph import GraphLike, StoredGraph, as_local_graph
 from ..progress import Progress, reporter
 from ..validation import check_count
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
@@ -58,8 +60,8 @@ class LayeredEdgeList(StoredGraph):
     @classmethod
     def build(
         cls,
-        graph: Any,
-        root: Any,
+        graph: GraphLike | str | Path,
+        root: Vertices,
         *,
         minimum_edges: int | None = None,
         partition_bytes: int = PARTITION_BYTES,
@@ -68,10 +70,10 @@ class LayeredEdgeList(StoredGraph):
         destination: str | list[str] | None = None,
         weight: str | None = None,
         directed: bool = True,
-        multi_edges: str = "first",
-        self_loops: str = "keep",
-        vertices: Any = None,
-        device: str = "auto",
+        multi_edges: MultiEdges = "first",
+        self_loops: SelfLoops = "keep",
+        vertices: int | Vertices | None = None,
+        device: Device = "auto",
         memory_limit: int | str | None = None,
         progress: Progress = None,
     ) -> LayeredEdgeList:
@@ -154,7 +156,9 @@ class LayeredEdgeList(StoredGraph):
         )
 
     @classmethod
-    def open(cls, path: str | Path, *, device: str = "auto", client: Any = None) -> LayeredEdgeList:
+    def open(
+        cls, path: str | Path, *, device: Device = "auto", client: Any = None
+    ) -> LayeredEdgeList:
         """Open a stored layered edge list.
 
         Parameters
@@ -189,7 +193,10 @@ class LayeredEdgeList(StoredGraph):
         """
         if client is not None:
             if _open_distributed is None:
-                raise GraphError("import rapidsgraph before opening a store on a Dask cluster")
+                raise GraphError(
+                    "import rapidsgraph before opening a layered edge list on a Dask cluster",
+                    parameter="client",
+                )
             return cls._from_storage(_open_distributed(path, client, device))
         return cls._from_storage(LayeredStorage.from_store(open_store(path), device))
 
@@ -197,17 +204,17 @@ class LayeredEdgeList(StoredGraph):
     def cached(
         cls,
         path: str | Path,
-        root: Any,
+        root: Vertices,
         *,
         source: str | list[str] | None = None,
         destination: str | list[str] | None = None,
         weight: str | None = None,
         directed: bool = True,
-        multi_edges: str = "first",
-        self_loops: str = "keep",
+        multi_edges: MultiEdges = "first",
+        self_loops: SelfLoops = "keep",
         vertices: str | Path | None = None,
         minimum_edges: int | None = None,
-        device: str = "auto",
+        device: Device = "auto",
         memory_limit: int | str | None = None,
         progress: Progress = None,
     ) -> LayeredEdgeList:

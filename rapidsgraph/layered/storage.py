@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import device
 from ..algorithms.traversal import initial_delta as estimate_delta
-from ..device import Array, ArrayModule, import_cupy
+from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
 from ..graph.labeling import Labeling
 from ..graph.vertex_names import VertexNames
@@ -102,7 +102,7 @@ class LayeredStorage:
         self.root_id, self.minimum_edges = root_id, minimum_edges
 
     @classmethod
-    def from_store(cls, store: Store, device_name: str) -> LayeredStorage:
+    def from_store(cls, store: Store, device_name: Device) -> LayeredStorage:
         """Return the storage of an opened store, of which nothing else is read yet."""
         on_cpu, manifest = device.choose(device_name) == "cpu", store.manifest
         xp = np if on_cpu else import_cupy()
@@ -384,7 +384,7 @@ class LayeredStorage:
         )
 
 
-def _open_storage(folder: str, device_name: str) -> LayeredStorage:
+def _open_storage(folder: str, device_name: Device) -> LayeredStorage:
     return LayeredStorage.from_store(open_store(folder), device_name)
 
 

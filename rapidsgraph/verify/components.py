@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import VerificationError
+from ..frames import Frame
 from ..graph.csr import row_indices
-from ..graph.graph import as_local_graph
+from ..graph.graph import GraphLike, as_local_graph
 from ..graph.local_graph import LocalGraph
 from .result_reader import Result, vertex_name
 
 
-def components(graph: Any, result: Any) -> int:
+def components(graph: GraphLike, result: Frame) -> int:
     """Verify a result of `connected_components`.
 
     Parameters

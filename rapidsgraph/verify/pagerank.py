@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..algorithms.pagerank_problem import (
+    DanglingPolicy,
     check_formula_parameters,
     dangling_weights,
     vertex_distribution,
 )
 from ..dispatch import in_memory
 from ..errors import VerificationError
+from ..frames import Frame, VertexValues
 from ..graph.csr import row_indices
-from ..graph.graph import as_local_graph
+from ..graph.graph import GraphLike, as_local_graph
 from ..graph.weight_sums import check_out_weights
 from .result_reader import Result, vertex_name
 
 
 def pagerank(
-    graph: Any,
-    result: Any,
+    graph: GraphLike,
+    result: Frame,
     *,
     damping: float = 0.85,
-    personalization: Any = None,
-    dangling: Any = None,
+    personalization: VertexValues = None,
+    dangling: DanglingPolicy | VertexValues = None,
     tolerance: float = 1e-6,
 ) -> float:
     """Verify a result of `pagerank`.

@@ -8,15 +8,16 @@ epsilon are left out. Similarities close to epsilon are compared as integers.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from .. import frames
-from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, check_epsilon, check_mu
+from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, Epsilon, check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import VerificationError, format_value
+from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
+from ..graph.graph import GraphLike
 from ..graph.local_graph import LocalGraph
 from .components import check_group_order, connected_minimum, smallest_members
 from .result_reader import (
@@ -34,7 +35,7 @@ ROUNDING = 1e-9  # relative distance from epsilon at which floating point may ro
 ROLE_NAMES = [f"{'an' if role[0] in 'aeiou' else 'a'} {role}" for role in ROLES]
 
 
-def scan(graph: Any, result: Any, *, epsilon: Any = 0.5, mu: int = 3) -> int:
+def scan(graph: GraphLike, result: Frame, *, epsilon: Epsilon = 0.5, mu: int = 3) -> int:
     """Verify a result of `scan`.
 
     Parameters

@@ -7,16 +7,15 @@ weights never decrease along a path, so distances are compared bit for bit.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..algorithms.traversal import check_cutoff, check_depth_limit, weighted_graph
 from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import VerificationError
+from ..frames import Frame, Vertices
 from ..graph.csr import row_indices
-from ..graph.graph import as_local_graph
+from ..graph.graph import GraphLike, as_local_graph
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from .result_reader import Result, vertex_name
@@ -24,7 +23,9 @@ from .result_reader import Result, vertex_name
 CHUNK_ARCS = 2**22  # arcs that are checked at a time
 
 
-def bfs(graph: Any, result: Any, source: Any, *, depth_limit: int | None = None) -> int:
+def bfs(
+    graph: GraphLike, result: Frame, source: Vertices, *, depth_limit: int | None = None
+) -> int:
     """Verify a result of `bfs`.
 
     Parameters
@@ -71,7 +72,9 @@ def bfs(graph: Any, result: Any, source: Any, *, depth_limit: int | None = None)
     return int(_verify(graph, result, source, limit, weighted=False, nullable=True))
 
 
-def sssp(graph: Any, result: Any, source: Any, *, cutoff: float | None = None) -> float:
+def sssp(
+    graph: GraphLike, result: Frame, source: Vertices, *, cutoff: float | None = None
+) -> float:
     """Verify a result of `sssp`.
 
     Parameters
@@ -123,8 +126,8 @@ def sssp(graph: Any, result: Any, source: Any, *, cutoff: float | None = None) -
 
 def _verify(
     graph: LocalGraph,
-    result: Any,
-    source: Any,
+    result: Frame,
+    source: Vertices,
     limit: float | None,
     *,
     weighted: bool,

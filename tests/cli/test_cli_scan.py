@@ -151,10 +151,6 @@ def test_options_mean_what_they_mean_in_python(edges, tmp_path, epsilon, mu, met
     assert written(tmp_path / "r.parquet") == plain(expected)
 
 
-def test_choices_are_those_of_the_library():
-    assert tuple(command.Method) == METHODS
-
-
 def test_epsilon_is_the_decimal_as_written(tmp_path):
     write_frame(NEAR, tmp_path / "e.csv")
     given = ["scan", tmp_path / "e.csv", "--mu", 2, "--epsilon"]

@@ -300,7 +300,7 @@ def test_weights_of_another_length():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"multi_edges": "last"}, "multi_edges is 'last'; it can be 'keep', 'first', 'sum', 'min'"),
+        ({"multi_edges": "last"}, "multi_edges is 'last'; it can be 'first', 'sum', 'min', 'max'"),
         ({"multi_edges": None}, "multi_edges is None"),
         ({"self_loops": "ignore"}, "self_loops is 'ignore'; it can be 'keep', 'drop'"),
         ({"self_loops": False}, "self_loops is False"),

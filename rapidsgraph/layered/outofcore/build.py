@@ -30,7 +30,8 @@ import numpy as np
 from ... import device
 from ...atomic import temporary_folder
 from ...errors import GraphError, format_value
-from ...graph.build import check_policies
+from ...graph.build import SelfLoops, check_policies
+from ...graph.csr import MultiEdges
 from ...graph.labeling import Labeling
 from ...graph.vertex_names import VertexNames, check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
@@ -71,8 +72,8 @@ def build_from_file(
     destination: str | list[str] | None = None,
     weight: str | None = None,
     directed: bool = True,
-    multi_edges: str = "first",
-    self_loops: str = "keep",
+    multi_edges: MultiEdges = "first",
+    self_loops: SelfLoops = "keep",
     minimum_edges: int | None = None,
     memory_limit: int | None = None,
     partition_bytes: int = PARTITION_BYTES,
@@ -147,7 +148,7 @@ class _Builder:
         limits: Limits,
         *,
         directed: bool,
-        multi_edges: str,
+        multi_edges: MultiEdges,
         drops_loops: bool,
         report: Report | None,
     ) -> None:

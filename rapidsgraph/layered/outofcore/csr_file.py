@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ...graph.csr import MULTI_EDGES
+from ...graph.csr import MULTI_EDGES, MultiEdges
 from ...kernels.constants import MERGE_SUM
 from ..build import storage_dtype
 from . import KEEP_ALL, NO_KEY, run_kernel
@@ -244,7 +244,7 @@ class CsrFile:
         self,
         files: TempFiles,
         num_vertices: int,
-        multi_edges: str,
+        multi_edges: MultiEdges,
         weight_dtype: np.dtype | None,
         sum_dtype: Any,
     ) -> None:
