@@ -85,6 +85,8 @@ def test_handlers_are_installed_before_large_imports(module):
 
 def test_public_names_are_the_same_for_python_and_type_checkers():
     assert {*rg.__all__} <= {*dir(rg)}
+    for module in (rg.datasets, rg.generate, rg.plot, rg.verify):
+        assert dir(module) == sorted(module.__all__)
     assert all(getattr(rg, name) is not None for name in rg.__all__)
     with pytest.raises(AttributeError, match="module 'rapidsgraph' has no attribute 'absent'"):
         rg.absent  # noqa: B018

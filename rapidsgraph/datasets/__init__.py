@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["debian", "debian_path"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def debian_path() -> Path:
     """Return the path of the Parquet file that `debian` reads.
 

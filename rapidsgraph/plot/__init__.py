@@ -16,3 +16,7 @@ from .savefig import check
 from .sweep import sweep
 
 __all__ = ["MAX_POINTS", "adjacency", "check", "distribution", "sweep"]
+
+
+def __dir__() -> list[str]:
+    return __all__

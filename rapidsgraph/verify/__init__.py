@@ -19,3 +19,7 @@ from .scan import scan
 from .traversal import bfs, sssp
 
 __all__ = ["bfs", "components", "pagerank", "scan", "sssp"]
+
+
+def __dir__() -> list[str]:
+    return __all__
