@@ -1,4 +1,4 @@
-"""What all commands share: the application, error messages, exit codes and tables."""
+"""The application, and the error messages, exit codes and tables of all commands."""
 
 from __future__ import annotations
 

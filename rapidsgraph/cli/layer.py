@@ -38,7 +38,7 @@ from .options import (
     VerticesOption,
     top_option,
 )
-from .sources import Root, parse_sources
+from .sources import Source, build_from_root, parse_sources, root_columns
 
 BUILD_OPTIONS = "root", "output", "minimum_edges", "memory_limit"
 
@@ -116,13 +116,13 @@ def layer(
         minimum_edges=minimum_edges,
         vertices=vertices,
     )
-    named_root = Root(options, parse_sources([root], None, Root.labels(options)))
-    how: dict[str, Any] = {"device": device, "memory_limit": memory_limit, "progress": progress}
+    sources = parse_sources([root], None, root_columns(options))
+    build: dict[str, Any] = {"device": device, "memory_limit": memory_limit, "progress": progress}
     if output is None:
-        layered = load_cached(run, edges, named_root, options, (), always=True, **how)
+        layered = load_cached(run, edges, sources, options, (), always=True, **build)
         folder = cache.cache_path(edges)
     else:
-        layered, folder = _build(run, edges, named_root, options, output, how), output
+        layered, folder = _build(run, edges, sources, options, output, build), output
     run.report(f"{layered.num_edges:,} edges in {folder}", always=True)
     run.report_graph(layered)
     if top:
@@ -132,19 +132,21 @@ def layer(
 def _build(
     run: CommandRun,
     edges: Path,
-    root: Root,
+    sources: list[Source],
     options: dict[str, Any],
     output: Path,
-    how: dict[str, Any],
+    build: dict[str, Any],
 ) -> rg.LayeredEdgeList:
     """Build a layered edge list in a folder, in which it replaces another one."""
     store_writer.check_destination(output)
     store_writer.check_separate(output, edges)
     store, problem = cache.load_store(output)
-    reasons = find_differences(store, edges, root, options, ()) if store else {}
-    layered = root.build(
+    reasons = find_differences(store, edges, sources, options, ()) if store else {}
+    layered = build_from_root(
         edges,
-        lambda name: rg.LayeredEdgeList.build(edges, name, store=output, **how, **options),
+        options,
+        sources,
+        lambda name: rg.LayeredEdgeList.build(edges, name, store=output, **build, **options),
     )
     run.end_step("layered")
     if store:

@@ -23,7 +23,14 @@ from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import parse_bytes
 from .options import CommandRun, column_argument
-from .sources import Root, parse_sources, source_names
+from .sources import (
+    Source,
+    build_from_root,
+    convert_root,
+    parse_sources,
+    root_columns,
+    source_names,
+)
 
 
 def _parse_size(text: str) -> int:
@@ -187,8 +194,8 @@ def load_rooted(
         Options device, memory_limit and progress.
     """
     if not is_store(edges):
-        root = Root(options, parse_sources(*sources, Root.labels(options)))
-        return load_cached(run, edges, root, options, ignored, **build), None
+        roots = parse_sources(*sources, root_columns(options))
+        return load_cached(run, edges, roots, options, ignored, **build), None
     layered = open_layered(run, edges, build["device"])
     if not any(sources):
         return layered, None
@@ -200,7 +207,7 @@ def load_rooted(
 def load_cached(
     run: CommandRun,
     edges: Path,
-    root: Root,
+    sources: list[Source] | None,
     options: dict[str, Any],
     ignored: Collection[str],
     *,
@@ -213,6 +220,8 @@ def load_cached(
 
     Parameters
     ----------
+    sources : list of Source, or None
+        The root, as `parse_sources` returns it; None for any root.
     may_replace : bool
         Whether to replace a list of the same version of the file with other options.
     always : bool
@@ -221,7 +230,7 @@ def load_cached(
     folder = cache.cache_path(edges)
     cache.origin_of(edges, {})  # raises if the file does not exist
     store, problem = cache.load_store(folder)
-    reasons = find_differences(store, edges, root, options, ignored) if store else {}
+    reasons = find_differences(store, edges, sources, options, ignored) if store else {}
     if store and not reasons:
         run.report(f"reused the layers in {folder}", always)
         return open_layered(run, folder, device)
@@ -229,8 +238,10 @@ def load_cached(
         raise unusable_store(store, reasons, edges, options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the cache is not used", RuntimeWarning)  # reported below
-        layered = root.build(
+        layered = build_from_root(
             edges,
+            options,
+            sources,
             lambda name: rg.LayeredEdgeList.cached(edges, name, device=device, **build, **options),
         )
     run.end_step("layered")
@@ -270,7 +281,11 @@ CHANGED, OTHER = "the file has changed", "they were built from another file"
 
 
 def find_differences(
-    store: Any, edges: Path, root: Root, options: dict[str, Any], ignored: Collection[str]
+    store: Any,
+    edges: Path,
+    sources: list[Source] | None,
+    options: dict[str, Any],
+    ignored: Collection[str],
 ) -> dict[str, str]:
     """Return why a stored list cannot be used, by option, and under "root" and "file".
 
@@ -278,7 +293,8 @@ def find_differences(
     ----------
     store : Store
     edges : path
-    root : Root
+    sources : list of Source, or None
+        The root, as `parse_sources` returns it; None for any root.
     options : dict
         As `build_options` returns them.
     ignored : collection of str
@@ -293,7 +309,11 @@ def find_differences(
         if name not in ignored
         and expected["options"][name] != stored["options"].get(name, "unknown")
     }
-    if not _is_root(store, root):
+    try:
+        has_root = cache.has_root(store, convert_root(sources, options, store.root))
+    except GraphError:
+        has_root = False
+    if not has_root:
         different.add("root")
     reasons = {name: reason for name, reason in REASONS.items() if name in different}
     if expected["files"] != stored["files"]:
@@ -301,13 +321,6 @@ def find_differences(
         is_same = names[0] == names[1] or edges.expanduser().is_dir()
         reasons["file"] = CHANGED if is_same else OTHER
     return reasons
-
-
-def _is_root(store: Any, root: Root) -> bool:
-    try:
-        return cache.has_root(store, root.convert_like(store.root))
-    except GraphError:
-        return False
 
 
 def _join_reasons(reasons: dict[str, str]) -> str:

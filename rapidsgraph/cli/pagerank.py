@@ -37,7 +37,6 @@ from .options import (
     verify_option,
     vertex_columns,
 )
-from .sources import Root
 
 
 @command(app)
@@ -135,7 +134,7 @@ def pagerank(
         graph = load_cached(
             run,
             edges,
-            Root(options, None),
+            None,
             options,
             PAGERANK_IGNORES,
             may_replace=False,

@@ -146,12 +146,12 @@ def scan(
         self_loops="drop",
     )
     if sweep:
-        deliver = _sweep(run, graph, epsilons, mus, method)
+        write = _sweep(run, graph, epsilons, mus, method)
     else:
-        deliver = _cluster(run, graph, epsilons[0], mus[0], memberships, method)
+        write = _cluster(run, graph, epsilons[0], mus[0], memberships, method)
     if similarities:
         io.write_frame(rg.structural_similarity(graph, method=method), similarities)
-    deliver()
+    write()
 
 
 def _parameter_values(

@@ -1,7 +1,7 @@
 """Parse the source vertices of a command, given by --from and --from-file.
 
 A word on the command line is an integer or text, whichever names the vertices of the graph. Before
-a layered edge list is built the type of its names is not known for certain; see `Root`.
+a layered edge list is built the type of its names is not known for certain; see `build_from_root`.
 """
 
 from __future__ import annotations
@@ -34,90 +34,97 @@ MAX_DIGITS = 100  # more than 64 bits in any case; Python refuses to convert tho
 Source = tuple[str, list]  # where a vertex is named, for messages; its value in each name column
 
 
-class Root:
-    """The root of a layered edge list, as the command line names it.
+def root_columns(options: dict[str, Any]) -> list[str]:
+    """Return the columns that name a vertex, from the options of `LayeredEdgeList.build`."""
+    endpoints = (options.get(end) for end in ("source", "destination"))
+    return vertex_columns(*([end] if isinstance(end, str) else end for end in endpoints))
+
+
+def convert_root(sources: list[Source] | None, options: dict[str, Any], root: Any) -> Any:
+    """Return the root that `sources` name, as integers and text like `root`, that of a store.
+
+    None for `sources` is any root.
+    """
+    if sources is None:
+        return root
+    columns, parts = root_columns(options), root if isinstance(root, tuple) else [root]
+    if len(parts) != len(columns):
+        raise GraphError("the roots have different numbers of columns", parameter="--from")
+    return _root_name(sources, columns, [isinstance(part, int) for part in parts])
+
+
+def build_from_root(
+    path: Path,
+    options: dict[str, Any],
+    sources: list[Source] | None,
+    build: Callable[[Any], Any],
+) -> Any:
+    """Return ``build(root)``, a layered edge list of the file `path`.
+
+    The first row of a text file tells whether names are integers. If a later row has other text,
+    the build fails and is repeated with text.
 
     Parameters
     ----------
+    path : Path
     options : dict
         Options of `LayeredEdgeList.build`.
     sources : list of Source, or None
-        As `parse_sources` returns them; None for the source of the first edge.
+        The root, as `parse_sources` returns it; None for the source of the first edge.
+    build : callable
     """
+    path, labels = check_path(path), root_columns(options)
+    with read_errors(path):
+        file = open_table(path, POSITIONAL)
+        names = (options.get(name) for name in ("source", "destination", "weight"))
+        columns = select_columns(file.names, path, *names)
+        if sources is None:
+            sources = [(f"the first row of {path}", _first_source(file, columns, path))]
+        are_integers = _are_integers(file, columns, path, sources)
+    while True:
+        try:
+            return build(_root_name(sources, labels, are_integers))
+        except VertexTypeError as error:
+            if error.parameter != "root" or not isinstance(file, Text):
+                raise
+            index = labels.index(error.column) if error.column else 0
+            if error.expected == "integer":
+                raise _not_an_integer(*sources[0]) from None
+            if not are_integers[index]:
+                raise
+            are_integers[index] = False
 
-    def __init__(self, options: dict[str, Any], sources: list[Source] | None) -> None:
-        self.options, self.sources = options, sources
-        self.columns = self.labels(options)
 
-    @staticmethod
-    def labels(options: dict[str, Any]) -> list[str]:
-        """Return the columns that name a vertex."""
-        endpoints = (options.get(end) for end in ("source", "destination"))
-        return vertex_columns(*([end] if isinstance(end, str) else end for end in endpoints))
+def _root_name(
+    sources: Sequence[Source], columns: Sequence[str], are_integers: Sequence[bool]
+) -> Any:
+    names = list(dict.fromkeys(convert_names(sources, columns, are_integers)))
+    if len(names) > 1:
+        raise GraphError(
+            f"a layered edge list has one root, but {len(names)} vertices are named; give one, or "
+            "search without --layers and --memory-limit",
+            parameter="--from",
+            value=names,
+        )
+    return names[0]
 
-    def convert_like(self, name: Any) -> Any:
-        """Return the root as integers and text like `name`, the root of a stored list."""
-        if self.sources is None:
-            return name
-        parts = name if isinstance(name, tuple) else [name]
-        if len(parts) != len(self.columns):
-            raise GraphError("the roots have different numbers of columns", parameter="--from")
-        return self._name([isinstance(part, int) for part in parts])
 
-    def build(self, path: Path, build_from: Callable[[Any], Any]) -> Any:
-        """Return ``build_from(root)``, a layered edge list of the file `path`.
-
-        The first row of a text file tells whether names are integers. If a later row has other
-        text, the build fails and is repeated with text.
-        """
-        path = check_path(path)
-        with read_errors(path):
-            file = open_table(path, POSITIONAL)
-            names = (self.options.get(name) for name in ("source", "destination", "weight"))
-            columns = select_columns(file.names, path, *names)
-            if self.sources is None:
-                self.sources = [(f"the first row of {path}", _first_source(file, columns, path))]
-            are_integers = self._are_integers(file, columns, path)
-        while True:
-            try:
-                return build_from(self._name(are_integers))
-            except VertexTypeError as error:
-                if error.parameter != "root" or not isinstance(file, Text):
-                    raise
-                index = self.columns.index(error.column) if error.column else 0
-                if error.expected == "integer":
-                    assert self.sources is not None
-                    raise _not_an_integer(*self.sources[0]) from None
-                if not are_integers[index]:
-                    raise
-                are_integers[index] = False
-
-    def _name(self, are_integers: Sequence[bool]) -> Any:
-        assert self.sources is not None  # `build` sets them
-        names = list(dict.fromkeys(convert_names(self.sources, self.columns, are_integers)))
-        if len(names) > 1:
-            raise GraphError(
-                f"a layered edge list has one root, but {len(names)} vertices are named; give one, "
-                "or search without --layers and --memory-limit",
-                parameter="--from",
-                value=names,
-            )
-        return names[0]
-
-    def _are_integers(self, table: Table, columns: ColumnSelection, path: Path) -> list[bool]:
-        """Return for each name column whether its names are integers, as far as the file tells."""
-        if not isinstance(table, Text):
-            return [id_type_of(table.schema, *group) == "integer" for group in columns.groups]
-        sources = [fields for _, fields in self.sources or () if len(fields) == len(self.columns)]
-        fields = table.read_first_row(columns.ids)
-        if fields is None:
-            raise _no_edges(path)
-        row = dict(zip(columns.ids, fields))
-        return [
-            all(_is_integer(row[name]) for name in group)
-            and all(_is_integer(fields[index]) for fields in sources)
-            for index, group in enumerate(columns.groups)
-        ]
+def _are_integers(
+    table: Table, columns: ColumnSelection, path: Path, sources: Sequence[Source]
+) -> list[bool]:
+    """Return for each name column whether its names are integers, as far as the file tells."""
+    if not isinstance(table, Text):
+        return [id_type_of(table.schema, *group) == "integer" for group in columns.groups]
+    fields = table.read_first_row(columns.ids)
+    if fields is None:
+        raise _no_edges(path)
+    row = dict(zip(columns.ids, fields))
+    roots = [fields for _, fields in sources if len(fields) == len(columns.groups)]
+    return [
+        all(_is_integer(row[name]) for name in group)
+        and all(_is_integer(fields[index]) for fields in roots)
+        for index, group in enumerate(columns.groups)
+    ]
 
 
 def _first_source(table: Table, columns: ColumnSelection, path: Path) -> list[Any]:
