@@ -1,4 +1,4 @@
-"""Report what this machine offers to rapidsgraph and what prevents the use of a GPU.
+"""Report the devices and libraries of this machine, and what prevents the use of a GPU.
 
 `collect` gathers a report, `format_report` shows them to people, and `advice.advise` derives the
 next steps. GPUs are queried through NVML (`pynvml`), which allocates no GPU memory.

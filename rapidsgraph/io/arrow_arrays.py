@@ -1,7 +1,7 @@
 """Store arrays in Arrow files, each as a list in the only row of a table.
 
 The arrays may have different lengths, and most types are read without a copy. A reader verifies the
-checksum of a file before it is parsed. Since anybody can write a file with a valid checksum,
+checksum of a file before it is parsed. Since other programs can write a valid checksum too,
 `read_lists` lets Arrow validate it, and `check_columns` compares types and lengths.
 
 References

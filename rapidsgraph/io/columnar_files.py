@@ -116,7 +116,7 @@ class Parquet:
 
 
 class Arrow:
-    """An Arrow IPC file, which is what Feather is, or stream.
+    """An Arrow IPC file (also called Feather) or stream.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the readers of files share: formats, errors, and the columns that hold edges."""
+"""Formats, errors and the selection of columns, for the readers of all formats."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def is_store_file(path: Path) -> bool:
 
 
 def save_atomically(path: Path, save: Callable[[Any], object]) -> None:
-    """Replace a file by what `save` writes into the binary file that it is called with.
+    """Replace a file by the output of `save`, which is called with a binary file.
 
     If space is missing, `save` is called again, to count the bytes for the message.
     """
@@ -167,7 +167,7 @@ def save_atomically(path: Path, save: Callable[[Any], object]) -> None:
 
 
 class ByteCounter(io.RawIOBase):
-    """A binary file that discards what is written and has the size of it."""
+    """A binary file that discards its contents and counts their bytes."""
 
     def __init__(self) -> None:
         self.position = self.size = 0

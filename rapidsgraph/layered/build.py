@@ -27,13 +27,10 @@ from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import UNREACHED, WARP
 from ..validation import check_free_memory
-from .packing import COLUMN, pack_partition, split_rows, unpack_partition
+from .packing import COLUMN, Section, pack_partition, split_rows, unpack_partition
 from .storage import LayeredStorage
 
 EDGES_PER_CPU_THREAD = 2**15  # fewest edges of a combined layer that keep a thread busy
-
-# Offsets by position, positions of neighbors, and weights, of forward or of backward edges.
-Section = tuple[Array, Array, Array]
 
 
 @dataclass

@@ -33,11 +33,11 @@ COLUMN = {name: index for index, name in enumerate(TABLE)}
 DIRECTIONS = ("forward", "backward")
 PARTITION_BYTES = 2**24  # default size, before packing
 
-# Offsets by row, neighbors (positions), and weights, which may be empty.
-Edges = tuple[Array, Array, Array]
+# Offsets by row, positions of neighbors, and weights, which may be empty.
+Section = tuple[Array, Array, Array]
 
 
-class Section(NamedTuple):
+class SectionLayout(NamedTuple):
     """Layout of a section: its size, and where its arrays start, in words from its own start."""
 
     rows: int
@@ -51,27 +51,27 @@ class Section(NamedTuple):
     words: int
 
 
-def section(
+def section_layout(
     rows: int, edges: int, base: int, bits: int, degree_bits: int, weight_bytes: int
-) -> Section:
+) -> SectionLayout:
     """Return the layout of a section."""
     if not edges:
-        return Section(rows, 0, base, bits, degree_bits, 0, 0, 0, 0)
+        return SectionLayout(rows, 0, base, bits, degree_bits, 0, 0, 0, 0)
     degrees = -(-rows // GROUP_ROWS) + 1
     neighbors = degrees + -(-rows * degree_bits // 32) + 1
     weights = neighbors + -(-max(edges * bits, 1) // 32) + 1
     weights += weights % 2
     words = weights + -(-edges * weight_bytes // 8) * 2
-    return Section(
+    return SectionLayout(
         rows, edges, base, bits, degree_bits, degrees, neighbors, weights, -(-words // 4) * 4
     )
 
 
-def sections(row: Sequence[int] | np.ndarray, weight_bytes: int) -> list[Section]:
+def section_layouts(row: Sequence[int] | np.ndarray, weight_bytes: int) -> list[SectionLayout]:
     """Return the layouts of both sections of a row of the table."""
     fields = dict(zip(TABLE, map(int, row), strict=True))
     return [
-        section(
+        section_layout(
             fields["rows"],
             fields[f"{direction}_edges"],
             fields[f"{direction}_base"],
@@ -115,7 +115,7 @@ def split_rows(offsets: Array, weight_bytes: int, partition_bytes: int) -> list[
 
 def pack_partition(
     first: int,
-    sections: Sequence[Edges],
+    sections: Sequence[Section],
     weight_bytes: int,
     partition_bytes: int = PARTITION_BYTES,
 ) -> Iterator[tuple[Array, np.ndarray]]:
@@ -157,7 +157,7 @@ def pack_partition(
             yield _pack(first, slices, weight_bytes)
 
 
-def _pack(first: int, sections: Sequence[Edges], weight_bytes: int) -> tuple[Array, np.ndarray]:
+def _pack(first: int, sections: Sequence[Section], weight_bytes: int) -> tuple[Array, np.ndarray]:
     xp = device.array_module(sections[0][0])
     rows = sections[0][0].size - 1
     row = np.zeros(len(TABLE), np.int64)
@@ -172,7 +172,7 @@ def _pack(first: int, sections: Sequence[Edges], weight_bytes: int) -> tuple[Arr
             degrees = xp.diff(offsets).astype(xp.int32)
             bits, degree_bits = (largest - base).bit_length(), int(degrees.max()).bit_length()
             arrays.append((offsets, degrees, neighbors, weights[start:stop]))
-        layouts.append(section(rows, stop - start, base, bits, degree_bits, weight_bytes))
+        layouts.append(section_layout(rows, stop - start, base, bits, degree_bits, weight_bytes))
         row[COLUMN[f"{direction}_edges"]] = stop - start
         row[COLUMN[f"{direction}_base"]] = base
         row[COLUMN[f"{direction}_bits"]] = bits
@@ -191,7 +191,7 @@ def _pack(first: int, sections: Sequence[Edges], weight_bytes: int) -> tuple[Arr
 
 def _fill(
     words: Array,
-    layout: Section,
+    layout: SectionLayout,
     offsets: Array,
     degrees: Array,
     neighbors: Array,
@@ -285,7 +285,7 @@ def describe_invalid(
     """
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
     start = 0
-    for direction, layout in zip(DIRECTIONS, sections(row, weight_bytes), strict=True):
+    for direction, layout in zip(DIRECTIONS, section_layouts(row, weight_bytes), strict=True):
         section_words, start = words[start : start + layout.words], start + layout.words
         if not layout.edges:
             continue
@@ -317,7 +317,7 @@ def describe_invalid(
     return None
 
 
-def _unpack(words: Array, layout: Section) -> tuple[Array, Array]:
+def _unpack(words: Array, layout: SectionLayout) -> tuple[Array, Array]:
     """Return the degrees and neighbors of a section as int32 arrays."""
     xp = device.array_module(words)
     degrees, neighbors = xp.zeros(layout.rows, xp.int32), xp.zeros(layout.edges, xp.int32)
@@ -334,12 +334,14 @@ def _unpack(words: Array, layout: Section) -> tuple[Array, Array]:
     return degrees, neighbors
 
 
-def _weights(words: Array, layout: Section, weight_bytes: int) -> Array:
+def _weights(words: Array, layout: SectionLayout, weight_bytes: int) -> Array:
     """Return the words of the weights of a section."""
     return words[layout.weights : layout.weights + layout.edges * weight_bytes // 4]
 
 
-def unpack_partition(words: Array, row: np.ndarray, weight_dtype: type | None) -> list[Edges]:
+def unpack_partition(
+    words: Array, row: np.ndarray, weight_dtype: type | None
+) -> list[tuple[Array, Array, Array]]:
     """Unpack the words of one partition.
 
     Returns
@@ -351,7 +353,7 @@ def unpack_partition(words: Array, row: np.ndarray, weight_dtype: type | None) -
     xp = device.array_module(words)
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
     start, edges = 0, []
-    for layout in sections(row, weight_bytes):
+    for layout in section_layouts(row, weight_bytes):
         section_words = words[start : start + layout.words]
         start += layout.words
         degrees, destinations = _unpack(section_words, layout)

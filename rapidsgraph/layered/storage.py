@@ -23,7 +23,7 @@ from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
 from ..graph.labeling import Labeling
 from ..graph.vertex_names import VertexNames
-from .packing import COLUMN, checksum, describe_invalid, sections, verify_partitions
+from .packing import COLUMN, checksum, describe_invalid, section_layouts, verify_partitions
 from .store import Store, open_store
 from .store_writer import EDGES
 
@@ -311,7 +311,7 @@ class LayeredStorage:
         item_bytes, samples = np.dtype(self.weight_dtype).itemsize, [np.empty(0)]
         has_forward = self.table[:, COLUMN["forward_words"]] > 0
         for row in self.table[has_forward][:MAX_SAMPLED_PARTITIONS]:
-            layout = sections(row, item_bytes)[0]
+            layout = section_layouts(row, item_bytes)[0]
             start = int(row[COLUMN["position"]]) + layout.weights
             count = min(layout.edges, MAX_SAMPLED_WEIGHTS)
             words = self.words[start : start + count * item_bytes // 4]

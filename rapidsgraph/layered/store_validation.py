@@ -1,9 +1,9 @@
 """Validate the contents of a store before kernels rely on them.
 
-A checksum shows that a file is as it was written, not that this package wrote it: anyone can
-compute one. Kernels do not check bounds, so every value that they use as an index, a length or a
-bit width is checked here, on the host, before its first use. Values inside packed partitions are
-checked by `packing.verify_partitions`, together with their checksums.
+A checksum detects damage, but a file with a valid checksum may come from another program. Kernels
+do not check bounds, so every value that they use as an index, a length or a bit width is checked
+here, on the host, before its first use. Values inside packed partitions are checked by
+`packing.verify_partitions`, together with their checksums.
 
 The checks cover bounds, lengths, types, and counts that follow from one another. The store of
 another graph than its name promises is still a valid store.
@@ -265,7 +265,7 @@ def check_table(
 def _section_words(
     table: Mapping[str, np.ndarray], direction: str, weight_bytes: int
 ) -> np.ndarray:
-    """Return the words of a section of each partition, by the formula of `packing.section`."""
+    """Return the words of a section of each partition, by the formula of `section_layout`."""
     names = "rows", f"{direction}_edges", f"{direction}_bits", f"{direction}_degree_bits"
     rows, edges, bits, degree_bits = (table[name] for name in names)
     words = -(-rows // GROUP_ROWS) + 1

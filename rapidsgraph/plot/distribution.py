@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAX_POINTS = 2000  # more cannot be told apart at this size
+MAX_POINTS = 2000  # more are indistinguishable at this size
 LOG_RATIO = 1000  # maximum by median from which a logarithmic axis shows more
 LINE_STYLE: dict[str, Any] = {"marker": ".", "markersize": 4, "linewidth": 1}
 

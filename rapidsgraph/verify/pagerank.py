@@ -1,4 +1,4 @@
-"""Verify PageRank: one more application of its formula must change next to nothing."""
+"""Verify PageRank: one more application of its formula must change little."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def pagerank(
     expected = damping * xp.bincount(
         adjacency.neighbors, weights=weights * values[sources], minlength=num_vertices
     )
-    dangling_mass = float(values[is_dangling].sum())
+    dangling_sum = float(values[is_dangling].sum())
     teleport = vertex_distribution(graph.labeling, personalization, "personalization")
-    expected += damping * dangling_mass * dangling_weights(graph.labeling, dangling, teleport)
+    expected += damping * dangling_sum * dangling_weights(graph.labeling, dangling, teleport)
     expected += (1 - damping) * teleport
     change = xp.abs(expected - values)
     total_change = float(change.sum())

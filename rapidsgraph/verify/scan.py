@@ -1,8 +1,8 @@
 """Verify SCAN: clusters, roles and their numbers follow from the similar edges.
 
 Common neighbors are counted by looking up the neighbors of one endpoint among those of the other,
-without the kernels of `rapidsgraph.scan`. Edges whose endpoints' sizes alone keep them below
-epsilon are left out. Similarities close to epsilon are compared as integers.
+without the kernels of `rapidsgraph.scan`. Edges whose endpoints differ too much in size to be
+similar are skipped. Similarities close to epsilon are compared as integers.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def count_common_neighbors(first: Array, second: Array, adjacency: Adjacency, ke
         edge = xp.cumsum(edge)
         arcs = xp.arange(start, stop) + (offsets[smaller[edges]] - starts[edges])[edge]
         lookups = (larger[edges].astype(xp.int64) << 32)[edge] | adjacency.neighbors[arcs]
-        found = keys[xp.minimum(xp.searchsorted(keys, lookups), keys.size - 1)] == lookups
-        common[edges] += xp.bincount(edge[found], minlength=last_edge + 1 - first_edge)
+        is_common = keys[xp.minimum(xp.searchsorted(keys, lookups), keys.size - 1)] == lookups
+        common[edges] += xp.bincount(edge[is_common], minlength=last_edge + 1 - first_edge)
     return common
 
 

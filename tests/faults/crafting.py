@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow
 
 from rapidsgraph.algorithms import scan_index_file
-from rapidsgraph.layered.packing import COLUMN, TABLE, checksum, sections
+from rapidsgraph.layered.packing import COLUMN, TABLE, checksum, section_layouts
 from rapidsgraph.layered.store_writer import EDGES, LAYERS, MANIFEST, PARTITIONS, VERTICES
 
 ZEROS = b"0" * 8
@@ -52,7 +52,7 @@ class CraftedStore:
         weight_type = self.manifest["weight_dtype"]
         self.weight_dtype = None if weight_type is None else np.dtype(weight_type)
         each = 0 if weight_type is None else self.weight_dtype.itemsize
-        self.layouts = [sections(row, each) for row in rows]
+        self.layouts = [section_layouts(row, each) for row in rows]
 
     def _bytes(self, name):
         return (self.folder / name).read_bytes()

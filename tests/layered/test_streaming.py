@@ -23,7 +23,7 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
-from rapidsgraph.layered.packing import COLUMN, sections
+from rapidsgraph.layered.packing import COLUMN, section_layouts
 from rapidsgraph.memory import ALGORITHM_BYTES
 from rapidsgraph.validation import parse_bytes
 
@@ -536,7 +536,7 @@ def test_kernels_stay_within_the_words(make_arrays):
                      multi_edges="keep")  # fmt: skip
     layered = LayeredEdgeList.build(graph, 33)
     for row in storage_of(layered).table:
-        for part, layout in zip(("forward", "backward"), sections(row, 0), strict=True):
+        for part, layout in zip(("forward", "backward"), section_layouts(row, 0), strict=True):
             if layout.edges and not int(row[COLUMN[f"{part}_bits"]]):
                 assert layout.weights - layout.neighbors >= 2
                 assert layout.words >= layout.weights

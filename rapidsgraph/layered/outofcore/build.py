@@ -140,7 +140,7 @@ def _label_vertices(names: VertexNames, ends: list[list[str]]) -> Labeling:
 
 
 class _Builder:
-    """The state that the phases of a build share."""
+    """A build in phases, and the state that they pass on."""
 
     def __init__(
         self,

@@ -179,7 +179,7 @@ class EdgeFile:
         elif isinstance(self.file, Parquet):
             tables = _parquet_tables(self.file, columns, size, memory)
         else:
-            assert not isinstance(self.file, Text)  # `parse` has made a spool of it
+            assert not isinstance(self.file, Text)  # `parse` converts text to a spool
             batches = (
                 batch.slice(start, size)
                 for batch in self.file.record_batches(columns, memory)

@@ -76,7 +76,7 @@ def check_free_disk(folder: Path, num_bytes: int) -> None:
 
 
 class Limits:
-    """The limits of one build, and what its phases may take of them.
+    """The limits of one build, and the memory and disk space of its phases.
 
     Parameters
     ----------

@@ -184,11 +184,6 @@ class IntegerCollector:
 class IntegerNames(VertexNames):
     """The vertex names of one integer column, looked up by binary search without a hash table."""
 
-    @property
-    def stored_bytes(self) -> int:
-        """Bytes of the names in an open store."""
-        return 0 if self.distinct[0] is None else self.distinct[0].nbytes
-
     def _look_up(self, columns: Sequence[Any], xp: Any, what: str) -> np.ndarray:
         (distinct,) = self.distinct
         if distinct is None or not len(columns[0]):

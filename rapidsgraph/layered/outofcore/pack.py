@@ -15,7 +15,7 @@ import numpy as np
 from ...kernels.constants import UNREACHED
 from ...progress import Report
 from ..build import LayerOrder
-from ..packing import pack_partition, split_rows
+from ..packing import Section, pack_partition, split_rows
 from . import run_kernel
 from .csr_file import CsrFile
 from .file_array import TempFiles
@@ -24,9 +24,6 @@ ROW_BYTES = 64  # in memory, of a row of a bucket
 CHUNK_ROWS = 2**16  # rows whose degrees are gathered at once
 MIN_BUCKET_SIZE = 64  # rows or arcs
 MIN_PARTITION_BYTES = 256
-
-# The forward and the backward section: (offsets, neighbors, weights) of each.
-Sections = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def pack_partitions(
@@ -241,7 +238,7 @@ class _Packer:
         starts: np.ndarray,
         degrees: np.ndarray,
         bounds: np.ndarray,
-    ) -> Sections:
+    ) -> list[Section]:
         """Split the neighbors and weights of rows into a forward and a backward section."""
         neighbors, weights = arcs
         weighted = self._dtype is not None
@@ -262,7 +259,7 @@ class _Packer:
         )  # fmt: skip
         return list(zip(offsets, section_neighbors, section_weights, strict=True))
 
-    def _count_edges(self, sections: Sections, layer: np.ndarray) -> None:
+    def _count_edges(self, sections: list[Section], layer: np.ndarray) -> None:
         is_reached = layer <= self._layers.depth
         for section, (offsets, *_) in enumerate(sections):
             np.add.at(self.layer_edges[section], layer[is_reached], np.diff(offsets)[is_reached])
