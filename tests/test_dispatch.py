@@ -1,0 +1,86 @@
+"""The table of implementations: an algorithm and a graph type select a function."""
+
+import inspect
+
+import pytest
+
+import rapidsgraph as rg
+from rapidsgraph import dispatch
+from rapidsgraph.dispatch import IMPLEMENTATIONS, graph_type
+from rapidsgraph.distributed.graph import DistributedGraph
+from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
+from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.layered.storage import LayeredStorage
+
+EDGES = {"source": [0, 1], "destination": [1, 2]}
+PACKAGES = {
+    LocalGraph: "rapidsgraph.algorithms",
+    LayeredStorage: "rapidsgraph.layered",
+    DistributedGraph: "rapidsgraph.distributed",
+    DistributedLayeredStorage: "rapidsgraph.distributed",
+}
+ROWS = [(name, each) for name, row in IMPLEMENTATIONS.items() for each in row]
+MISSING = [
+    (name, each) for name in IMPLEMENTATIONS for each in PACKAGES if (name, each) not in ROWS
+]
+
+
+@pytest.mark.parametrize(("name", "graph_type"), ROWS)
+def test_an_implementation_is_a_function_of_the_package_of_its_graph_type(name, graph_type):
+    implementation = inspect.unwrap(IMPLEMENTATIONS[name][graph_type])
+    assert inspect.isfunction(implementation)
+    assert implementation.__name__ == name
+    assert implementation.__module__.startswith(PACKAGES[graph_type])
+
+
+def test_every_algorithm_is_public_and_runs_on_graphs_in_memory_and_on_dask():
+    for name, row in IMPLEMENTATIONS.items():
+        assert name in rg.__all__
+        assert name in dispatch.__all__
+        assert {LocalGraph, DistributedGraph} <= row.keys()
+
+
+@pytest.mark.parametrize(("name", "storage_type"), ROWS)
+def test_the_type_of_the_graph_selects_the_implementation(name, storage_type, monkeypatch):
+    graph = object.__new__(storage_type)
+    calls = []
+
+    def implementation(*args, **kwargs):
+        calls.append((args, kwargs))
+        return "result"
+
+    monkeypatch.setitem(IMPLEMENTATIONS[name], storage_type, implementation)
+    assert getattr(rg, name)(graph, option=1) == "result"
+    assert calls == [((graph,), {"option": 1})]
+
+
+@pytest.mark.parametrize(("name", "storage_type"), MISSING)
+def test_a_missing_implementation_is_an_error_that_names_those_that_exist(name, storage_type):
+    with pytest.raises(rg.GraphError, match=f"^{name} does not support layered edge lists") as info:
+        getattr(rg, name)(object.__new__(storage_type))
+    assert info.value.parameter == "graph"
+    assert "only bfs, sssp, pagerank do" in str(info.value)
+
+
+def test_an_algorithm_without_a_distributed_form_says_how_to_collect(monkeypatch):
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], DistributedGraph)
+    with pytest.raises(rg.GraphError, match=r"scan does not support .* call \.compute\(\) first"):
+        rg.scan(object.__new__(DistributedGraph))
+
+
+def test_graphs_and_frames_have_a_column_of_the_table():
+    dask = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    graph = rg.Graph(EDGES)
+    assert graph_type(graph._storage) is LocalGraph
+    assert graph_type(EDGES) is LocalGraph
+    assert graph_type(rg.LayeredEdgeList.build(graph, 0)._storage) is LayeredStorage
+    assert graph_type(dask.from_pandas(pandas.DataFrame(EDGES), npartitions=1)) is DistributedGraph
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("graph", [None, 3, "edges.csv", object()])
+def test_anything_else_is_not_a_graph(name, graph):
+    arguments = (0,) if name in ("bfs", "sssp") else ()
+    with pytest.raises(rg.GraphError):
+        getattr(rg, name)(graph, *arguments)

@@ -1,0 +1,146 @@
+"""Exceptions: messages, fields, pickling."""
+
+import copy
+import pickle
+
+import pytest
+
+from rapidsgraph import errors
+from rapidsgraph.errors import (
+    ClusterError,
+    ConvergenceError,
+    GpuUnavailableError,
+    GraphError,
+    InsufficientMemoryError,
+    MissingColumnError,
+    SchedulerLostError,
+    VerificationError,
+    VertexNotFoundError,
+    VertexTypeError,
+    WorkerLostError,
+    format_bytes,
+    format_value,
+)
+
+FIELDS = {
+    "parameter": "weight",
+    "column": "km",
+    "row": 12,
+    "value": -3.5,
+    "path": "roads.csv",
+    "hint": "weights must be >= 0",
+}
+ERRORS = [
+    *(
+        error_type("row {row} of {column}", **FIELDS)
+        for error_type in (
+            ClusterError,
+            GpuUnavailableError,
+            GraphError,
+            VerificationError,
+            VertexNotFoundError,
+        )
+    ),
+    MissingColumnError("no {column}", columns=["from", "to"], candidate="from", **FIELDS),
+    VertexTypeError("{parameter} is text", expected="text", **FIELDS),
+    ConvergenceError(7, 0.5, 1e-6),
+    InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "on the GPU"),
+    InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "memory_limit"),
+    WorkerLostError(None, 30.0),
+    WorkerLostError("tcp://10.0.0.1:8786", 30.0),
+    SchedulerLostError("tcp://10.0.0.1:8786", None),
+    SchedulerLostError("tcp://10.0.0.1:8786", 30.0),
+]
+
+
+def test_the_list_has_every_exception():
+    classes = {each for each in vars(errors).values() if isinstance(each, type)}
+    assert {type(error) for error in ERRORS} == {
+        each for each in classes if issubclass(each, GraphError)
+    }
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("duplicate", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_copies_and_pickles_have_the_message_and_all_fields(error, duplicate):
+    other = duplicate(error)
+    assert type(other) is type(error)
+    assert str(other) == str(error)
+    assert vars(other) == vars(error)
+
+
+def test_fields_are_attributes_and_none_by_default():
+    error = GraphError("wrong", **FIELDS)
+    assert {name: getattr(error, name) for name in FIELDS} == FIELDS
+    assert {name: getattr(GraphError("wrong"), name) for name in FIELDS} == dict.fromkeys(FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"column": "km", "row": 12}, "weight in row 12 of column 'km' is {x}"),
+        ({"parameter": "weight", "row": 0}, "weight in row 0 of weight is {x}"),
+        ({"parameter": "weight", "column": 3}, "weight in row {row} of column 3 is {x}"),
+        ({}, "weight in row {row} of {column} is {x}"),
+    ],
+)
+def test_placeholders_become_fields_and_other_braces_stay(fields, message):
+    assert str(GraphError("weight in row {row} of {column} is {x}", **fields)) == message
+
+
+def test_with_fields_changes_the_message_of_a_copy():
+    error = VertexTypeError("{parameter}: row {row}", expected="text", parameter="source", row=1)
+    other = error.with_fields(parameter="--from", row=5)
+    assert (str(other), other.parameter, other.row) == ("--from: row 5", "--from", 5)
+    assert (type(other), other.expected) == (VertexTypeError, "text")
+    assert (str(error), error.parameter, error.row) == ("source: row 1", "source", 1)
+
+
+def test_errors_are_also_those_that_python_code_catches():
+    assert issubclass(GraphError, ValueError)
+    assert issubclass(GpuUnavailableError, RuntimeError)
+    assert issubclass(InsufficientMemoryError, MemoryError)
+    assert issubclass(WorkerLostError, ClusterError)
+    assert issubclass(SchedulerLostError, ClusterError)
+
+
+def test_insufficient_memory_says_what_to_do():
+    error = InsufficientMemoryError("PageRank", 3 * 10**9 + 1, 10**9, "on the GPU")
+    assert str(error).startswith("PageRank needs about 3.01 GB and 1.00 GB are free on the GPU; ")
+    assert error.parameter is None
+    limited = InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "memory_limit")
+    assert str(limited) == "PageRank needs about 3.00 GB and memory_limit is 1.00 GB; raise it"
+    assert str(limited.with_fields(parameter="--memory-limit")).endswith(
+        "and --memory-limit is 1.00 GB; raise it"
+    )
+
+
+def test_convergence_error_in_the_notation_of_the_caller():
+    error = ConvergenceError(7, 0.5, 1e-6)
+    assert "after 7 iterations" in str(error)
+    assert str(error).endswith("raise max_iterations or tolerance, or give tolerance=0 to accept "
+                               "the last values")  # fmt: skip
+    assert "raise --max-iterations or --tolerance" in error.describe(
+        "--max-iterations", "--tolerance", "--tolerance 0"
+    )
+
+
+def test_values_in_messages_have_a_limited_length():
+    assert format_value("a") == "'a'"
+    assert format_value("x" * 199) == f"'{'x' * 199}..."
+    assert format_value(10**5000) == "int of thousands of digits"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.00 kB"),
+        (1_504_000, "1.50 MB"),
+        (2_000_000_000, "2.00 GB"),
+        (10**24, "more than 10^24 bytes"),
+    ],
+)
+def test_format_bytes(count, text):
+    assert format_bytes(count) == text
