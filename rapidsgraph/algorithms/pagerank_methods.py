@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import device
-from ..device import Array
+from ..device import Array, ArrayModule
 from ..graph.csr import row_indices
 from ..kernels.constants import BLOCK_THREADS, WARP
 from ..progress import Report
-from .pagerank_problem import PageRankProblem, num_measure_blocks, read_state
+from .pagerank_layout import NUM_CPU_BLOCKS
+
+if TYPE_CHECKING:
+    from .pagerank import PageRankProblem
 
 # Method warp: a thread sums up to SHORT_LIST neighbors, a warp up to LONG_LIST, a block more.
 SHORT_LIST, LONG_LIST = 32, 1024
@@ -91,6 +94,19 @@ def power_iterate(
             iterations += count
         report(iterations, f"change {residual:.1e}" if measured else "")
     return pagerank[0 if is_in_place else iterations % 2].copy(), iterations, residual
+
+
+def read_state(state: Array) -> tuple[int, float, bool]:
+    """Copy (iterations, residual, has converged) from the device."""
+    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state)[:4].tolist()
+    return int(done), residual, converged != 0
+
+
+def num_measure_blocks(xp: ArrayModule) -> int:
+    """Return the number of blocks, each with partial sums, that measure the change of a sweep."""
+    if xp is np:
+        return NUM_CPU_BLOCKS
+    return 4 * xp.cuda.Device().attributes["MultiProcessorCount"]
 
 
 def measure_change(

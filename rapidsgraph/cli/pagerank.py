@@ -8,7 +8,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
-from ..algorithms.pagerank_problem import DANGLING, METHODS, PageRankMethod, Precision
+from ..algorithms.pagerank import DANGLING, METHODS, PageRankMethod, Precision
 from ..graph.graph import storage_of
 from .app import DeviceOption, app, command, print_highest
 from .layered_input import (

@@ -60,19 +60,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-def _check_fork() -> None:
-    """Raise an error where a parallel kernel would end the process."""
-    global _has_run_parallel  # noqa: PLW0603
-    if _is_forked_after_parallel and sys.modules["numba"].threading_layer() == "omp":
-        raise GraphError(
-            "this process was forked from one that had already run parallel kernels, which GNU "
-            "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
-            "NUMBA_THREADING_LAYER=workqueue before the first call",
-            hint="start processes by 'spawn' or 'forkserver'",
-        )
-    _has_run_parallel = True
-
-
 @contextlib.contextmanager
 def parallel_region(size: int | None = None) -> Iterator[None]:
     """Enter the only parallel Numba kernel of this process, with threads for `size` work items.
@@ -85,7 +72,15 @@ def parallel_region(size: int | None = None) -> Iterator[None]:
     GraphError
         If the process is a fork of one that has run parallel kernels on GNU OpenMP.
     """
-    _check_fork()
+    global _has_run_parallel  # noqa: PLW0603
+    if _is_forked_after_parallel and sys.modules["numba"].threading_layer() == "omp":
+        raise GraphError(
+            "this process was forked from one that had already run parallel kernels, which GNU "
+            "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
+            "NUMBA_THREADING_LAYER=workqueue before the first call",
+            hint="start processes by 'spawn' or 'forkserver'",
+        )
+    _has_run_parallel = True
     with _parallel_kernel_lock:
         if size is None:
             yield
@@ -169,18 +164,6 @@ def _cuda_function(
     return _cuda_module(stem, types, cooperative).get_function(entry)
 
 
-def _order_arguments(stem: str, entry: str, arguments: dict[str, Any]) -> list[Any]:
-    """Return the arguments in the order of the parameters of a kernel."""
-    names = [name for _, name in signatures(stem)[entry]]
-    missing = [name for name in names if name not in arguments]
-    unexpected = [name for name in arguments if name not in names]
-    if missing or unexpected:
-        problems = [f"missing {', '.join(missing)}"] if missing else []
-        problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
-        raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
-    return [arguments[name] for name in names]
-
-
 def _bind(
     stem: str, entry: str, arguments: list[Any]
 ) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
@@ -255,9 +238,25 @@ def launch(
     TypeError
         If an argument is missing or unexpected, or on a GPU has another element type.
     """
-    ordered = _order_arguments(stem, entry, arguments)
+    parameters = signatures(stem)[entry]
+    names = [name for _, name in parameters]
+    if arguments.keys() != set(names):
+        missing = [name for name in names if name not in arguments]
+        unexpected = [name for name in arguments if name not in names]
+        problems = [f"missing {', '.join(missing)}"] if missing else []
+        problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
+        raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
+    ordered = [arguments[name] for name in names]
     if not any(is_on_gpu(argument) for argument in ordered):
-        _run_numba_twin(stem, entry, size, ordered)
+        twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
+        # Numba compiles a kernel for each combination of types: scalars are always int or float.
+        scalars = {"long long": int, "double": float}
+        converted = [
+            scalars[c_type](argument) if c_type in scalars else argument
+            for (c_type, _), argument in zip(parameters, ordered, strict=True)
+        ]
+        with parallel_region(size):
+            twin(*converted)
         return
     import cupy
 
@@ -275,15 +274,3 @@ def launch(
         geometry = (max(1, min(max_blocks, -(-size // threads))), threads)
     blocks, threads = geometry
     function((int(blocks),), (int(threads),), tuple(converted), shared_mem=shared_bytes)
-
-
-def _run_numba_twin(stem: str, entry: str, size: int, arguments: list[Any]) -> None:
-    twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
-    # Numba compiles a kernel for each combination of types, so scalars are always int or float.
-    scalars = {"long long": int, "double": float}
-    converted = [
-        scalars[c_type](argument) if c_type in scalars else argument
-        for (c_type, _), argument in zip(signatures(stem)[entry], arguments, strict=True)
-    ]
-    with parallel_region(size):
-        twin(*converted)

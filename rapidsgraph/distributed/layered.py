@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import traversal
-from ..algorithms.pagerank_problem import (
+from ..algorithms.pagerank import (
     METHODS,
     PRECISIONS,
     DanglingPolicy,

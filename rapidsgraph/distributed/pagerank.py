@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from itertools import repeat
 from typing import Any
 
-from ..algorithms.pagerank_problem import (
+from ..algorithms.pagerank import (
     METHODS,
     PRECISIONS,
     DanglingPolicy,
@@ -32,13 +32,7 @@ from ..graph.graph import GraphLike
 from ..progress import Progress, reporter
 from ..validation import check_auto_method, check_memory_limit
 from . import pagerank_partition as tasks
-from .communicator import (
-    ActorGroup,
-    BatchSize,
-    MemberLostError,
-    Recomputation,
-    report_increases,
-)
+from .communicator import ActorGroup, BatchSize, MemberLostError, Recomputation, report_increases
 from .executor import DaskExecutor, Executor, release_on_error
 from .graph import DistributedGraph, as_distributed
 from .partition import add_arrays

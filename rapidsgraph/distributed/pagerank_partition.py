@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import device
 from ..algorithms import pagerank_layout
-from ..algorithms.pagerank_problem import dangling_weights, vertex_distribution
+from ..algorithms.pagerank import dangling_weights, vertex_distribution
 from ..device.arrays import Array, ArrayModule
 from ..frames import Frame
 from ..graph.labeling import Labeling

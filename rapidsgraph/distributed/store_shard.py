@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
-from ..algorithms.pagerank_methods import initialize_sums, measure_change
-from ..algorithms.pagerank_problem import PageRankProblem, num_measure_blocks
+from ..algorithms.pagerank import PageRankProblem
+from ..algorithms.pagerank_methods import initialize_sums, measure_change, num_measure_blocks
 from ..device.arrays import Array, Device
 from ..errors import GpuUnavailableError, GraphError
 from ..frames import Frame, library_name

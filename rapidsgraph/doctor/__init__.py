@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import __version__, device, generate
 from ..device import cgroup
-from ..kernels import cache
+from ..kernels import jit
 from .advice import EXTRAS, GIB, Report, advise
 
 __all__ = ["collect", "format_report"]
@@ -177,12 +177,12 @@ def _numba() -> Report:
         import numba
 
         with warnings.catch_warnings():  # the advice has the same content
-            warnings.simplefilter("ignore", cache.KernelCacheWarning)
-            unsafe_folders = cache.unsafe_folders().items()
+            warnings.simplefilter("ignore", jit.KernelCacheWarning)
+            unsafe_folders = jit.unsafe_folders().items()
             report["unsafe"] = {str(path): reason for path, reason in unsafe_folders}
-            report["damaged"] = list(map(str, cache.damaged_entries()))
+            report["damaged"] = list(map(str, jit.damaged_entries()))
             generate.uniform(8, 8, device="cpu")
-            folder = cache.write_folder()
+            folder = jit.write_folder()
         report["cache"] = folder and str(folder)
         report["threads"], report["threading_layer"] = (
             numba.get_num_threads(),

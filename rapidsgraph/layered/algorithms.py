@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.pagerank_methods import initialize_sums, power_iterate
-from ..algorithms.pagerank_problem import (
+from ..algorithms.pagerank import (
     METHODS,
     PRECISIONS,
     DanglingPolicy,
@@ -35,6 +34,7 @@ from ..algorithms.pagerank_problem import (
     check_convergence,
     check_parameters,
 )
+from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.traversal import (
     TraversalResult,
     check_cutoff,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..algorithms.pagerank_problem import (
+from ..algorithms.pagerank import (
     DanglingPolicy,
     check_formula_parameters,
     dangling_weights,

@@ -10,7 +10,7 @@ import pytest
 from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of, to_pandas
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms.pagerank_problem import PageRankProblem
+from rapidsgraph.algorithms.pagerank import PageRankProblem
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import rapidsgraph as rg
 from rapidsgraph import cli, device
-from rapidsgraph.algorithms.pagerank_problem import METHODS
+from rapidsgraph.algorithms.pagerank import METHODS
 from rapidsgraph.io import read_edges, read_vertex_values, write_frame
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from rapidsgraph import device
-from rapidsgraph.kernels import cache
+from rapidsgraph.kernels import jit
 
 pytestmark = pytest.mark.slow
 
@@ -86,24 +86,24 @@ def test_every_flip_and_truncation_of_an_entry_is_detected(warm_copy, count):
     for _ in range(count):
         at, damaged = generator.randrange(len(content)), bytearray(content)
         damaged[at] ^= 1 << generator.randrange(8)
-        source = range(len(cache.MAGIC), len(cache.MAGIC) + cache.DIGEST_BYTES)
+        source = range(len(jit.MAGIC), len(jit.MAGIC) + jit.DIGEST_BYTES)
         for bytes_ in (damaged, content[:at]):
             path.write_bytes(bytes_)
             if bytes_ is damaged and at in source:  # an entry for other sources
-                assert cache.read_entry(path) is None
+                assert jit.read_entry(path) is None
             else:
                 with pytest.raises(ValueError, match="truncated|checksum"):
-                    cache.read_entry(path)
+                    jit.read_entry(path)
 
 
 def test_entries_for_other_sources_are_replaced_without_a_word(warm_copy):
     folder, expected = warm_copy
-    path, position = entries(folder)[0], len(cache.MAGIC)
+    path, position = entries(folder)[0], len(jit.MAGIC)
     content = path.read_bytes()
     path.write_bytes(content[:position] + bytes(32) + content[position + 32 :])
     done = call(folder)
     assert (done.stdout, done.stderr) == (expected, "")
-    assert cache.read_entry(path) is not None
+    assert jit.read_entry(path) is not None
 
 
 def test_a_full_disk_is_reported_once_and_the_answer_is_right(tmp_path, warm_cache):
@@ -121,7 +121,7 @@ def test_code_from_a_folder_of_others_never_runs(warm_copy, tmp_path, shared):
     planted = b"cos\nsystem\n(S'touch %s'\ntR." % os.fsencode(tmp_path / "executed")
     for path in entries(folder):
         path.unlink()
-        cache.write_entry(path, planted)
+        jit.write_entry(path, planted)
     inner = folder / "rapidsgraph"
     if shared == "folder":
         inner.chmod(0o777)
@@ -149,7 +149,7 @@ def test_an_entry_that_another_user_placed_later_is_not_used(warm_copy):
     path = entries(warm_copy[0])[0]
     os.chown(path, 12345, 12345)
     with pytest.raises(ValueError, match="another user"):
-        cache.read_entry(path)
+        jit.read_entry(path)
 
 
 def test_new_folders_are_private(tmp_path):
