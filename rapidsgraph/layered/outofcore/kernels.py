@@ -73,25 +73,25 @@ def append_edge_keys(
 
 @parallel
 def count_digits(keys, min_key, shift, mask, cursors):
-    """Count the keys of each part per digit ``(key - min_key) >> shift & mask``."""
-    parts, rows = len(cursors), len(keys)
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        for i in range(rows * part // parts, rows * (part + 1) // parts):
-            cursors[part, keys[np.uint64(i)] - min_key >> shift & mask] += 1
+    """Count the keys of each chunk per digit ``(key - min_key) >> shift & mask``."""
+    num_chunks, num_keys = len(cursors), len(keys)
+    for chunk_ in prange(num_chunks):
+        chunk = np.int64(chunk_)
+        for i in range(num_keys * chunk // num_chunks, num_keys * (chunk + 1) // num_chunks):
+            cursors[chunk, keys[np.uint64(i)] - min_key >> shift & mask] += 1
 
 
 @parallel
 def scatter_by_digit(keys, weights, weighted, min_key, shift, mask, cursors, out_keys, out_weights):
     """Move keys and weights to the cursors of their digits; the order within a digit is stable."""
-    parts, rows = len(cursors), len(keys)
-    for part_ in prange(parts):
-        part = np.int64(part_)
-        for i in range(rows * part // parts, rows * (part + 1) // parts):
+    num_chunks, num_keys = len(cursors), len(keys)
+    for chunk_ in prange(num_chunks):
+        chunk = np.int64(chunk_)
+        for i in range(num_keys * chunk // num_chunks, num_keys * (chunk + 1) // num_chunks):
             key = keys[np.uint64(i)]
             digit = key - min_key >> shift & mask
-            target = np.uint64(cursors[part, digit])
-            cursors[part, digit] += 1
+            target = np.uint64(cursors[chunk, digit])
+            cursors[chunk, digit] += 1
             out_keys[target] = key
             if weighted:
                 out_weights[target] = weights[np.uint64(i)]

@@ -202,12 +202,12 @@ class _Packer:
         self._count_edges(sections, layer)
         total_offsets = sections[0][0] + sections[1][0]
         for start, stop in split_rows(total_offsets, self._weight_bytes, self._partition_bytes):
-            part = [
+            range_sections = [
                 (offsets[start : stop + 1], neighbors, weights)
                 for offsets, neighbors, weights in sections
             ]
             yield from pack_partition(
-                first + start, part, self._weight_bytes, self._partition_bytes
+                first + start, range_sections, self._weight_bytes, self._partition_bytes
             )
 
     def _pack_long_row(
