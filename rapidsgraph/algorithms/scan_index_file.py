@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -112,29 +112,21 @@ def save(path: str | os.PathLike[str], storage: IndexStorage) -> None:
     table = table.replace_schema_metadata({"facts": json.dumps(metadata), "checksum": NO_CHECKSUM})
     try:
         with atomic_write(path) as file:
-            output = _ChecksumWriter(file)
+            positions: list[int] = []  # at which the checksum has to be written
+
+            def find_placeholders(block: memoryview) -> None:
+                if len(block) < MAX_METADATA_BYTES:
+                    start = file.tell() - len(block)
+                    positions.extend(start + match.start() for match in CHECKSUM.finditer(block))
+
+            output = Crc32Writer(file, find_placeholders)
             with pyarrow.ipc.new_file(output, table.schema) as writer:
                 writer.write_table(table)
-            for position in output.positions:
+            for position in positions:
                 file.seek(position)
                 file.write(NO_CHECKSUM.replace(b"00000000", b"%08x" % output.checksum))
     except (OSError, pyarrow.ArrowException) as error:
         raise write_error(path, error, lambda: table.nbytes) from error
-
-
-class _ChecksumWriter(Crc32Writer):
-    """Also record the positions in the file at which the checksum has to be written."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(file)
-        self.positions: list[int] = []
-
-    def write(self, data: Any) -> int:
-        data = memoryview(data).cast("B")
-        if len(data) < MAX_METADATA_BYTES:
-            position = self.file.tell()
-            self.positions += [position + match.start() for match in CHECKSUM.finditer(data)]
-        return super().write(data)
 
 
 def load(path: str | os.PathLike[str], xp: ArrayModule) -> IndexStorage:

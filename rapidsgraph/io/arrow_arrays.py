@@ -23,7 +23,7 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError
 
-BLOCK_BYTES = 2**20  # written between two calls that release mapped pages
+BLOCK_BYTES = 2**20  # written between two calls of `Crc32Writer.after_block`
 
 
 def list_table(columns: Mapping[str, Any]) -> Any:
@@ -151,21 +151,23 @@ def from_arrow(values: Any, xp: ArrayModule) -> Array | Any:
 
 
 class Crc32Writer(io.RawIOBase):
-    """Write to a file and compute the CRC-32 checksum of what is written.
+    """Write to a file and compute the CRC-32 checksum of its contents.
 
     Parameters
     ----------
     file : binary file
-    release : callable, optional
-        Called after each block of at most `BLOCK_BYTES`.
+    after_block : callable, optional
+        Called with each block of at most `BLOCK_BYTES` after it was written.
 
     Attributes
     ----------
     checksum : int
     """
 
-    def __init__(self, file: IO[bytes], release: Callable[[], object] | None = None) -> None:
-        self.file, self.checksum, self.release = file, 0, release
+    def __init__(
+        self, file: IO[bytes], after_block: Callable[[memoryview], object] | None = None
+    ) -> None:
+        self.file, self.checksum, self.after_block = file, 0, after_block
 
     def writable(self) -> bool:
         """Return True."""
@@ -177,7 +179,7 @@ class Crc32Writer(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Write a buffer and add it to the checksum."""
-        if self.release is None:
+        if self.after_block is None:
             self.checksum = zlib.crc32(data, self.checksum)
             return self.file.write(data)
         data = memoryview(data).cast("B")
@@ -185,5 +187,5 @@ class Crc32Writer(io.RawIOBase):
             block = data[start : start + BLOCK_BYTES]
             self.checksum = zlib.crc32(block, self.checksum)
             self.file.write(block)
-            self.release()
+            self.after_block(block)
         return len(data)

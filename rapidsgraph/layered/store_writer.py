@@ -285,11 +285,11 @@ class StoreWriter:
 
         table = table.replace_schema_metadata({"format": STORE_FORMAT})
         with open(self.temporary / name, "xb") as file:
-            summing = Crc32Writer(file, release)
-            with pyarrow.ipc.new_file(summing, table.schema) as writer:
+            output = Crc32Writer(file, release and (lambda _: release()))
+            with pyarrow.ipc.new_file(output, table.schema) as writer:
                 writer.write_table(table)
             _sync_file(file)
-            return {"bytes": file.tell(), "checksum": f"{summing.checksum:08x}"}
+            return {"bytes": file.tell(), "checksum": f"{output.checksum:08x}"}
 
     def _write_errors(self) -> contextlib.AbstractContextManager[None]:
         return write_errors(self.folder, self.needed, self.temporary)

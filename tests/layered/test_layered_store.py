@@ -567,9 +567,9 @@ def test_killed_in_the_middle_of_a_save(tmp_path, saved):
 # What happens meanwhile
 
 
-@pytest.mark.parametrize("atomic", [True, False])
-def test_an_opened_store_stays_as_it_was(saved, monkeypatch, atomic):
-    if not atomic:
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_an_opened_store_stays_as_it_was(saved, monkeypatch, can_exchange):
+    if not can_exchange:
         monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     layered, folder = saved
     opened = open_store(folder)
