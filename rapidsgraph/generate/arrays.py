@@ -62,7 +62,9 @@ def rmat_arrays(
     if clean:
         keys.sort()
         is_clean = xp.empty(edges, bool)
-        launch("generate", "mark_simple", size=edges, num_edges=edges, keys=keys, is_kept=is_clean)
+        launch(
+            "generate", "mark_simple", size=edges, num_edges=edges, keys=keys, is_simple=is_clean
+        )
         keys = keys[is_clean]
         del is_clean
     return _unpack(xp, keys, seed, weight_range, symmetrize=False)
@@ -93,13 +95,14 @@ def grid_arrays(
     key, weight_range = _key(seed, EDGES), check_weight_range(weights)
     _check_memory("grid", math.ceil(4 * vertices * keep), vertices, weights, xp)
 
-    is_kept = xp.empty(2 * vertices, bool)
+    is_selected = xp.empty(2 * vertices, bool)
     launch(
         "generate", "draw_grid", size=vertices,
-        num_vertices=vertices, width=width, key=key, threshold=int(keep * ONE), is_kept=is_kept,
+        num_vertices=vertices, width=width, key=key, threshold=int(keep * ONE),
+        is_selected=is_selected,
     )  # fmt: skip
-    selected = xp.flatnonzero(is_kept)
-    del is_kept
+    selected = xp.flatnonzero(is_selected)
+    del is_selected
     vertex_ids = _vertex_ids(xp, vertices, seed, permute)
     keys = xp.empty(2 * selected.size, xp.int64)
     launch(

@@ -8,7 +8,7 @@
 // destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
 // NO_VERTEX, and counters and arrived_blocks to 0.
 //
-// Entry: search. Frontiers in the shared memory of a few blocks are our own.
+// Entry: search. Frontiers in the shared memory of a few blocks are not from the papers below.
 //
 // References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
 // algorithms on GPU", Int. J. Parallel Program. 47, 2019.

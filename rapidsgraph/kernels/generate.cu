@@ -1,4 +1,4 @@
-// Random graphs, each edge from its own random numbers.
+// Random graphs; the random numbers of an edge depend only on its index.
 //
 // The random bits of draw k under a key are the k-th output of SplitMix64 started at the key. No
 // draw depends on another, so the result is the same for any number of threads and for the CPU
@@ -67,11 +67,11 @@ extern "C" __global__ void draw_uniform(long long num_edges, long long num_verti
 // Lattice edge 2 v goes from vertex v to the one on its right, 2 v + 1 to the one below; those
 // that would leave the lattice are rejected.
 extern "C" __global__ void draw_grid(long long num_vertices, long long width, long long key,
-                                     long long threshold, bool *is_kept) {
+                                     long long threshold, bool *is_selected) {
   STRIDE(vertex, num_vertices) {
     const bool right = vertex % width < width - 1, below = vertex < num_vertices - width;
-    is_kept[2 * vertex] = right && upper_bits(key, 2 * vertex) < threshold;
-    is_kept[2 * vertex + 1] = below && upper_bits(key, 2 * vertex + 1) < threshold;
+    is_selected[2 * vertex] = right && upper_bits(key, 2 * vertex) < threshold;
+    is_selected[2 * vertex + 1] = below && upper_bits(key, 2 * vertex + 1) < threshold;
   }
 }
 
@@ -153,11 +153,12 @@ extern "C" __global__ void pack_bridges(long long num_edges, const long long *br
 }
 
 // Of sorted keys: neither a self-loop nor the same as the one before.
-extern "C" __global__ void mark_simple(long long num_edges, const long long *keys, bool *is_kept) {
+extern "C" __global__ void mark_simple(long long num_edges, const long long *keys,
+                                       bool *is_simple) {
   STRIDE(edge, num_edges) {
     const long long packed = keys[edge];
     const bool loop = packed >> 32 == (packed & 0xFFFFFFFFll);
-    is_kept[edge] = !loop && (edge == 0 || keys[edge - 1] != packed);
+    is_simple[edge] = !loop && (edge == 0 || keys[edge - 1] != packed);
   }
 }
 

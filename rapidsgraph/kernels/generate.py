@@ -66,12 +66,12 @@ def draw_uniform(num_edges, num_vertices, key, sources, destinations):
 
 
 @parallel
-def draw_grid(num_vertices, width, key, threshold, is_kept):
+def draw_grid(num_vertices, width, key, threshold, is_selected):
     for index in numba.prange(num_vertices):
         vertex = np.int64(index)
         right, below = vertex % width < width - 1, vertex < num_vertices - width
-        is_kept[2 * vertex] = right and _upper_bits(key, 2 * vertex) < threshold
-        is_kept[2 * vertex + 1] = below and _upper_bits(key, 2 * vertex + 1) < threshold
+        is_selected[2 * vertex] = right and _upper_bits(key, 2 * vertex) < threshold
+        is_selected[2 * vertex + 1] = below and _upper_bits(key, 2 * vertex + 1) < threshold
 
 
 @parallel
@@ -145,12 +145,12 @@ def pack_bridges(num_edges, bridges, bridge_ends, names, keys):
 
 
 @parallel
-def mark_simple(num_edges, keys, is_kept):
+def mark_simple(num_edges, keys, is_simple):
     for index in numba.prange(num_edges):
         edge = np.int64(index)
         packed = keys[edge]
         loop = packed >> 32 == packed & LOW_WORD
-        is_kept[edge] = not loop and (edge == 0 or keys[edge - 1] != packed)
+        is_simple[edge] = not loop and (edge == 0 or keys[edge - 1] != packed)
 
 
 @parallel

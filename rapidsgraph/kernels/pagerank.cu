@@ -163,7 +163,7 @@ extern "C" __global__ void gather_groups(
 }
 
 // Sum the change of all values, and the values of dangling vertices, per block. With `copy` the new
-// values also replace the old ones, for an iteration that adds into sums of its own.
+// values also replace the old ones, for an iteration that adds into separate sums.
 extern "C" __global__ void measure_change(long long num_vertices, long long copy,
                                           const new_value_t *new_pagerank, const bool *is_dangling,
                                           const double *state, value_t *pagerank,

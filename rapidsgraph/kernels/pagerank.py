@@ -117,7 +117,7 @@ def gather_nodes(
 
 @inline
 def _at(values, index):
-    """Return values[place]; the unsigned index spares the compiler a test for negative ones."""
+    """Return values[index]; the unsigned index spares the compiler a test for negative ones."""
     return np.float64(values[np.uint32(index)])
 
 

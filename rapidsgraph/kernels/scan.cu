@@ -35,9 +35,9 @@ extern "C" __global__ void mark_cores(long long num_vertices, long long mu, long
            });
 }
 
-// is_core[v] of the candidates, which have at least mu - 1 neighbors and come in the order of the
-// level of the last neighbor that makes them cores. Neighbors above level floor + 1 are similar,
-// those below floor are not, and those between are in no order: there they are counted.
+// Write is_core[v] of the candidates, which have at least mu - 1 neighbors and are sorted by the
+// level of their (mu - 1)-th most similar neighbor. Neighbors above level floor + 1 are similar,
+// those below floor are not, and those in between are not sorted, so the similar ones are counted.
 extern "C" __global__ void mark_indexed_cores(long long num_candidates, long long mu,
                                               long long floor, long long numerator,
                                               long long denominator, const int *candidates,

@@ -387,7 +387,7 @@ extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
   }
 }
 
-// common[arc] of the arcs to earlier vertices, from the arcs back.
+// Copy the counts of arcs to later vertices to the reverse arcs.
 extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
                                          const long long *offsets, const int *neighbors,
                                          int *common) {
@@ -398,11 +398,12 @@ extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
   }
 }
 
-// The same between two sets of rows, from `start` and `other_start` on, of lists that name
-// neighbors by their ids in the whole graph. heads[starts[x] ...] are those of row x that are
-// rows of the other set, and tails the rows; other_starts and other_heads say so the other way.
-// common and other_common of the pairs whose endpoint among the rows has the longer list, or one as
-// long and is later: the other's list is looked up there.
+// Count the common neighbors of pairs: arcs between two sets of rows, which begin at the vertices
+// `start` and `other_start`. Lists have ids of the whole graph. Pairs are stored from both sides:
+// pair_neighbors[pair_offsets[x] ...] are the neighbors of row x in the other set, pair_rows has
+// the row of each pair, and other_pair_* are the same for rows of the other set. Counts of both
+// sides are written for the pairs whose row has the longer list, or the larger id if lists are
+// equally long; the shorter list is looked up in the longer one.
 extern "C" __global__ void count_between(
     long long num_rows, long long num_pairs, long long num_vertices, long long start,
     long long other_start, long long *next_pair, const int *pair_rows, const long long *offsets,

@@ -341,27 +341,27 @@ def mirror_counts(num_arcs, sources, offsets, neighbors, common):
 
 @serial
 def _count_row(
-    row, first, other_first, offsets, neighbors, starts, heads, common, other_offsets,
-    other_neighbors, other_starts, other_heads, other_common, bits,
+    row, first_row, other_start, offsets, neighbors, pair_offsets, pair_neighbors, common,
+    other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common, bits,
 ):  # fmt: skip
-    """Count for the pairs of a row whose other list is not longer."""
+    """Count common neighbors of the pairs of a row whose other list is not longer."""
     start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
-    last = starts[np.uint64(row + 1)] - 1
+    last = pair_offsets[np.uint64(row + 1)] - 1
     is_marked = False
-    for pair in range(starts[np.uint64(row)], last + 1):
-        ahead = np.uint64(heads[np.uint64(min(pair + 2 * AHEAD, last))] - other_first)
+    for pair in range(pair_offsets[np.uint64(row)], last + 1):
+        ahead = np.uint64(pair_neighbors[np.uint64(min(pair + 2 * AHEAD, last))] - other_start)
         prefetch(other_offsets, ahead)
-        prefetch(other_starts, ahead)
-        ahead = np.uint64(heads[np.uint64(min(pair + AHEAD, last))] - other_first)
+        prefetch(other_pair_offsets, ahead)
+        ahead = np.uint64(pair_neighbors[np.uint64(min(pair + AHEAD, last))] - other_start)
         prefetch(other_neighbors, np.uint64(other_offsets[ahead]))
-        prefetch(other_heads, np.uint64(other_starts[ahead]))
-        other = np.uint64(heads[np.uint64(pair)] - other_first)
+        prefetch(other_pair_neighbors, np.uint64(other_pair_offsets[ahead]))
+        other = np.uint64(pair_neighbors[np.uint64(pair)] - other_start)
         other_list_start, other_list_stop = (
             other_offsets[other],
             other_offsets[other + np.uint64(1)],
         )
         length = other_list_stop - other_list_start - (stop - start)
-        if length > 0 or (length == 0 and heads[np.uint64(pair)] > first + row):
+        if length > 0 or (length == 0 and pair_neighbors[np.uint64(pair)] > first_row + row):
             continue
         if not is_marked:
             for index in range(start, stop):
@@ -374,7 +374,10 @@ def _count_row(
             word = bits[vertex >> np.uint32(6)]
             num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
         back = _position(
-            other_heads, other_starts[other], other_starts[other + np.uint64(1)], first + row
+            other_pair_neighbors,
+            other_pair_offsets[other],
+            other_pair_offsets[other + np.uint64(1)],
+            first_row + row,
         )
         common[np.uint64(pair)] = num_common
         other_common[np.uint64(back)] = num_common

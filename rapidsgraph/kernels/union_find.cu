@@ -69,7 +69,7 @@ extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs,
   STRIDE(arc, num_arcs) join(parents, rows[arc], neighbors[arc]);
 }
 
-// Point every vertex to its root. A thread writes to its own vertex only: path halving could
+// Point every vertex to its root. A thread writes only to its vertex: path halving could
 // replace a root by a parent below it.
 extern "C" __global__ void compress(long long num_vertices, int *parents) {
   STRIDE(vertex, num_vertices) {
