@@ -48,7 +48,7 @@ from pipelines.runtime import (
 from rapidsgraph.algorithms.scan import check_epsilon, check_mu
 from rapidsgraph.algorithms.scan_index import EPSILONS, MUS
 from rapidsgraph.cli.app import command
-from rapidsgraph.graph.graph import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.io import write_frame
 
 MAX_PLOTTED = 2_000_000  # edges and vertices that are transferred to this process for the plot

@@ -24,8 +24,8 @@ from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
 from .distributed.layered_storage import DistributedLayeredStorage
 from .errors import GraphError
-from .graph.graph import Graph, GraphLike, register_distributed_graph, storage_of
-from .graph.local_graph import LocalGraph
+from .graph.graph import Graph, register_distributed_graph
+from .graph.local_graph import GraphLike, LocalGraph, storage_of
 from .layered import algorithms as layered
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage

@@ -29,8 +29,7 @@ from .graph.build_memory import (
     naming_bytes,
 )
 from .graph.csr import is_simple
-from .graph.graph import GraphLike
-from .graph.local_graph import LocalGraph
+from .graph.local_graph import GraphLike, LocalGraph
 from .io.edge_files import declared_vertices, measure_text, read_edge_metadata
 from .validation import as_list, check_count, check_flag, check_free_memory, check_path
 

@@ -18,7 +18,7 @@ import pytest
 import rapidsgraph as rg
 from pipelines.benchmarks import records
 from rapidsgraph import device
-from rapidsgraph.graph.graph import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 
 # OpenMP's threads, here and in processes that tests start, sleep while they wait for each other.
 # By default they spin, which makes small kernels 20 times slower where processes share the cores.

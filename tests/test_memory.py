@@ -13,7 +13,6 @@ from conftest import build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
 from rapidsgraph import device, memory
-from rapidsgraph.graph.build import MAX_BASE_BYTES, MAX_BYTES_PER_NAME
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
@@ -22,7 +21,7 @@ from rapidsgraph.graph.build_memory import (
     build_bytes,
     name_column_stats,
 )
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.local_graph import MAX_BASE_BYTES, MAX_BYTES_PER_NAME, LocalGraph
 
 pytestmark = pytest.mark.slow
 
@@ -359,7 +358,7 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     ids = [xp.arange(100_000)]
     needed = build_bytes(100_000, 0, columns=name_column_stats(ids, ids), xp=xp)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
-    monkeypatch.setattr("rapidsgraph.graph.build.name_vertices", None)  # is not reached
+    monkeypatch.setattr("rapidsgraph.graph.local_graph.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
     message = (
         f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"

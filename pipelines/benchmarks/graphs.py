@@ -28,8 +28,7 @@ from rapidsgraph import device, generate
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph import build_memory
-from rapidsgraph.graph.build import build_graph
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.local_graph import LocalGraph, build_graph
 
 SEED = 1
 GRID_KEEP = 0.72  # share of a lattice's edges, which makes it resemble a road network

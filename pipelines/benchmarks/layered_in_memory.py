@@ -42,7 +42,7 @@ from rapidsgraph import device
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
-from rapidsgraph.graph.build import build_graph
+from rapidsgraph.graph.local_graph import build_graph
 from rapidsgraph.layered import algorithms as layered_algorithms
 from rapidsgraph.layered.outofcore.file_array import MIN_WORK_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
 

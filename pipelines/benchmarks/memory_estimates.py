@@ -30,7 +30,7 @@ from pipelines.benchmarks import peak_memory, records
 from pipelines.benchmarks.records import Record
 from rapidsgraph import memory
 from rapidsgraph.graph import build_memory
-from rapidsgraph.graph.build import read_columns
+from rapidsgraph.graph.edge_columns import read_columns
 from rapidsgraph.io import write_frame
 
 LOW, HIGH = 0.7, 1.0  # the aim for peak / estimate

@@ -25,8 +25,7 @@ import numpy as np
 
 from pipelines.benchmarks.pagerank_papers import DAMPING, pagerank_formula
 from rapidsgraph.device.arrays import Array
-from rapidsgraph.graph.build import build_graph
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.local_graph import LocalGraph, build_graph
 
 SOURCE = Path(__file__).with_suffix(".cu")
 COMPILERS = ("nvcc", "nvrtc")  # of kernels that launch kernels, in order of preference

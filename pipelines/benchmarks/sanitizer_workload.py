@@ -20,7 +20,7 @@ from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.algorithms.scan import ROLES
 from rapidsgraph.device.arrays import Array
-from rapidsgraph.graph.build import build_graph
+from rapidsgraph.graph.local_graph import build_graph
 
 PARTITION_BYTES = 2**15
 METHODS = ("auto", "edge", "node", "contribution", "warp")

@@ -15,7 +15,7 @@ from .. import device
 from ..device import Array
 from ..frames import Frame
 from ..graph.csr import row_indices
-from ..graph.graph import GraphLike, as_local_graph
+from ..graph.local_graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
 from ..memory import check_run_memory
 

@@ -25,9 +25,9 @@ import numpy as np
 from ..device import Array
 from ..errors import ConvergenceError, GraphError, format_value
 from ..frames import Frame, VertexValues
-from ..graph.graph import GraphLike, as_local_graph
-from ..graph.labeling import Labeling
+from ..graph.local_graph import GraphLike, as_local_graph
 from ..graph.vertex_arguments import resolve_vertex_values
+from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
 from ..kernels.constants import WARP
 from ..memory import check_run_memory

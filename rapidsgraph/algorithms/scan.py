@@ -20,8 +20,8 @@ from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.csr import row_indices
-from ..graph.graph import GraphLike
-from ..graph.labeling import Labeling
+from ..graph.local_graph import GraphLike
+from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_CLUSTER
 from ..memory import check_run_memory
 from ..validation import check_choice, check_flag

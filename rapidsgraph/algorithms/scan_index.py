@@ -21,8 +21,7 @@ from ..device import Array, Device, choose, import_cupy, to_host
 from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices, sort_pairs
-from ..graph.graph import GraphLike
-from ..graph.local_graph import LocalGraph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
 from ..memory import check_run_memory
 from ..validation import check_choice, check_flag

@@ -24,7 +24,6 @@ from ..atomic import atomic_write, write_error
 from ..device import Array, ArrayModule, device_name, to_host
 from ..errors import GraphError
 from ..graph.csr import Adjacency
-from ..graph.labeling import Labeling
 from ..graph.name_storage import (
     check_name_metadata,
     check_names,
@@ -32,6 +31,7 @@ from ..graph.name_storage import (
     name_metadata,
     restore_names,
 )
+from ..graph.vertex_names import Labeling
 from ..io.arrow_arrays import (
     Crc32Writer,
     check_columns,

@@ -16,8 +16,7 @@ from .. import device
 from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
-from ..graph.graph import GraphLike, as_local_graph
-from ..graph.local_graph import LocalGraph
+from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
 from ..memory import check_run_memory
 from ..validation import check_choice

@@ -17,12 +17,11 @@ import numpy as np
 from .. import device, frames
 from ..device import Array
 from ..frames import Frame, Vertices
-from ..graph.build import build_graph
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import Graph, GraphLike, as_local_graph
-from ..graph.labeling import Labeling
-from ..graph.local_graph import LocalGraph
+from ..graph.graph import Graph
+from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph, build_graph
 from ..graph.vertex_arguments import resolve_vertices
+from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import (
     COOPERATIVE_THREADS,

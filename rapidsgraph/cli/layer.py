@@ -9,7 +9,7 @@ import typer
 
 import rapidsgraph as rg
 
-from ..graph.graph import storage_of
+from ..graph.local_graph import storage_of
 from ..layered import cache, store_writer
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (

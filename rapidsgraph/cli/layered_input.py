@@ -18,7 +18,7 @@ import rapidsgraph as rg
 
 from ..device import Device
 from ..errors import GraphError, format_bytes
-from ..graph.graph import storage_of
+from ..graph.local_graph import storage_of
 from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import parse_bytes

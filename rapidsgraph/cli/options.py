@@ -19,8 +19,8 @@ from .. import io
 from ..device import Device
 from ..errors import GraphError
 from ..frames import Frame
-from ..graph.build import SelfLoops
 from ..graph.csr import MULTI_EDGES, MultiEdges
+from ..graph.local_graph import SelfLoops
 from ..validation import vertex_labels
 
 EdgesArgument = Annotated[

@@ -9,7 +9,7 @@ import rapidsgraph as rg
 
 from .. import io
 from ..algorithms.pagerank import DANGLING, METHODS, PageRankMethod, Precision
-from ..graph.graph import storage_of
+from ..graph.local_graph import storage_of
 from .app import DeviceOption, app, command, print_highest
 from .layered_input import (
     PAGERANK_IGNORES,

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import GraphError, VertexTypeError
-from ..graph.graph import storage_of
+from ..graph.local_graph import storage_of
 from ..io.columnar_files import id_type_of
 from ..io.edge_files import Table, open_table
 from ..io.tables import (

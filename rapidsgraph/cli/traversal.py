@@ -12,7 +12,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import io
-from ..graph.graph import storage_of
+from ..graph.local_graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (

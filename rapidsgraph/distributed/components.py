@@ -12,8 +12,8 @@ from .. import device
 from ..algorithms.components import compress, find_roots, number_components
 from ..device.arrays import Array
 from ..frames import Frame
-from ..graph.graph import GraphLike
-from ..graph.labeling import Labeling
+from ..graph.local_graph import GraphLike
+from ..graph.vertex_names import Labeling
 from .executor import release_on_error
 from .graph import as_distributed, create_vertex_frame
 

@@ -18,10 +18,10 @@ import numpy as np
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask, library_name
 from ..graph import weight_sums
-from ..graph.build import SelfLoops, check_policies, read_columns
 from ..graph.csr import MultiEdges
-from ..graph.labeling import Labeling, check_name_collisions, endpoint_columns
-from ..graph.local_graph import BuildReport, LocalGraph
+from ..graph.edge_columns import read_columns
+from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
+from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from . import vertex_names

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..device.arrays import ArrayModule, Device
 from ..errors import GraphError
-from ..graph.labeling import Labeling
+from ..graph.vertex_names import Labeling
 from ..layered.storage import LayeredStorage, StreamStats
 from ..layered.store import open_store
 from ..validation import check_choice, check_path

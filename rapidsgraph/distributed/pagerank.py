@@ -28,7 +28,7 @@ from ..algorithms.pagerank import (
     vertex_distribution,
 )
 from ..frames import Frame, VertexValues, compute_if_dask
-from ..graph.graph import GraphLike
+from ..graph.local_graph import GraphLike
 from ..progress import Progress, reporter
 from ..validation import check_auto_method, check_memory_limit
 from . import pagerank_partition as tasks

@@ -19,7 +19,7 @@ from ..algorithms import pagerank_layout
 from ..algorithms.pagerank import dangling_weights, vertex_distribution
 from ..device.arrays import Array, ArrayModule
 from ..frames import Frame
-from ..graph.labeling import Labeling
+from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
 from . import shared_memory
 from .communicator import SharedMemoryMember

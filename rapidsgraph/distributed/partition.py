@@ -15,10 +15,11 @@ import numpy as np
 from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..graph import csr
-from ..graph.build import EdgeColumns, SelfLoops
 from ..graph.build_memory import build_bytes
 from ..graph.csr import Adjacency, MultiEdges, from_coo, row_indices, to_undirected
-from ..graph.labeling import Labeling
+from ..graph.edge_columns import EdgeColumns
+from ..graph.local_graph import SelfLoops
+from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_merged_weights
 from ..validation import check_free_memory
 

@@ -34,8 +34,8 @@ from ..algorithms.similarity import METHODS, ScanMethod, SimilarityGraph
 from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.csr import row_indices
-from ..graph.graph import GraphLike
-from ..graph.labeling import Labeling
+from ..graph.local_graph import GraphLike
+from ..graph.vertex_names import Labeling
 from ..validation import check_auto_method, check_flag
 from .components import join_forests
 from .executor import release_on_error

@@ -38,9 +38,9 @@ from ..device.arrays import Array
 from ..frames import Frame, Vertices, compute_if_dask
 from ..graph import weight_sums
 from ..graph.csr import Adjacency
-from ..graph.graph import GraphLike
-from ..graph.labeling import Labeling
+from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
+from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_VERTEX
 from ..progress import Progress, reporter
 from ..validation import check_memory_limit

@@ -19,9 +19,8 @@ from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError
 from ..frames import Frame
-from ..graph.build import EdgeColumns, read_columns
-from ..graph.labeling import Labeling
-from ..graph.vertex_names import VertexNames, check_ids_in_range, name_vertices
+from ..graph.edge_columns import EdgeColumns, check_ids_in_range, name_vertices, read_columns
+from ..graph.vertex_names import Labeling, VertexNames
 from ..graph.weight_sums import total_weight
 from ..validation import check_vertex_count, check_vertices
 from .executor import Executor
@@ -91,7 +90,7 @@ def compute_stats(columns: EdgeColumns) -> PartitionStats:
     weights = columns.weights
     return PartitionStats(
         schema=replace(columns, sources=[], destinations=[], weights=None, xp=None),
-        num_rows=columns.num_rows,
+        num_rows=len(columns.sources[0]),
         types=types,
         declared_types=[name for name in map(_integer_type, endpoints) if name],
         min_name=min(int(values.min()) for values in names) if are_integers else 0,

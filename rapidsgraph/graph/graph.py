@@ -7,17 +7,13 @@ that `rapidsgraph.dispatch` registers for Dask frames.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import Any
 
 from .. import frames
 from ..errors import GraphError
 from ..frames import Frame, Vertices
-from .build import SelfLoops, build_graph
 from .csr import MultiEdges
-from .local_graph import BuildReport, LocalGraph
-
-# A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
-GraphLike: TypeAlias = Any
+from .local_graph import BuildReport, LocalGraph, SelfLoops, StoredGraph, build_graph
 
 _build_distributed: Callable[..., Any] | None = None  # set by `dispatch`, which is above
 
@@ -26,18 +22,6 @@ def register_distributed_graph(build: Callable[..., Any]) -> None:
     """Register the builder of graphs from Dask frames."""
     global _build_distributed  # noqa: PLW0603 - imports point down, so `dispatch` sets it
     _build_distributed = build
-
-
-class StoredGraph:
-    """Base of the public graph types, which delegate to a storage."""
-
-    _storage: Any
-
-    @classmethod
-    def _from_storage(cls, storage: Any) -> Self:
-        graph = cls.__new__(cls)
-        graph._storage = storage
-        return graph
 
 
 class Graph(StoredGraph):
@@ -88,6 +72,11 @@ class Graph(StoredGraph):
     >>> graph.num_vertices, graph.num_edges, graph.report.rows_merged
     (3, 2, 1)
     """
+
+    _no_local_graph = (
+        "the graph is partitioned over a Dask cluster, which this function does not support; call "
+        "graph.compute() first"
+    )
 
     def __init__(
         self,
@@ -180,40 +169,3 @@ class Graph(StoredGraph):
 
     def __repr__(self) -> str:
         return repr(self._storage)
-
-
-def storage_of(graph: Any) -> Any:
-    """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
-    return graph._storage if isinstance(graph, StoredGraph) else graph
-
-
-def as_local_graph(graph: GraphLike, **options: Any) -> LocalGraph:
-    """Return the storage of a graph; build a graph from an edge frame.
-
-    Parameters
-    ----------
-    graph : Graph or frame
-    **options
-        How to build the graph of a frame; see `build_graph`. By default, it is directed and has
-        no weights.
-
-    Raises
-    ------
-    GraphError
-        If the graph is partitioned over the workers of a Dask cluster, or a layered edge list.
-    """
-    storage = storage_of(graph)
-    if isinstance(storage, LocalGraph):
-        return storage
-    if isinstance(graph, StoredGraph) and not isinstance(graph, Graph):
-        raise GraphError(
-            "this function does not support layered edge lists; pass a Graph or an edge frame",
-            parameter="graph",
-        )
-    if isinstance(graph, Graph):
-        raise GraphError(
-            "the graph is partitioned over a Dask cluster, which this function does not support; "
-            "call graph.compute() first",
-            parameter="graph",
-        )
-    return build_graph(graph, **options)

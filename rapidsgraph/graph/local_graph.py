@@ -1,18 +1,36 @@
-"""LocalGraph: a graph in the memory of one process, on a CPU or GPU."""
+"""Graphs in the memory of one process, on a CPU or GPU, and their build from an edge frame.
+
+A build reads the columns of the frame, names the vertices and sorts the edges. Memory is estimated
+before each phase from what is known by then. Arrays are freed as soon as the next phase does not
+need them, which is why they are passed in lists that the callee empties.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from .. import device
-from ..device.arrays import Array, ArrayModule
+from ..device import Array, ArrayModule
+from ..errors import GraphError
+from ..frames import Frame, Vertices
+from ..validation import MAX_VERTICES, check_choice, check_flag, check_free_memory, check_vertices
 from . import weight_sums
-from .csr import Adjacency, transpose
-from .labeling import Labeling
-from .vertex_names import VertexNames
+from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
+from .csr import MULTI_EDGES, Adjacency, MultiEdges, from_coo, symmetrize, transpose
+from .edge_columns import EdgeColumns, TableCheck, name_vertices, read_columns
+from .vertex_names import Labeling
+
+# A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
+GraphLike: TypeAlias = Any
+SelfLoops = Literal["keep", "drop"]
+
+# The estimate of a build by integer names is below MAX_BASE_BYTES + MAX_BYTES_PER_NAME per row and
+# name column.
+MAX_BASE_BYTES = 2**26
+MAX_BYTES_PER_NAME = 1024
 
 
 @dataclass(frozen=True)
@@ -87,21 +105,14 @@ class LocalGraph:
         self.labeling, self.directed, self.weighted = labeling, directed, weighted
         self._multi_edges, self._self_loops = multi_edges, self_loops
         self._num_rows, self._num_loops_dropped = num_rows, num_loops_dropped
+        self.names, self.num_vertices = labeling.names, labeling.num_vertices
         self.num_edges, self.num_arcs = num_edges, adjacency.neighbors.size
         self._cache: dict[str, Any] = {}
         self._adjacencies = {layout if directed else "csr": adjacency}  # by layout
 
     @property
-    def names(self) -> VertexNames:
-        return self.labeling.names
-
-    @property
     def xp(self) -> ArrayModule:
         return self.labeling.xp
-
-    @property
-    def num_vertices(self) -> int:
-        return self.labeling.num_vertices
 
     @property
     def device(self) -> str:
@@ -130,27 +141,26 @@ class LocalGraph:
     @cached_property
     def out_degrees(self) -> Array:
         """Number of arcs that leave each vertex: float64, shape (vertices,)."""
-        if self.has_layout("csr"):
+        if "csr" in self._adjacencies:
             return self.xp.diff(self.csr.offsets).astype(self.xp.float64)
-        return self._sum_by_source(self.xp.empty(0), weighted=False)
+        return self._sum_by_source(self.xp.empty(0))
 
     @cached_property
     def out_weights(self) -> Array:
         """Sum of the weights that leave each vertex, or its out-degree: float64."""
-        if not self.weighted:
-            return self.out_degrees
-        return self._sum_by_source(self.csc.weights, weighted=True)
+        return self._sum_by_source(self.csc.weights) if self.weighted else self.out_degrees
 
     @cached_property
     def total_weight(self) -> float:
         """Sum of the weights of all arcs, which no distance exceeds; infinite if it overflows."""
         return weight_sums.total_weight(self.built[0].weights)
 
-    def _sum_by_source(self, weights: Array, *, weighted: bool) -> Array:
+    def _sum_by_source(self, weights: Array) -> Array:
+        """Sum `weights` of the arcs that leave each vertex; if empty, count the arcs."""
         sums, sources = self.xp.zeros(self.num_vertices), self.csc.neighbors
         device.launch(
-            "build", "sum_by_key", size=sources.size,
-            num_items=sources.size, keys=sources, weights=weights, weighted=weighted, sums=sums,
+            "build", "sum_by_key", size=sources.size, num_items=sources.size, keys=sources,
+            weights=weights, weighted=weights.size > 0, sums=sums,
         )  # fmt: skip
         return sums
 
@@ -201,3 +211,177 @@ class LocalGraph:
             f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} {kind} edges"
             f"{', weighted' if self.weighted else ''}, {self.device}>"
         )
+
+
+class StoredGraph:
+    """Base of the public graph types, which delegate to a storage."""
+
+    _storage: Any
+    _no_local_graph: ClassVar[str]  # why the storage is no LocalGraph, if it is none
+
+    @classmethod
+    def _from_storage(cls, storage: Any) -> Self:
+        graph = cls.__new__(cls)
+        graph._storage = storage
+        return graph
+
+
+def storage_of(graph: Any) -> Any:
+    """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
+    return graph._storage if isinstance(graph, StoredGraph) else graph
+
+
+def as_local_graph(graph: GraphLike, **options: Any) -> LocalGraph:
+    """Return the storage of a graph; build a graph from an edge frame.
+
+    Parameters
+    ----------
+    graph : Graph or frame
+    **options
+        How to build the graph of a frame; see `build_graph`. By default, it is directed and has
+        no weights.
+
+    Raises
+    ------
+    GraphError
+        If the graph is partitioned over the workers of a Dask cluster, or a layered edge list.
+    """
+    storage = storage_of(graph)
+    if isinstance(storage, LocalGraph):
+        return storage
+    if isinstance(graph, StoredGraph):
+        raise GraphError(graph._no_local_graph, parameter="graph")
+    return build_graph(graph, **options)
+
+
+def build_graph(
+    edges: Frame,
+    source: str | list[str] = "source",
+    destination: str | list[str] = "destination",
+    weight: str | None = None,
+    *,
+    directed: bool = True,
+    multi_edges: MultiEdges = "first",
+    self_loops: SelfLoops = "keep",
+    vertices: int | Vertices | None = None,
+    layout: str = "csr",
+) -> LocalGraph:
+    """Build a graph in the memory of this process.
+
+    Parameters
+    ----------
+    edges, source, destination, weight, directed, multi_edges, self_loops, vertices
+        As for `Graph`.
+    layout : {"csr", "csc"}
+        The adjacency to build from the frame; the other one is derived from it on first use.
+    """
+    check_policies(directed, multi_edges, self_loops)
+    columns = read_columns(edges, source, destination, weight, multi_edges)
+    num_rows, xp = len(columns.sources[0]), columns.xp
+    options = {
+        "weighted": columns.weights is not None, "directed": directed, "xp": xp,
+        "multi_edges": multi_edges, "self_loops": self_loops,
+    }  # fmt: skip
+
+    def check_memory(num_bytes: int) -> None:
+        check_free_memory(f"building a graph of {num_rows:,} rows", num_bytes, xp)
+
+    # Estimates need statistics of the name columns, which for a small graph take longer than the
+    # build.
+    names = columns.sources + columns.destinations
+    bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_rows * len(names)
+    are_arrays = vertices is None and all(isinstance(values, xp.ndarray) for values in names)
+    fits = are_arrays and bound <= device.free_memory(xp)
+    del names
+    if fits:
+        labeling, coo = _name_vertices(columns, None)
+        del columns
+    else:
+        labeling, coo = _name_with_checks(columns, vertices, options, check_memory)
+        del columns
+        check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
+    if self_loops == "drop":
+        _drop_self_loops(coo)
+    num_kept, is_summed = coo[0].size, multi_edges == "sum"
+    if is_summed:
+        coo[2] = _summable_weights(coo[2], num_kept, xp)
+    weighted = coo[2] is not None
+    if not directed:
+        coo[:2] = [xp.minimum(*coo[:2]), xp.maximum(*coo[:2])]
+    elif layout == "csc":
+        coo[:2] = coo[1::-1]
+    adjacency = from_coo(coo, labeling.num_vertices, multi_edges)
+    if is_summed:
+        weight_sums.check_merged_weights(adjacency, labeling)
+    num_edges = adjacency.neighbors.size
+    return LocalGraph(
+        labeling,
+        adjacency if directed else symmetrize(adjacency),
+        layout,
+        directed=directed,
+        weighted=weighted,
+        multi_edges=multi_edges,
+        self_loops=self_loops,
+        num_rows=num_rows,
+        num_loops_dropped=num_rows - num_kept,
+        num_edges=num_edges,
+    )
+
+
+def _name_vertices(
+    columns: EdgeColumns, vertices: Any, check_table: TableCheck = None
+) -> tuple[Labeling, list[Any]]:
+    """Return the labeling, and [source ids, destination ids, weights or None]."""
+    names, *ids = name_vertices(
+        columns.sources, columns.destinations, vertices, columns.labels, columns.xp, check_table
+    )
+    return columns.labeling(names, columns.xp), [*ids, columns.weights]
+
+
+def _name_with_checks(
+    columns: EdgeColumns,
+    vertices: Any,
+    options: dict[str, Any],
+    check_memory: Callable[[int], None],
+) -> tuple[Labeling, list[Any]]:
+    """Name the vertices, with checks of free memory for the whole build and for each table."""
+    endpoints, num_rows = (columns.sources, columns.destinations), len(columns.sources[0])
+
+    def check_build(num_vertices: int, names: Any) -> None:
+        stats = name_column_stats(*endpoints, names)
+        check_memory(build_bytes(num_rows, num_vertices, columns=stats, **options))
+
+    is_range = isinstance(vertices, range)
+    if is_range and 0 < vertices.start < vertices.stop <= vertices.start + MAX_VERTICES:
+        check_build(len(vertices), None)  # before the names of the range are listed
+    vertices = check_vertices(vertices, len(endpoints[0]), columns.labels, columns.xp)
+    # Without a range the number of vertices is unknown, and the estimate a lower bound.
+    check_build(len(vertices) if isinstance(vertices, range) else 0, vertices)
+    return _name_vertices(
+        columns, vertices,
+        lambda count, nbytes: check_memory(
+            merge_bytes("arrow" if nbytes else "hash", count, nbytes)
+        ),
+    )  # fmt: skip
+
+
+def _drop_self_loops(coo: list[Any]) -> None:
+    """Remove the self-loops of [source ids, destination ids, weights or None] in place."""
+    keep = coo[0] != coo[1]
+    if not bool(keep.all()):
+        coo[:] = [values if values is None else values[keep] for values in coo]
+
+
+def _summable_weights(weights: Array | None, num_rows: int, xp: ArrayModule) -> Array:
+    """Return weights of a type that holds the sums of parallel edges; 1 each without weights."""
+    if weights is None:
+        return xp.ones(num_rows)
+    total = weight_sums.sum_exactly(weights) if weights.dtype.kind == "i" else None
+    return weights.astype(weight_sums.sum_type(total), copy=False)
+
+
+def check_policies(directed: Any, multi_edges: Any, self_loops: Any) -> None:
+    """Raise GraphError for a policy that `Graph` does not have."""
+    check_choice("multi_edges", multi_edges, MULTI_EDGES)
+    check_choice("self_loops", self_loops, get_args(SelfLoops))
+    check_flag("directed", directed)

@@ -11,7 +11,7 @@ from .. import frames
 from ..device import Array
 from ..errors import GraphError, VertexNotFoundError, format_value
 from ..validation import reject
-from .labeling import Labeling
+from .vertex_names import Labeling
 
 MAX_SUMMABLE = 2.0**900  # as many values as there may be sum to less than the largest double
 

@@ -1,17 +1,19 @@
-"""Mapping between vertex names and the ids 0..n-1, which follow the order of the names.
+"""Vertex ids and names: map between them, and build result frames of the caller's names.
 
-Ids are positions in the sorted, distinct names, so rows in the order of ids are in the order of
-names. Integers that already are 0..n-1 are their own ids. Integers in a range not much wider than
-the number of rows are looked up in a table over that range; other integers, and text, are
-factorized. Names of several columns are factorized column by column, and then the tuples of ids as
-integers.
+Ids 0..n-1 are positions in the sorted, distinct names, so rows in the order of ids are in the order
+of names. Integers that already are 0..n-1 are their own ids. `edge_columns` finds the names in the
+columns of an edge frame.
 
-Columns are as from `frames.get_column`: integer arrays, or Series of text, on one device.
+A `Labeling` is part of everything that knows vertices by id: graphs, layered edge lists and
+indexes. Results are frames of the library that the edges came in, with the same name columns.
+Name columns are as from `frames.get_column`: integer arrays, or Series of text, on one device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,6 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
 from ..frames import Column
-from ..validation import check_vertex_count
-
-# Called with (count, nbytes) before a table of names is built on a CPU; may raise.
-TableCheck = Callable[[int, int], None] | None
 
 
 class VertexNames:
@@ -142,42 +140,136 @@ class VertexNames:
         return names[0] if len(names) == 1 else names
 
 
-def name_vertices(
-    sources: Sequence[Column],
-    destinations: Sequence[Column],
-    vertices: range | list[Column] | None,
-    labels: list[str],
-    xp: ArrayModule,
-    check: TableCheck = None,
-) -> tuple[VertexNames, Array, Array]:
-    """Name the vertices of an edge list.
+@dataclass
+class Labeling:
+    """The names of vertices, and the form of the frames that show them.
 
     Parameters
     ----------
-    sources, destinations : sequences of arrays or Series
-        One or more columns each, all of one length.
-    vertices : range, list of arrays or Series, or None
-        More names; a range stands for all integers below its stop.
-    labels : list of str
-    xp : module
-        NumPy or CuPy.
-    check : callable, optional
-        Called with ``(count, nbytes)`` before a table of at most `count` names with `nbytes` bytes
-        of text is built on a CPU. It may raise.
-
-    Returns
-    -------
     names : VertexNames
-    sources, destinations : int32 arrays
-        Ids, one per row.
+    xp : module
+        NumPy or CuPy, whichever holds the arrays.
+    library : str
+        Library of the frames, as `frames.normalize_frame` returns it.
+    is_endpoint_specific : sequence of bool
+        For each name column, whether source and destination of an edge have one each. An edge has
+        the other columns once.
+    source_columns : sequence of str
+        Name columns of the sources in the edge frame.
+    text_types : dict from str to Arrow type or None
+        Types of the text columns of results.
     """
-    if len(sources) > 1:
-        return _name_tuples(sources, destinations, vertices, labels, xp, check)
-    columns = [sources[0], destinations[0]]
-    if vertices is not None:
-        columns += [vertices] if isinstance(vertices, range) else vertices
-    part, dtype, count, ids = _name_column(columns, labels[0], xp, check)
-    return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
+
+    names: VertexNames
+    xp: ModuleType
+    library: str
+    is_endpoint_specific: Sequence[bool]
+    source_columns: Sequence[str]
+    text_types: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_vertices(self) -> int:
+        return self.names.count
+
+    @property
+    def device(self) -> str:
+        return device.device_name(self.xp)
+
+    def vertex_frame(self, columns: Mapping[str, Any], ids: Array | None = None) -> Any:
+        """Return a frame of vertex names and other columns, one row per vertex.
+
+        Parameters
+        ----------
+        columns : dict from str to array, or to a pair of arrays
+            Values by vertex id; or values, and a mask of those that are not null.
+        ids : integer array, optional
+            The vertices of the rows; by default all, in ascending order.
+        """
+        return frames.make_frame(
+            self.library, {**self.names.columns(self.xp, ids), **columns}, self.text_types
+        )
+
+    def edge_frame(self, sources: Array, destinations: Array, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of the names of sources and destinations, and other columns.
+
+        Name columns that both endpoints share come first, once.
+        """
+        endpoints: dict[str, Any] = {}
+        types = dict(self.text_types)
+        for endpoint, ids in (("source", sources), ("destination", destinations)):
+            specific, values = self.endpoint_columns(endpoint), self.names.columns(self.xp, ids)
+            endpoints |= {specific.get(label, label): values[label] for label in values}
+            types |= {name: self.text_types.get(label) for label, name in specific.items()}
+        shared = {label: endpoints[label] for label in self.names.labels if label in endpoints}
+        return frames.make_frame(self.library, {**shared, **endpoints, **columns}, types)
+
+    def text_column(self, codes: Array, categories: Sequence[str]) -> Any:
+        """Return a text column of categories by their codes; for arrays on a GPU the codes."""
+        return frames.decode_text(self.library, codes, categories)
+
+    def endpoint_columns(self, endpoint: str) -> dict[str, str]:
+        """Return the names of an endpoint's columns; see `endpoint_columns`."""
+        return endpoint_columns(self.names.labels, self.is_endpoint_specific, endpoint)
+
+    def name_columns(self, ids: Array, valid: Array, endpoint: str) -> dict[str, tuple[Any, Array]]:
+        """Return the name columns of an endpoint, null where not `valid`, for `vertex_frame`."""
+        if self.names.distinct[0] is not None:  # otherwise ids are names, and need no valid place
+            ids = self.xp.where(valid, ids, 0)
+        columns = self.names.columns(self.xp, ids)
+        return {
+            name: (columns[label], valid) for label, name in self.endpoint_columns(endpoint).items()
+        }
+
+    def check_name_collisions(self, *columns: str) -> None:
+        """Raise GraphError if a name column has the name of a result column."""
+        check_name_collisions(self.names.labels, columns)
+
+    def ids(self, table: Any, parameter: str, labels: Sequence[str] | None = None) -> Array:
+        """Return the int32 ids of the vertices that the name columns of an opened frame list."""
+        labels = labels or self.names.labels
+        columns = [frames.get_column(table, label, "vertex", parameter) for label in labels]
+        return self.names.ids(columns, self.xp, parameter)
+
+    def name_of(self, vertex: int) -> Any:
+        """Return the name of a vertex: an int, a str, or a tuple for names of several columns."""
+        return self.names.name_of(vertex, self.xp)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle and copy, which cannot hold the array module."""
+        return {**self.__dict__, "xp": self.device}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.xp = np if state["xp"] == "cpu" else device.import_cupy()
+
+
+def endpoint_columns(
+    labels: Sequence[str], is_endpoint_specific: Sequence[bool], endpoint: str
+) -> dict[str, str]:
+    """Return {name column: its name for an endpoint}, without columns that both endpoints share.
+
+    Parameters
+    ----------
+    labels, is_endpoint_specific
+        Name columns of vertices, as in `Labeling`.
+    endpoint : str
+        Prefix such as "source" or "predecessor".
+    """
+    return {
+        label: endpoint + label.removeprefix("vertex")
+        for label, is_specific in zip(labels, is_endpoint_specific, strict=True)
+        if is_specific
+    }
+
+
+def check_name_collisions(labels: Iterable[str], columns: Iterable[str]) -> None:
+    """Raise GraphError if a name column in `labels` is also a result column in `columns`."""
+    result_columns = set(columns)
+    label = next((label for label in labels if label in result_columns), None)
+    if label is not None:
+        raise GraphError(
+            f"vertex name column {label!r} collides with a result column; rename it", column=label
+        )
 
 
 def check_names(values: Column, column: Any = None, parameter: str | None = None) -> None:
@@ -196,151 +288,6 @@ def check_names(values: Column, column: Any = None, parameter: str | None = None
         row=row,
         value=value,
     )
-
-
-def check_ids_in_range(low: int, high: int, stop: int) -> None:
-    """Raise GraphError unless the names `low` to `high` of edges are in ``range(stop)``."""
-    if low < 0 or high >= stop:
-        value = low if low < 0 else high
-        raise GraphError(
-            f"vertices are range({stop}), and an edge names {value}",
-            parameter="vertices",
-            value=value,
-        )
-
-
-def _name_tuples(
-    sources: Sequence[Column],
-    destinations: Sequence[Column],
-    vertices: Any,
-    labels: list[str],
-    xp: ArrayModule,
-    check: TableCheck,
-) -> tuple[VertexNames, Array, Array]:
-    """Name vertices by several columns. Arrays are freed once they are packed."""
-    parts: list[Any] = []
-    pairs: list[Array] = []
-    ids: list[Array] = []
-    for label, *columns in zip(
-        labels, sources, destinations, vertices or [None] * len(sources), strict=True
-    ):
-        columns = [values for values in columns if values is not None]
-        part, dtype, count, positions = _name_column(columns, label, xp, check)
-        parts.append(xp.arange(count, dtype=dtype) if part is None else part)
-        if not ids:
-            ids = positions
-            continue
-        packed = []
-        while ids:
-            packed.append(ids.pop(0).astype(xp.int64))
-            packed[-1] *= count
-            packed[-1] += positions.pop(0)
-        pairs.append(frames.distinct_numbers(packed, xp, check))
-        while packed:
-            ids.append(frames.encode_numbers(packed.pop(0), pairs[-1], xp))
-    return VertexNames(labels, parts, check_vertex_count(pairs[-1].size), pairs), ids[0], ids[1]
-
-
-def _name_column(
-    columns: Iterable[Any], label: str, xp: ArrayModule, check: TableCheck
-) -> tuple[Column | None, Any, int, list[Array]]:
-    """Return (sorted names or None, dtype, count, int32 ids of each column except a range)."""
-    arrays = [values for values in columns if not isinstance(values, range)]
-    ranges = [values for values in columns if isinstance(values, range)]
-    filled = [values for values in arrays if len(values)]  # empty columns may have any type
-    are_numbers = [isinstance(values, xp.ndarray) for values in filled]
-    if not all(are_numbers):
-        if any(are_numbers) or ranges:
-            raise GraphError(
-                f"{label} names are text in one column and numbers in another; convert one of them",
-                column=label,
-            )
-        names = frames.distinct_text(filled, check)
-        ids = [
-            frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
-            for values in arrays
-        ]
-        return names, None, check_vertex_count(len(names)), ids
-    for values in filled:  # those of edges have been checked
-        check_names(values, parameter="vertices")
-    arrays = [values if len(values) else xp.empty(0, _integer_type(values)) for values in arrays]
-    dtype = np.result_type(*(values for values in arrays if values.size or not filled))
-    if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
-        if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
-            raise GraphError(
-                f"{label} names are beyond 2^63 in one column and signed in another", column=label
-            )
-        dtype = np.dtype(np.int64)
-    common: type[np.integer] = np.int64
-    if dtype.itemsize < 4 or dtype == np.int32:
-        common = np.int32
-    elif dtype == np.uint64:
-        common = np.uint64
-    arrays = [values.astype(common, copy=False) for values in arrays]
-    return _name_integers(arrays, ranges, dtype, xp, check)
-
-
-def _integer_type(values: Column) -> Any:
-    kind = getattr(values.dtype, "kind", "O")
-    return values.dtype if kind in "iu" else np.int64
-
-
-def _name_integers(
-    arrays: list[Array], ranges: list[range], dtype: Any, xp: ArrayModule, check: TableCheck
-) -> tuple[Array | None, Any, int, list[Array]]:
-    """Return what `_name_column` does, for arrays of one integer type."""
-    low, high = _find_limits(arrays, xp)
-    if ranges:
-        stop = len(ranges[0])
-        check_ids_in_range(low, high, stop)
-        dtype = dtype if stop <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
-        return None, dtype, check_vertex_count(stop), _as_ids(arrays, xp)
-    span = high - low + 1
-    # The table takes 5 bytes per integer of the span.
-    if span > sum(values.size for values in arrays) + 1024 or high >= 2**63:
-        names = frames.distinct_numbers(arrays, xp, check)
-        count = check_vertex_count(names.size)
-        ids = [frames.encode_numbers(values, names, xp) for values in arrays]
-        return names.astype(dtype, copy=False), dtype, count, ids
-    is_present = xp.zeros(span, bool)
-    for values in arrays:
-        device.launch(
-            "build", "mark_present", size=values.size,
-            num_names=values.size, names=values, min_name=low, is_present=is_present,
-        )  # fmt: skip
-    count = check_vertex_count(int(is_present.sum()))
-    if count == span and low == 0:
-        return None, dtype, count, _as_ids(arrays, xp)
-    table = xp.cumsum(is_present, dtype=xp.int32)
-    table -= 1
-    ids = []
-    for values in arrays:
-        ids.append(xp.empty(values.size, xp.int32))
-        device.launch(
-            "build", "translate", size=values.size,
-            num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
-        )  # fmt: skip
-    del table
-    names = xp.flatnonzero(is_present)
-    names += low
-    return names.astype(dtype, copy=False), dtype, count, ids
-
-
-def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:
-    """Return names that are ids already as contiguous int32 arrays."""
-    return [xp.ascontiguousarray(values.astype(xp.int32, copy=False)) for values in arrays]
-
-
-def _find_limits(arrays: list[Array], xp: ArrayModule) -> tuple[int, int]:
-    """Return the minimum and maximum of arrays of one type, in one transfer; (0, -1) if empty."""
-    filled = [values for values in arrays if values.size]
-    if not filled:
-        return 0, -1
-    limits = xp.empty((2, len(filled)), filled[0].dtype)
-    for index, values in enumerate(filled):
-        limits[0, index], limits[1, index] = values.min(), values.max()
-    lows, highs = limits.tolist()
-    return min(lows), max(highs)
 
 
 def as_integers(values: Column, parameter: str, label: str | None = None) -> Array:

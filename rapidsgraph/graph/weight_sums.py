@@ -15,7 +15,7 @@ from .. import device
 from ..device.arrays import Array
 from ..errors import GraphError
 from .csr import Adjacency, row_indices
-from .labeling import Labeling
+from .vertex_names import Labeling
 
 BLOCK = 2**22  # items examined at a time
 MAX_SAFE_SUM = 2.0**1023  # half of the largest double; rounding cannot carry a sum past that

@@ -22,9 +22,9 @@ from ..device import Array, ArrayModule
 from ..errors import GraphError, format_value
 from ..frames import Vertices
 from ..graph.csr import Adjacency
-from ..graph.labeling import Labeling
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
+from ..graph.vertex_names import Labeling
 from ..kernels.constants import UNREACHED, WARP
 from ..validation import check_free_memory
 from .packing import COLUMN, Section, pack_partition, split_rows, unpack_partition

@@ -17,7 +17,7 @@ from ..atomic import check_regular_file
 from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Vertices
-from ..graph.build import check_policies
+from ..graph.local_graph import check_policies
 from ..io.columnar_files import Parquet
 from ..io.tables import read_errors
 from ..progress import Progress, reporter

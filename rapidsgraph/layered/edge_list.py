@@ -10,9 +10,8 @@ from typing import Any
 from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Frame, Vertices
-from ..graph.build import SelfLoops
 from ..graph.csr import MultiEdges
-from ..graph.graph import GraphLike, StoredGraph, as_local_graph
+from ..graph.local_graph import GraphLike, SelfLoops, StoredGraph, as_local_graph
 from ..progress import Progress, reporter
 from ..validation import check_count
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
@@ -50,6 +49,10 @@ class LayeredEdgeList(StoredGraph):
     >>> rg.bfs(layered)["distance"].tolist()
     [0, 1, 1, 2]
     """
+
+    _no_local_graph = (
+        "this function does not support layered edge lists; pass a Graph or an edge frame"
+    )
 
     def __init__(self) -> None:
         raise TypeError(

@@ -21,8 +21,7 @@ from .. import device
 from ..algorithms.traversal import initial_delta as estimate_delta
 from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
-from ..graph.labeling import Labeling
-from ..graph.vertex_names import VertexNames
+from ..graph.vertex_names import Labeling, VertexNames
 from .packing import COLUMN, checksum, describe_invalid, section_layouts, verify_partitions
 from .store import Store, open_store
 from .store_writer import EDGES

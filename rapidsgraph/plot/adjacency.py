@@ -18,8 +18,8 @@ from ..device import Array
 from ..errors import GraphError
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import Graph, as_local_graph
-from ..graph.local_graph import LocalGraph
+from ..graph.graph import Graph
+from ..graph.local_graph import LocalGraph, as_local_graph
 from ..validation import check_free_memory
 from ..verify.result_reader import LOW_WORD, check_roles, read_clusters
 from .savefig import check, save_figure

@@ -12,7 +12,7 @@ from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, VertexValues
 from ..graph.csr import row_indices
-from ..graph.graph import GraphLike, as_local_graph
+from ..graph.local_graph import GraphLike, as_local_graph
 from ..graph.weight_sums import check_out_weights
 from .result_reader import Result, vertex_name
 

@@ -17,8 +17,7 @@ from ..dispatch import in_memory
 from ..errors import VerificationError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import GraphLike
-from ..graph.local_graph import LocalGraph
+from ..graph.local_graph import GraphLike, LocalGraph
 from .components import check_group_order, connected_minimum, smallest_members
 from .result_reader import (
     LOW_WORD,

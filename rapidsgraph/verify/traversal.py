@@ -15,8 +15,7 @@ from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, Vertices
 from ..graph.csr import row_indices
-from ..graph.graph import GraphLike, as_local_graph
-from ..graph.local_graph import LocalGraph
+from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from .result_reader import Result, vertex_name
 

@@ -26,7 +26,7 @@ from conftest import FrameMaker, listed, on_host, random_edges
 import rapidsgraph as rg
 from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.frames import is_dask
-from rapidsgraph.graph.graph import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 
 pytestmark = pytest.mark.slow
 

@@ -23,8 +23,8 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
-from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.csr import row_indices
+from rapidsgraph.graph.local_graph import build_graph
 
 both_methods = pytest.mark.parametrize("method", ["auto", "gpuscan"])
 

@@ -42,9 +42,8 @@ from pipelines.benchmarks.scan_reference import (
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
-from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import LocalGraph
+from rapidsgraph.graph.local_graph import LocalGraph, build_graph
 
 LIBRARY = "rapidsgraph"
 PAGERANK_METHODS = ("auto", "edge", "node", "contribution", "warp")

@@ -30,10 +30,10 @@ import numpy as np
 from ... import device
 from ...atomic import temporary_folder
 from ...errors import GraphError, format_value
-from ...graph.build import SelfLoops, check_policies
 from ...graph.csr import MultiEdges
-from ...graph.labeling import Labeling
-from ...graph.vertex_names import VertexNames, check_ids_in_range
+from ...graph.edge_columns import check_ids_in_range
+from ...graph.local_graph import SelfLoops, check_policies
+from ...graph.vertex_names import Labeling, VertexNames
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
 from ...progress import Report

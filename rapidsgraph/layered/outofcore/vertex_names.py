@@ -15,14 +15,8 @@ import numpy as np
 
 from ... import frames
 from ...errors import GraphError
-from ...graph.vertex_names import (
-    VertexNames,
-    as_integers,
-    check_names,
-    check_present,
-    check_text,
-    name_vertices,
-)
+from ...graph.edge_columns import name_vertices
+from ...graph.vertex_names import VertexNames, as_integers, check_names, check_present, check_text
 from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
 from .edge_reader import Batch, offset_rows
 from .file_array import TempFiles

@@ -1,0 +1,301 @@
+"""The columns of an edge frame: check them, and find the vertex names and ids in them.
+
+Integers in a range not much wider than the number of rows are looked up in a table over that range;
+other integers, and text, are factorized. Names of several columns are factorized column by column,
+and then the tuples of ids as integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import device, frames
+from ..device import Array, ArrayModule
+from ..errors import GraphError, MissingColumnError
+from ..frames import Column, Frame
+from ..validation import as_list, check_vertex_count, check_weights, vertex_labels
+from .csr import MultiEdges
+from .vertex_names import Labeling, VertexNames, check_names
+
+# Called with (count, nbytes) before a table of names is built on a CPU; may raise.
+TableCheck = Callable[[int, int], None] | None
+
+
+@dataclass
+class EdgeColumns:
+    """The columns of an edge frame, and what result frames take over from it.
+
+    Attributes
+    ----------
+    library : str
+        Library of the frame, as `frames.normalize_frame` returns it.
+    sources, destinations : list of arrays or Series
+        The name columns of each endpoint, one value per row.
+    weights : array or None
+    xp : module
+        NumPy or CuPy.
+    labels : list of str
+        Name columns of results.
+    is_endpoint_specific : list of bool
+        As in `Labeling`.
+    source_columns : list of str
+        Name columns of the sources.
+    text_types : dict from str to Arrow type or None
+        Types of the text columns of results.
+    """
+
+    library: str
+    sources: list[Any]
+    destinations: list[Any]
+    weights: Array | None
+    xp: ArrayModule
+    labels: list[str]
+    is_endpoint_specific: list[bool]
+    source_columns: list[str]
+    text_types: dict[str, Any]
+
+    def labeling(self, names: VertexNames, xp: ArrayModule) -> Labeling:
+        """Return the labeling of vertices that are named by these columns."""
+        return Labeling(
+            names, xp, self.library, self.is_endpoint_specific, self.source_columns, self.text_types
+        )
+
+
+def read_columns(
+    edges: Frame,
+    source: str | list[str],
+    destination: str | list[str],
+    weight: str | None,
+    multi_edges: MultiEdges,
+) -> EdgeColumns:
+    """Return the checked columns of an edge frame; parameters as for `Graph`."""
+    library, edges = frames.normalize_frame(edges)
+    endpoints = [as_list(source), as_list(destination)]
+    if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
+        raise GraphError(
+            f"source names {len(endpoints[0])} columns and destination {len(endpoints[1])}; name "
+            "as many columns for both",
+            parameter="source",
+        )
+    try:
+        sources, destinations = (
+            [frames.get_column(edges, name, parameter) for name in names]
+            for parameter, names in zip(("source", "destination"), endpoints, strict=True)
+        )
+    except MissingColumnError:
+        names = [name for names in endpoints for name in names]
+        if not all(isinstance(name, str) for name in names) or names != ["source", "destination"]:
+            raise
+        options = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
+        raise frames.missing_endpoint_error(frames.column_names(edges), options) from None
+    xp, num_rows = frames.common_array_module(sources + destinations), len(sources[0])
+    lengths = {len(values) for values in sources + destinations}
+    if len(lengths) > 1:
+        raise GraphError(f"columns have different lengths: {sorted(lengths)}", parameter="edges")
+    weights = None
+    if weight is not None:
+        weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
+        if len(weights) != num_rows:
+            raise GraphError(
+                f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight
+            )
+    labels = vertex_labels(*endpoints)
+    text_types: dict[str, Any] = {}
+    for columns, names in zip((sources, destinations), endpoints, strict=True):
+        for values, name in zip(columns, names, strict=True):
+            check_names(values, name)
+    for label, name in zip(labels, endpoints[0], strict=True):
+        text_type = frames.arrow_text_type(edges, name)
+        text_types |= {label: text_type, "predecessor" + label.removeprefix("vertex"): text_type}
+    is_endpoint_specific = [a != b for a, b in zip(*endpoints, strict=True)]
+    return EdgeColumns(
+        library, sources, destinations, weights, xp, labels, is_endpoint_specific, endpoints[0],
+        text_types,
+    )  # fmt: skip
+
+
+def name_vertices(
+    sources: Sequence[Column],
+    destinations: Sequence[Column],
+    vertices: range | list[Column] | None,
+    labels: list[str],
+    xp: ArrayModule,
+    check: TableCheck = None,
+) -> tuple[VertexNames, Array, Array]:
+    """Name the vertices of an edge list.
+
+    Parameters
+    ----------
+    sources, destinations : sequences of arrays or Series
+        One or more columns each, all of one length.
+    vertices : range, list of arrays or Series, or None
+        More names; a range stands for all integers below its stop.
+    labels : list of str
+    xp : module
+        NumPy or CuPy.
+    check : callable, optional
+        Called with ``(count, nbytes)`` before a table of at most `count` names with `nbytes` bytes
+        of text is built on a CPU. It may raise.
+
+    Returns
+    -------
+    names : VertexNames
+    sources, destinations : int32 arrays
+        Ids, one per row.
+    """
+    if len(sources) > 1:
+        return _name_tuples(sources, destinations, vertices, labels, xp, check)
+    columns = [sources[0], destinations[0]]
+    if vertices is not None:
+        columns += [vertices] if isinstance(vertices, range) else vertices
+    part, dtype, count, ids = _name_column(columns, labels[0], xp, check)
+    return VertexNames(labels, [part], count, dtype=dtype), ids[0], ids[1]
+
+
+def check_ids_in_range(low: int, high: int, stop: int) -> None:
+    """Raise GraphError unless the names `low` to `high` of edges are in ``range(stop)``."""
+    if low < 0 or high >= stop:
+        value = low if low < 0 else high
+        raise GraphError(
+            f"vertices are range({stop}), and an edge names {value}",
+            parameter="vertices",
+            value=value,
+        )
+
+
+def _name_tuples(
+    sources: Sequence[Column],
+    destinations: Sequence[Column],
+    vertices: Any,
+    labels: list[str],
+    xp: ArrayModule,
+    check: TableCheck,
+) -> tuple[VertexNames, Array, Array]:
+    """Name vertices by several columns. Arrays are freed once they are packed."""
+    parts: list[Any] = []
+    pairs: list[Array] = []
+    ids: list[Array] = []
+    for label, *columns in zip(
+        labels, sources, destinations, vertices or [None] * len(sources), strict=True
+    ):
+        columns = [values for values in columns if values is not None]
+        part, dtype, count, positions = _name_column(columns, label, xp, check)
+        parts.append(xp.arange(count, dtype=dtype) if part is None else part)
+        if not ids:
+            ids = positions
+            continue
+        packed = []
+        while ids:
+            packed.append(ids.pop(0).astype(xp.int64))
+            packed[-1] *= count
+            packed[-1] += positions.pop(0)
+        pairs.append(frames.distinct_numbers(packed, xp, check))
+        while packed:
+            ids.append(frames.encode_numbers(packed.pop(0), pairs[-1], xp))
+    return VertexNames(labels, parts, check_vertex_count(pairs[-1].size), pairs), ids[0], ids[1]
+
+
+def _name_column(
+    columns: Iterable[Any], label: str, xp: ArrayModule, check: TableCheck
+) -> tuple[Column | None, Any, int, list[Array]]:
+    """Return (sorted names or None, dtype, count, int32 ids of each column except a range)."""
+    arrays = [values for values in columns if not isinstance(values, range)]
+    ranges = [values for values in columns if isinstance(values, range)]
+    filled = [values for values in arrays if len(values)]  # empty columns may have any type
+    are_numbers = [isinstance(values, xp.ndarray) for values in filled]
+    if not all(are_numbers):
+        if any(are_numbers) or ranges:
+            raise GraphError(
+                f"{label} names are text in one column and numbers in another; convert one of them",
+                column=label,
+            )
+        names = frames.distinct_text(filled, check)
+        ids = [
+            frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
+            for values in arrays
+        ]
+        return names, None, check_vertex_count(len(names)), ids
+    for values in filled:  # those of edges have been checked
+        check_names(values, parameter="vertices")
+    arrays = [values if len(values) else xp.empty(0, _integer_type(values)) for values in arrays]
+    dtype = np.result_type(*(values for values in arrays if values.size or not filled))
+    if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
+        if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
+            raise GraphError(
+                f"{label} names are beyond 2^63 in one column and signed in another", column=label
+            )
+        dtype = np.dtype(np.int64)
+    common: type[np.integer] = np.int64
+    if dtype.itemsize < 4 or dtype == np.int32:
+        common = np.int32
+    elif dtype == np.uint64:
+        common = np.uint64
+    arrays = [values.astype(common, copy=False) for values in arrays]
+    return _name_integers(arrays, ranges, dtype, xp, check)
+
+
+def _integer_type(values: Column) -> Any:
+    kind = getattr(values.dtype, "kind", "O")
+    return values.dtype if kind in "iu" else np.int64
+
+
+def _name_integers(
+    arrays: list[Array], ranges: list[range], dtype: Any, xp: ArrayModule, check: TableCheck
+) -> tuple[Array | None, Any, int, list[Array]]:
+    """Return what `_name_column` does, for arrays of one integer type."""
+    low, high = _find_limits(arrays, xp)
+    if ranges:
+        stop = len(ranges[0])
+        check_ids_in_range(low, high, stop)
+        dtype = dtype if stop <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
+        return None, dtype, check_vertex_count(stop), _as_ids(arrays, xp)
+    span = high - low + 1
+    # The table takes 5 bytes per integer of the span.
+    if span > sum(values.size for values in arrays) + 1024 or high >= 2**63:
+        names = frames.distinct_numbers(arrays, xp, check)
+        count = check_vertex_count(names.size)
+        ids = [frames.encode_numbers(values, names, xp) for values in arrays]
+        return names.astype(dtype, copy=False), dtype, count, ids
+    is_present = xp.zeros(span, bool)
+    for values in arrays:
+        device.launch(
+            "build", "mark_present", size=values.size,
+            num_names=values.size, names=values, min_name=low, is_present=is_present,
+        )  # fmt: skip
+    count = check_vertex_count(int(is_present.sum()))
+    if count == span and low == 0:
+        return None, dtype, count, _as_ids(arrays, xp)
+    table = xp.cumsum(is_present, dtype=xp.int32)
+    table -= 1
+    ids = []
+    for values in arrays:
+        ids.append(xp.empty(values.size, xp.int32))
+        device.launch(
+            "build", "translate", size=values.size,
+            num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
+        )  # fmt: skip
+    del table
+    names = xp.flatnonzero(is_present)
+    names += low
+    return names.astype(dtype, copy=False), dtype, count, ids
+
+
+def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:
+    """Return names that are ids already as contiguous int32 arrays."""
+    return [xp.ascontiguousarray(values.astype(xp.int32, copy=False)) for values in arrays]
+
+
+def _find_limits(arrays: list[Array], xp: ArrayModule) -> tuple[int, int]:
+    """Return the minimum and maximum of arrays of one type, in one transfer; (0, -1) if empty."""
+    filled = [values for values in arrays if values.size]
+    if not filled:
+        return 0, -1
+    limits = xp.empty((2, len(filled)), filled[0].dtype)
+    for index, values in enumerate(filled):
+        limits[0, index], limits[1, index] = values.min(), values.max()
+    lows, highs = limits.tolist()
+    return min(lows), max(highs)
