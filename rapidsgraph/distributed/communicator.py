@@ -1,408 +1,423 @@
-"""Exchange between workers: actors, one per partition of a graph, that run supersteps together.
+"""Communicators: the collectives of SPMD tasks, as in MPI and NCCL.
 
-In a superstep each member computes and fetches the results of all others from their workers. Only
-the first call and the last answer pass through the scheduler, which takes longer than most
-supersteps do (bulk-synchronous parallel: L. G. Valiant, "A bridging model for parallel
-computation", Communications of the ACM 33(8), 1990, https://doi.org/10.1145/79173.79181).
+Each rank of a distributed call has a partition and a communicator, and all ranks call the same
+collectives in the same order. Algorithms do not know which implementation they run on:
 
-Members are actors of Dask, whose state cannot be recomputed. If one is lost, `MemberLostError`
-is raised and the caller computes the result by tasks instead.
+- `LocalCommunicator` for one rank;
+- `HostCommunicator` for ranks on CPUs: TCP connections between all pairs, and memory that the
+  processes of one machine share (MPI's shared windows);
+- `nccl.NcclCommunicator` for ranks that each have a GPU of their own.
 
-A request waits at its target until the result is ready, so a broken connection ends it. The buffer
-of superstep t may be overwritten in superstep t+2, when every member has read it.
+Ranks that use collectives on GPU arrays without NCCL stage them in host memory.
+
+If a rank fails, its connections close, and the other ranks raise `RankLostError` at their next
+collective. A communicator that has failed cannot be used again.
 """
 
 from __future__ import annotations
 
-import asyncio
-import math
-import time
-import uuid
+import hmac
+import pickle
+import socket
+import struct
 import weakref
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
+from .. import device
 from ..device.arrays import Array, ArrayModule
-from ..progress import Report
+from ..errors import ClusterError
 from . import shared_memory
-from .executor import DaskExecutor, get_executor, run_on_worker
-from .shared_memory import Shape
 
-FIRST_BATCH = 4  # supersteps of the first call
-MAX_BATCH_SECONDS = 0.25  # the number is doubled while calls take less
-CONNECTION_ERRORS = OSError, RuntimeError  # what Dask raises for lost workers and actors
-HANDLER_NAME = "rapidsgraph_member"  # of the workers' handler for calls of members
-STOP_TIMEOUT = 5  # seconds for members to hear that a call failed; nobody waits for it
+CONNECT_TIMEOUT = 30  # seconds for all ranks to connect
+KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}  # a lost host: 35 seconds
+REDUCTIONS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+SCATTER_BYTES = 2**18  # arrays from this size on are reduced in one slice per rank
 
-_local_members: weakref.WeakValueDictionary[str, GroupMember] = weakref.WeakValueDictionary()
+_LENGTH = struct.Struct("<q")
 
 
-class MemberLostError(Exception):
-    """Report that a member is gone, or stopped because another one is."""
+class RankLostError(ClusterError):
+    """Report that another rank of a collective has failed or does not answer."""
 
 
-class GroupMember:
-    """Base class of members. Coroutines run on the event loop of the worker."""
-
-    def __init__(self, rank: int, name: str) -> None:
-        from distributed import get_worker
-
-        _local_members[name] = self
-        self.rank, self._worker = rank, get_worker()
-        self._worker.handlers.setdefault(HANDLER_NAME, _handle_call)
-        self._superstep, self._is_stopped = 0, False
-        self._results: dict[int, Any] = {}  # by superstep
-        self._is_ready: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        self._peers: list[tuple[str, str]] = []
-
-    async def run(self, members: Sequence[tuple[str, str]], method: str, *arguments: Any) -> Any:
-        """Call a method; `members` are the addresses and names of all members, by rank."""
-        self._peers = [each for rank, each in enumerate(members) if rank != self.rank]
-        return await getattr(self, method)(*arguments)
-
-    async def send(self, superstep: int, rank: int) -> Any:
-        """Return this member's message to another rank, once the superstep is computed."""
-        if not self._is_stopped:
-            await self._is_ready[superstep].wait()
-        if self._is_stopped:
-            raise MemberLostError("the member was stopped")
-        return self.message_for(rank, self._results[superstep])
-
-    def message_for(self, rank: int, result: Any) -> Any:
-        """Return what member `rank` needs of the result of a superstep."""
-        return result
-
-    async def stop(self) -> None:
-        """End all waits for this member."""
-        self._is_stopped = True
-        for event in self._is_ready.values():
-            event.set()
-
-    async def superstep(self, compute: Callable[..., Any], *arguments: Any) -> list:
-        """Return the results of all members, by rank; this member runs ``compute(*arguments)``."""
-        if self._is_stopped:
-            raise MemberLostError("the member was stopped")
-        self._superstep += 1
-        step = self._superstep
-        requests = [asyncio.ensure_future(self._receive(peer, step)) for peer in self._peers]
-        try:
-            result = await asyncio.to_thread(run_on_worker, compute, *arguments)
-            self._results[step] = result
-            self._is_ready[step].set()
-            results = list(await asyncio.gather(*requests))
-        except BaseException:
-            for request in requests:
-                request.cancel()
-                request.add_done_callback(_retrieve_exception)
-            await self.stop()
-            raise
-        finally:
-            requests = []  # or errors would refer to this frame, and with it to this member
-        for per_superstep in (self._results, self._is_ready):
-            per_superstep.pop(step - 1, None)
-        results.insert(self.rank, result)
-        return results
-
-    async def _receive(self, peer: tuple[str, str], superstep: int) -> Any:
-        address, name = peer
-        try:
-            call = getattr(self._worker.rpc(address), HANDLER_NAME)
-            answer = await call(member=name, method="send", arguments=(superstep, self.rank))
-        except OSError as error:
-            raise MemberLostError(f"{address} does not answer: {error}") from error
-        if answer["status"] != "OK":
-            raise MemberLostError(f"{address} has failed")
-        return answer["result"]
-
-
-async def _handle_call(member: str, method: str, arguments: tuple) -> dict[str, Any]:
-    """Answer a call of a member of this process: the workers' handler `HANDLER_NAME`.
-
-    Dask's own handler of calls to actors logs an error with a traceback where the actor is gone,
-    as members are whose client has ended.
-    """
-    from distributed.protocol import to_serialize
-
-    instance = get_local_member(member)
-    if instance is None:
-        return {"status": "gone"}
-    try:
-        return {"status": "OK", "result": to_serialize(await getattr(instance, method)(*arguments))}
-    except Exception as error:
-        return {"status": "error", "exception": to_serialize(error)}
-
-
-def _retrieve_exception(task: asyncio.Future) -> None:
-    """Retrieve an exception that is a consequence of another, or asyncio would print it."""
-    if not task.cancelled():
-        task.exception()
-
-
-class SharedMemoryMember(GroupMember):
-    """A member with a buffer that other members of its machine read.
-
-    On a CPU all of them may use one buffer. `is_read_by` tells which members cannot attach to it.
+class Communicator(ABC):
+    """Collectives over the ranks of a distributed call.
 
     Attributes
     ----------
-    buffer : array
-        What this member writes.
-    peer_buffers : dict of int to array
-        Buffers of other members that this one reads, by rank, except its own `buffer`.
+    rank : int
+        Of this process, in ``range(size)``.
+    size : int
     """
 
-    buffer: Array
-    peer_buffers: dict[int, Array]
+    rank: int
+    size: int
 
-    async def allocate_buffer(
-        self, shape: Shape, dtype: Any, xp: ArrayModule, one_per_machine: bool = False
-    ) -> None:
-        """Set `buffer`, zeros, and `peer_buffers`; optionally members of a machine share one."""
-        self._allocation, self._one_per_machine = (shape, dtype, xp), one_per_machine
-        self._own_buffer: Array | None = None
-        self.peer_buffers = {}
-        machines = await self.superstep(shared_memory.get_machine_id)
-        addresses = await self.superstep(self._offer_buffer, machines)
-        # By rank: the rank whose buffer it writes, and the ranks whose buffers it reads.
-        self._access = await self.superstep(self._attach_buffers, machines, addresses)
+    @abstractmethod
+    def all_reduce(self, array: Array, operation: str = "sum") -> Array:
+        """Return the elementwise "sum", "min" or "max" over all ranks; of booleans "max" is "or".
 
-    def _offer_buffer(self, machines: list[str | None]) -> Any:
-        """Return the address of a shared buffer of this member, or None without one."""
-        machine = machines[self.rank]
-        if machine is None or machines.count(machine) == 1:
-            return None
-        if self._one_per_machine and machines.index(machine) != self.rank:
-            return None  # the first member of the machine allocates
-        try:
-            self._own_buffer, address = shared_memory.allocate(*self._allocation)
-        except shared_memory.ALLOCATION_ERRORS:
-            return None
-        return address
+        `array` has the same shape and type on every rank and may be overwritten.
+        """
 
-    def _attach_buffers(
-        self, machines: list[str | None], addresses: list[Any]
-    ) -> tuple[int, set[int]]:
-        (shape, dtype, xp), own_machine, owner = self._allocation, machines[self.rank], self.rank
-        for rank, (machine, address) in enumerate(zip(machines, addresses, strict=True)):
-            if rank != self.rank and machine == own_machine and address is not None:
-                array = shared_memory.attach(address, *self._allocation)
-                if array is not None:
-                    self.peer_buffers[rank] = array
-        readable = {self.rank, *self.peer_buffers}
-        if self._one_per_machine and self.peer_buffers:
-            [(owner, self._own_buffer)] = self.peer_buffers.items()
-            self.peer_buffers, readable = {}, {owner}
-        if self._own_buffer is None:
-            self._own_buffer = xp.zeros(shape, dtype)
-        self.buffer = self._own_buffer
-        return owner, readable
+    @abstractmethod
+    def all_gather(self, array: Array) -> Array:
+        """Return the arrays of all ranks concatenated along the first axis, in rank order."""
 
-    def is_read_by(self, rank: int) -> bool:
-        """Return whether member `rank` reads the buffer that this one writes."""
-        return self._access[self.rank][0] in self._access[rank][1]
+    @abstractmethod
+    def all_to_all(self, arrays: Sequence[Array]) -> list[Array]:
+        """Send ``arrays[r]`` to rank r; return what each rank sent to this one, in rank order."""
+
+    @abstractmethod
+    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
+        """Return the array of rank `root`, an array of `xp`; other ranks may pass None."""
+
+    @abstractmethod
+    def all_gather_object(self, value: Any) -> list:
+        """Return the small Python objects of all ranks, in rank order."""
+
+    @abstractmethod
+    def barrier(self) -> None:
+        """Wait until every rank has called this."""
+
+    @abstractmethod
+    def allocate(
+        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+    ) -> GatherBuffer:
+        """Return a buffer for values of all ranks; every rank must call this."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise RankLostError if the communicator has failed."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release all resources; ranks that wait for this one fail."""
 
 
-def get_local_member(name: str) -> GroupMember | None:
-    """Return the member of a name if it is in this process."""
-    return _local_members.get(name)
+class GatherBuffer:
+    """A buffer of which each rank writes a range of columns and reads all of them.
 
-
-class ActorGroup:
-    """The members as the client sees them, as a context manager.
-
-    Parameters
+    Attributes
     ----------
-    executor : DaskExecutor
-    member_type : type
-        Subclass of GroupMember.
-    arguments : list of tuple
-        Constructor arguments of each member; its rank and its name precede them.
-    name : str
-        Prefix of the keys of tasks.
+    array : array, shape (num_rows, bounds[-1])
+        Zeros at first. Ranks of one machine may share it.
     """
 
     def __init__(
-        self, executor: DaskExecutor, member_type: type, arguments: Sequence[tuple], name: str
+        self, communicator: Communicator, array: Array, bounds: Sequence[int], shared: Sequence[int]
     ) -> None:
-        self._executor = executor
-        self._actors: list[Any] = []
-        self._result_markers: list[Any] = []
-        self.names = [uuid.uuid4().hex for _ in arguments]
-        self.futures = [
-            executor.submit(
-                member_type, rank, member_name, *own, name=name, worker=rank, actor=True
-            )
-            for rank, (member_name, own) in enumerate(zip(self.names, arguments, strict=True))
-        ]
-        try:
-            with executor.client.as_current():
-                self._actors = executor.gather(self.futures)
-            addresses = [actor._address for actor in self._actors]
-            self._members = list(zip(addresses, self.names, strict=True))
-        except BaseException as error:
-            self.close()
-            if isinstance(error, CONNECTION_ERRORS):
-                raise MemberLostError(str(error)) from error
-            raise
+        self.array, self.bounds = array, list(bounds)
+        self._communicator, self._shared = communicator, frozenset(shared)
 
-    def __enter__(self) -> ActorGroup:
-        return self
+    def all_gather(self, row: int = 0) -> None:
+        """Make the columns that each rank has written visible to all ranks.
 
-    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
-        try:
-            if error_type is None:
-                self._executor.gather(self._result_markers)
-        finally:
-            self.close()
+        Nobody may write the row until the next collective after its readers are done.
+        """
+        communicator: Any = self._communicator
+        communicator.gather_into(self.array[row], self.bounds, self._shared)
+
+
+class LocalCommunicator(Communicator):
+    """The communicator of a single rank."""
+
+    rank, size = 0, 1
+
+    def all_reduce(self, array: Array, operation: str = "sum") -> Array:
+        """Return the array itself."""
+        return array
+
+    def all_gather(self, array: Array) -> Array:
+        """Return the array itself."""
+        return array
+
+    def all_to_all(self, arrays: Sequence[Array]) -> list[Array]:
+        """Return the arrays themselves."""
+        return list(arrays)
+
+    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
+        """Return the array itself."""
+        return array
+
+    def all_gather_object(self, value: Any) -> list:
+        """Return a list of the value."""
+        return [value]
+
+    def barrier(self) -> None:
+        """Return at once."""
+
+    def allocate(
+        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+    ) -> GatherBuffer:
+        """Return a buffer in private memory."""
+        return GatherBuffer(self, xp.zeros((num_rows, bounds[-1]), dtype), bounds, ())
+
+    def gather_into(self, array: Array, bounds: list[int], shared: frozenset[int]) -> None:
+        """Return at once: the array is complete."""
+
+    def check(self) -> None:
+        """Return: the only rank is running."""
 
     def close(self) -> None:
-        """Release the members, so that workers forget them."""
-        # Dask's actor proxies have futures of their own.
-        actor_futures = [vars(actor).get("_future") for actor in self._actors]
-        for future in [*self.futures, *actor_futures]:
-            if future is not None:
-                future.release()
-        self.futures, self._actors = [], []
-
-    def call(self, method: str, *arguments: Any) -> list:
-        """Return the results of a method, by rank."""
-        request = (self._members, method, *arguments)
-
-        async def ask_all() -> list:
-            return await asyncio.gather(
-                *(self._ask(each, "run", request) for each in self._members)
-            )
-
-        try:
-            return self._executor.supervise(ask_all, self._check_members)
-        except BaseException as error:
-            self._stop()
-            if isinstance(error, CONNECTION_ERRORS):
-                raise MemberLostError(str(error)) from error
-            raise
-
-    async def _ask(self, member: tuple[str, str], method: str, arguments: tuple) -> Any:
-        from distributed.protocol import to_serialize
-
-        address, name = member
-        message: dict[str, Any] = {"op": HANDLER_NAME, "member": name, "method": method}
-        message["arguments"] = to_serialize(arguments)
-        try:
-            answer = await self._executor.client.scheduler.proxy(worker=address, msg=message)
-        except Exception as error:  # of the connections; errors of members are answers
-            raise MemberLostError(f"{address} does not answer: {error}") from error
-        if answer["status"] == "gone":
-            raise MemberLostError(f"{address} does not have its member any more")
-        if answer["status"] != "OK":
-            raise answer["exception"]
-        return answer["result"]
-
-    def result_tasks(self, recomputation: Recomputation, name: str) -> list:
-        """Return a task per member of its ``result()``, or of a recomputation if it is gone.
-
-        The context ends only when these tasks have run.
-        """
-        submit = self._executor.submit
-        tasks = [
-            submit(
-                _get_result, own, rank, recomputation, *recomputation.markers, name=name,
-                worker=rank,
-            )
-            for rank, own in enumerate(self.names)
-        ]  # fmt: skip
-        self._result_markers = self._executor.map(_mark, tasks, name="result-marker")
-        return tasks
-
-    def _check_members(self) -> None:
-        if any(future.status != "finished" for future in self.futures):
-            raise MemberLostError("a worker is gone")
-
-    def _stop(self) -> None:
-        """Stop all members in the background, so that none waits for another."""
-
-        async def stop(futures: list) -> None:  # `futures` keep members alive until they stop
-            requests = [self._ask(each, "stop", ()) for each in self._members]
-            with suppress(TimeoutError):
-                await asyncio.wait_for(
-                    asyncio.gather(*requests, return_exceptions=True), STOP_TIMEOUT
-                )
-
-        with suppress(RuntimeError):  # the loop is closed, and the members with it
-            self._executor.client.loop.add_callback(stop, list(self.futures))
+        """Return: there is nothing to release."""
 
 
-class BatchSize:
-    """Number of supersteps per call: few at first, doubled while calls are short."""
-
-    def __init__(self, maximum: float = math.inf) -> None:
-        self._maximum, self._size = maximum, FIRST_BATCH
-        self._started: float | None = None
-
-    def next(self, num_done: int) -> int:
-        """Return the number for the next call; 0 if `num_done` is the maximum."""
-        now = time.monotonic()
-        if self._started is not None and now - self._started < MAX_BATCH_SECONDS:
-            self._size *= 2
-        self._started = now
-        return int(min(self._size, self._maximum - num_done))
-
-
-def report_increases(report: Callable[[int, str], Any]) -> Report:
-    """Return a progress callback that skips what was reported before a restart."""
-    maximum = 0
-
-    def forward(num_done: int, text: str) -> None:
-        nonlocal maximum
-        if num_done > maximum:
-            maximum = num_done
-            report(num_done, text)
-
-    return forward
-
-
-class Recomputation:
-    """Computes the results of members by tasks, also within a task of another worker.
+class HostCommunicator(Communicator):
+    """Collectives over TCP connections and shared memory, for arrays in host memory.
 
     Parameters
     ----------
-    executor : DaskExecutor
-    function : callable
-        ``function(executor, tasks, *arguments)`` returns a task per partition.
-    tasks : list
-        What the results are computed from.
-
-    Attributes
-    ----------
-    arguments : tuple
-        Further arguments of `function`, set before the results are needed.
+    rank : int
+    connections : list of socket or None
+        To each rank, by rank; None for this one.
     """
 
-    def __init__(
-        self, executor: DaskExecutor, function: Callable[..., list], tasks: Sequence[Any]
-    ) -> None:
-        self._function, self._keys = function, [task.key for task in tasks]
-        self.arguments: tuple = ()
-        # One lost result may need all tasks again: dependents keep the scheduler from forgetting.
-        self.markers: list[Any] = executor.map(_mark, tasks, name="marker")
+    def __init__(self, rank: int, connections: list[socket.socket | None]) -> None:
+        self.rank, self.size = rank, len(connections)
+        self._connections = connections
+        self._finalizer = weakref.finalize(self, _close_all, connections)
+        self._machines = self.all_gather_object(shared_memory.get_machine_id())
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"markers": []}
+    def close(self) -> None:
+        """Close all connections."""
+        self._finalizer()
 
-    def compute(self, rank: int) -> Any:
-        """Return the result of one partition."""
-        from distributed import Future
+    def check(self) -> None:
+        """Raise RankLostError if the connections are closed."""
+        if not self._finalizer.alive:
+            raise RankLostError("the communicator was closed because a rank has failed")
 
-        executor = get_executor()
-        tasks: list[Any] = [Future(key, executor.client) for key in self._keys]
-        return executor.gather([self._function(executor, tasks, *self.arguments)[rank]])[0]
+    def barrier(self) -> None:
+        """Exchange empty messages with all ranks."""
+        self._exchange([None] * self.size)
+
+    def all_gather_object(self, value: Any) -> list:
+        """Return the Python objects of all ranks, in rank order."""
+        return self._exchange([value] * self.size)
+
+    def all_to_all(self, arrays: Sequence[Array]) -> list[Array]:
+        """Exchange arrays with every rank; see `Communicator.all_to_all`."""
+        xp = device.array_module(arrays[0])
+        return [xp.asarray(each) for each in self._exchange(list(map(device.to_host, arrays)))]
+
+    def all_gather(self, array: Array) -> Array:
+        """Return the concatenation of the arrays of all ranks."""
+        xp = device.array_module(array)
+        arrays = self._exchange([device.to_host(array)] * self.size)
+        return xp.asarray(np.concatenate(arrays))
+
+    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
+        """Return the array of a rank."""
+        own = device.to_host(array) if self.rank == root else None
+        received = self._exchange([own] * self.size)[root]
+        return array if self.rank == root else xp.asarray(received)
+
+    def all_reduce(self, array: Array, operation: str = "sum") -> Array:
+        """Reduce in rank order, so that the result does not depend on timing."""
+        xp, host = device.array_module(array), device.to_host(array)
+        combine = REDUCTIONS[operation]
+        if host.nbytes < SCATTER_BYTES:
+            return xp.asarray(_reduce(self._exchange([host] * self.size), combine))
+        flat = host.reshape(-1)
+        slices = np.array_split(flat, self.size)
+        own = _reduce(self._exchange(slices), combine)
+        return xp.asarray(np.concatenate(self._exchange([own] * self.size)).reshape(host.shape))
+
+    def allocate(
+        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+    ) -> GatherBuffer:
+        """Return a buffer that the ranks of a machine share where they can."""
+        shape, machine = (num_rows, bounds[-1]), self._machines[self.rank]
+        neighbors = [rank for rank in range(self.size) if self._machines[rank] == machine]
+        array: Array | None = None
+        if xp is np and machine is not None and len(neighbors) > 1 and shape[1]:
+            array = self._share(shape, dtype, neighbors)
+        else:
+            self._share(shape, dtype, [])
+        if array is None:
+            return GatherBuffer(self, xp.zeros(shape, dtype), bounds, ())
+        return GatherBuffer(self, array, bounds, neighbors)
+
+    def _share(self, shape: tuple[int, int], dtype: Any, neighbors: list[int]) -> Array | None:
+        """Return an array that `neighbors` share, or None if one of them cannot attach to it."""
+        array, address = None, None
+        if neighbors and self.rank == neighbors[0]:
+            with suppress(*shared_memory.ALLOCATION_ERRORS):
+                array, address = shared_memory.allocate(shape, dtype)
+        addresses = self.all_gather_object(address)
+        if neighbors and self.rank != neighbors[0] and addresses[neighbors[0]] is not None:
+            array = shared_memory.attach(addresses[neighbors[0]], shape, dtype)
+        is_attached = self.all_gather_object(array is not None)
+        return array if neighbors and all(is_attached[rank] for rank in neighbors) else None
+
+    def gather_into(self, array: Array, bounds: list[int], shared: frozenset[int]) -> None:
+        """Exchange ranges of an array with the ranks that do not share its memory."""
+        own = array[bounds[self.rank] : bounds[self.rank + 1]]
+        message = None if len(shared) == self.size else device.to_host(own)
+        received = self._exchange(
+            [None if rank in shared else message for rank in range(self.size)]
+        )
+        xp = device.array_module(array)
+        for rank, values in enumerate(received):
+            if rank != self.rank and rank not in shared:
+                array[bounds[rank] : bounds[rank + 1]] = xp.asarray(values)
+
+    def _exchange(self, values: Sequence[Any]) -> list:
+        """Send ``values[r]`` to rank r; return what each rank sent to this one.
+
+        In round t, rank r exchanges messages with rank (t - r) modulo the size. The lower rank
+        sends first, so that no two ranks wait for each other.
+        """
+        self.check()
+        received = list(values)
+        try:
+            for number in range(self.size):
+                peer = (number - self.rank) % self.size
+                connection = self._connections[peer]
+                if connection is None:
+                    continue
+                if self.rank < peer:
+                    _send(connection, values[peer])
+                    received[peer] = _receive(connection)
+                else:
+                    received[peer] = _receive(connection)
+                    _send(connection, values[peer])
+        except OSError as error:
+            self.close()
+            raise RankLostError(f"rank {peer} of {self.size} does not answer: {error}") from error
+        except BaseException:
+            self.close()  # a message may be incomplete
+            raise
+        return received
 
 
-def _mark(result: Any) -> None:
-    """Return nothing: the task depends on another one, and its result is small."""
+def _reduce(arrays: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
+    total = arrays[0].copy()
+    with np.errstate(over="ignore"):
+        for other in arrays[1:]:
+            combine(total, other, out=total)
+    return total
 
 
-def _get_result(name: str, rank: int, recomputation: Recomputation, *markers: None) -> Any:
-    member: Any = get_local_member(name)
-    return recomputation.compute(rank) if member is None else member.result()
+def _close_all(connections: Sequence[socket.socket | None]) -> None:
+    for connection in connections:
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # ends a wait in another thread
+            connection.close()
+
+
+# Messages: the number of buffers, the size of each, and the buffers, of which the first is a
+# pickle that refers to the others (PEP 574).
+
+
+def _send(connection: socket.socket, value: Any) -> None:
+    buffers: list[Any] = []
+    if value is not None:
+        arrays: list[pickle.PickleBuffer] = []
+        buffers = [pickle.dumps(value, protocol=5, buffer_callback=arrays.append)]
+        buffers += [memoryview(each.raw()) for each in arrays]
+    sizes = [len(buffers), *(memoryview(each).nbytes for each in buffers)]
+    header = b"".join(map(_LENGTH.pack, sizes))
+    if sum(sizes) < 2**14:  # one packet
+        connection.sendall(b"".join([header, *buffers]))
+        return
+    connection.sendall(header)
+    for each in buffers:
+        connection.sendall(each)
+
+
+def _receive(connection: socket.socket) -> Any:
+    [num_buffers] = _LENGTH.unpack(_read(connection, _LENGTH.size))
+    if not num_buffers:
+        return None
+    sizes = _read(connection, _LENGTH.size * num_buffers)
+    buffers = [_read(connection, size) for (size,) in _LENGTH.iter_unpack(sizes)]
+    return pickle.loads(buffers[0], buffers=buffers[1:])
+
+
+def _read(connection: socket.socket, size: int) -> memoryview:
+    buffer = memoryview(np.empty(size, np.uint8))
+    position = 0
+    while position < size:
+        count = connection.recv_into(buffer[position:])
+        if not count:
+            raise ConnectionResetError("the connection is closed")
+        position += count
+    return buffer
+
+
+# Connections
+
+
+def open_listener(host: str) -> socket.socket:
+    """Return a socket that listens on a free port of this host."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, 0), family=family)
+    listener.settimeout(CONNECT_TIMEOUT)
+    return listener
+
+
+def connect(
+    listener: socket.socket, rank: int, addresses: Sequence[tuple[str, int]], secret: bytes
+) -> list[socket.socket | None]:
+    """Connect to every rank: this one connects to lower ranks and accepts higher ones.
+
+    Parameters
+    ----------
+    listener : socket
+        Closed on return.
+    rank : int
+    addresses : sequence of (host, port)
+        Of the listeners of all ranks.
+    secret : bytes
+        Connections that do not begin with it are rejected.
+
+    Raises
+    ------
+    RankLostError
+        A rank does not connect in time.
+    """
+    connections: list[socket.socket | None] = [None] * len(addresses)
+    try:
+        with listener:
+            for peer in range(rank):
+                connection = socket.create_connection(addresses[peer], timeout=CONNECT_TIMEOUT)
+                connections[peer] = connection
+                connection.sendall(secret + _LENGTH.pack(rank))
+            for _ in range(rank + 1, len(addresses)):
+                peer, connection = _accept(listener, secret)
+                connections[peer] = connection
+    except OSError as error:
+        _close_all(connections)
+        raise RankLostError(f"not all ranks have connected: {error}") from error
+    for opened in connections:
+        if opened is not None:
+            _configure(opened)
+    return connections
+
+
+def _accept(listener: socket.socket, secret: bytes) -> tuple[int, socket.socket]:
+    while True:
+        connection, _ = listener.accept()
+        with suppress(OSError):
+            connection.settimeout(CONNECT_TIMEOUT)
+            if hmac.compare_digest(_read(connection, len(secret)), secret):
+                [peer] = _LENGTH.unpack(_read(connection, _LENGTH.size))
+                return peer, connection
+        connection.close()
+
+
+def _configure(connection: socket.socket) -> None:
+    connection.settimeout(None)  # a rank may compute for long
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

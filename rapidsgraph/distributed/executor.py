@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import time
 import uuid
 import weakref
 from abc import ABC, abstractmethod
@@ -22,10 +23,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..frames import Frame
-from . import monitor
+from ..progress import Report
+from . import monitor, spmd
+from .communicator import LocalCommunicator
 from .monitor import check_open, get_address
+from .spmd import run_on_worker
 
 FAN_IN = 4  # of a tree reduction
+WORKER_POLL_SECONDS = 0.2  # between two questions whether there is a worker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -170,6 +175,21 @@ class Executor(ABC):
         """
 
     @abstractmethod
+    def run_spmd(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        arguments: Sequence[Sequence[Any]],
+        *,
+        name: str,
+        on_gpu: bool,
+        report: Report | None = None,
+    ) -> tuple[list, list]:
+        """Run ``function(communicator, report, *arguments[rank])`` on all ranks; see `spmd.run`.
+
+        Returns tasks of the results, and the infos of all ranks.
+        """
+
+    @abstractmethod
     def compute_partitions(self, collection: Frame) -> list:
         """Return a task for each partition of a Dask frame."""
 
@@ -231,6 +251,21 @@ class LocalExecutor(Executor):
     ) -> _LocalTask:
         """Run a task now; see `Executor.submit`."""
         return _LocalTask(function(*map(_resolve, arguments)))
+
+    def run_spmd(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        arguments: Sequence[Sequence[Any]],
+        *,
+        name: str,
+        on_gpu: bool,
+        report: Report | None = None,
+    ) -> tuple[list, list]:
+        """Run the only rank in this thread; see `spmd.run`."""
+        [own] = arguments
+        forward = report or spmd.ignore_report
+        result, info = function(LocalCommunicator(), forward, *map(_resolve, own))
+        return [_LocalTask(result)], [info]
 
     def compute_partitions(self, collection: Frame) -> list[_LocalTask]:
         """Return a task for each partition of a Dask frame."""
@@ -306,6 +341,43 @@ class DaskExecutor(Executor):
             run_on_worker, function, *arguments, key=key, actor=actor, **restrictions
         )
         return _release_if_error(future)
+
+    def submit_pinned(
+        self, worker: str, function: Callable[..., Any], *arguments: Any, name: str
+    ) -> Any:
+        """Return the future of a function call that only one worker runs, until it is removed."""
+        check_open(self.client)
+        key = f"{monitor.PINNED_PREFIX}{name}-{uuid.uuid4().hex}"
+        future = self.client.submit(function, *arguments, key=key, workers=[worker])
+        return _release_if_error(future)
+
+    def refresh_workers(self) -> tuple[str, ...]:
+        """Update `workers`, and return it.
+
+        Raises
+        ------
+        WorkerLostError
+            There is no worker for the time limit.
+        """
+        deadline = time.monotonic() + monitor.get_timeout()
+        while not (workers := monitor.ask_scheduler(self.client, "ncores")):
+            if time.monotonic() > deadline:
+                raise WorkerLostError(None, monitor.get_timeout())
+            time.sleep(WORKER_POLL_SECONDS)
+        self.workers = tuple(sorted(workers))
+        return self.workers
+
+    def run_spmd(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        arguments: Sequence[Sequence[Any]],
+        *,
+        name: str,
+        on_gpu: bool,
+        report: Report | None = None,
+    ) -> tuple[list, list]:
+        """Run all ranks on the workers; see `spmd.run`."""
+        return spmd.run(self, function, arguments, name=name, on_gpu=on_gpu, report=report)
 
     def compute_partitions(self, collection: Frame) -> list:
         """Return a future for each partition of a Dask frame."""
@@ -404,15 +476,3 @@ class DaskExecutor(Executor):
         from dask.dataframe import from_delayed
 
         return from_delayed(list(tasks), meta=meta, divisions=divisions, verify_meta=False)
-
-
-def run_on_worker(function: Callable[..., R], *arguments: Any) -> R:
-    """Call a function on a worker; its kernels use as many threads as the worker has."""
-    import numba
-    from distributed.worker import Worker
-
-    # Workers may share a process, where one kernel runs at a time.
-    num_threads = sum(worker.state.nthreads for worker in Worker._instances)
-    max_threads = vars(numba.config)["NUMBA_NUM_THREADS"]
-    numba.set_num_threads(max(1, min(num_threads, max_threads)))
-    return function(*arguments)

@@ -22,9 +22,11 @@ from ..graph.csr import MultiEdges
 from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
+from ..progress import Report
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from . import vertex_names
+from .communicator import Communicator
 from .executor import DistributedStorage, Executor, get_executor, on_error, release_on_error
 from .vertex_names import PartitionStats
 
@@ -281,6 +283,50 @@ class DistributedGraph(DistributedStorage):
             divisions = [*(starts[number] for number in nonempty), starts[-1] - 1]
         return executor.to_dask(indexed, meta, tuple(divisions))
 
+    def run(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        *arguments: Any,
+        name: str,
+        report: Report | None = None,
+    ) -> tuple[list, list]:
+        """Run ``function(communicator, report, *arguments)`` on every rank; see `spmd.run`.
+
+        An argument that is a list has one entry per rank, such as the tasks of `partitions`.
+        """
+        by_rank = [
+            [each[rank] if isinstance(each, list) else each for each in arguments]
+            for rank in range(self.num_partitions)
+        ]
+        return self.executor.run_spmd(
+            function, by_rank, name=name, on_gpu=self._is_on_gpu, report=report
+        )
+
+    def run_for_frame(
+        self,
+        function: Callable[..., tuple[Frame, Any]],
+        *arguments: Any,
+        name: str,
+        report: Report | None = None,
+    ) -> tuple[Frame, list]:
+        """Run a function whose results are frames from `finish_frame`; see `run`.
+
+        Returns
+        -------
+        frame : Dask frame
+        infos : list
+            What the function returned besides, by rank.
+        """
+        tasks, infos = self.run(function, *arguments, name=name, report=report)
+        counts, metas, others = zip(*infos, strict=True)
+        nonempty = [rank for rank, num_rows in enumerate(counts) if num_rows] or [0]
+        starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+        divisions = [None] * (len(nonempty) + 1)
+        if starts[-1]:
+            divisions = [*(starts[rank] for rank in nonempty), starts[-1] - 1]
+        frames = [tasks[rank] for rank in nonempty]
+        return self.executor.to_dask(frames, metas[0], tuple(divisions)), list(others)
+
     @property
     def vertices(self) -> Frame:
         """Dask frame of the vertex names, sorted."""
@@ -369,6 +415,18 @@ def create_vertex_frame(
 ) -> Frame:
     """Return a frame of consecutive vertices: their names and further columns."""
     return labeling.vertex_frame(columns, labeling.xp.arange(start, stop, dtype=labeling.xp.int32))
+
+
+def finish_frame(
+    communicator: Communicator, frame: Frame, info: Any = None
+) -> tuple[Frame, tuple[int, Frame, Any]]:
+    """Return the frame of a rank with its rows of the result's index, and what the client needs.
+
+    See `DistributedGraph.run_for_frame`; every rank must call this.
+    """
+    counts = communicator.all_gather_object(len(frame))
+    frame = _set_index(frame, sum(counts[: communicator.rank]))
+    return frame, (len(frame), create_meta(frame) if communicator.rank == 0 else None, info)
 
 
 def _set_index(frame: Frame, start: int) -> Frame:

@@ -27,6 +27,7 @@ TIMEOUT = "rapidsgraph.timeout"  # key of the time limit in Dask's configuration
 DEFAULT_TIMEOUT = "60 s"
 MIN_TIMEOUT = 1  # seconds; connections alone take milliseconds
 MAX_INTERVAL = 5  # seconds between two checks of the cluster
+PINNED_PREFIX = "rapidsgraph-"  # of the keys of tasks that run on one worker only
 MISSED_HEARTBEATS = 4  # a worker is silent after at least so many
 
 T = TypeVar("T")
@@ -324,24 +325,40 @@ def watching(client: Any, close: bool = False) -> Iterator[list[ClusterError]]:
 
 
 def create_scheduler_plugin() -> Any:
-    """Return a scheduler plugin that lets new workers take tasks whose preferred workers are gone.
+    """Return a scheduler plugin that lets other workers take tasks whose own workers are gone.
 
     Dask keeps a task in the state "no-worker" if no worker was left when it became ready, even if
     `allow_other_workers` was given: a worker that joins later is compared with its restrictions.
+    Pinned tasks, whose keys begin with `PINNED_PREFIX`, would wait forever for a worker that is
+    removed. On another worker they fail with an error that says what was lost.
 
     The class is local, since importing rapidsgraph must not import distributed, and is therefore
     pickled by value, so that the scheduler does not need rapidsgraph.
     """
     from distributed import SchedulerPlugin
 
+    pinned_prefix = PINNED_PREFIX
+
     class ReleaseRestrictions(SchedulerPlugin):
         name, idempotent = "rapidsgraph-release-restrictions", True
 
         def add_worker(self, scheduler: Any, worker: str) -> None:
-            workers = scheduler.workers
+            self._release(scheduler)
+
+        def remove_worker(
+            self, scheduler: Any, worker: str, *, stimulus_id: str, **kwargs: Any
+        ) -> None:
+            keys = self._release(scheduler)
+            scheduler.transitions(dict.fromkeys(keys, "processing"), stimulus_id)
+
+        def _release(self, scheduler: Any) -> list:
+            workers, keys = scheduler.workers, []
             for task in scheduler.unrunnable:
-                preferred = task.worker_restrictions
-                if task.loose_restrictions and preferred and preferred.isdisjoint(workers):
+                is_released = task.loose_restrictions or str(task.key).startswith(pinned_prefix)
+                own = task.worker_restrictions
+                if is_released and own and own.isdisjoint(workers):
                     task.worker_restrictions = None
+                    keys.append(task.key)
+            return keys
 
     return ReleaseRestrictions()

@@ -32,7 +32,13 @@ from ..graph.local_graph import GraphLike
 from ..progress import Progress, reporter
 from ..validation import check_auto_method, check_memory_limit
 from . import pagerank_partition as tasks
-from .communicator import ActorGroup, BatchSize, MemberLostError, Recomputation, report_increases
+from .actors import (
+    ActorGroup,
+    BatchSize,
+    MemberLostError,
+    Recomputation,
+    report_increases,
+)
 from .executor import DaskExecutor, Executor, release_on_error
 from .graph import DistributedGraph, as_distributed
 from .partition import add_arrays

@@ -22,7 +22,7 @@ from ..frames import Frame
 from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
 from . import shared_memory
-from .communicator import SharedMemoryMember
+from .actors import SharedMemoryMember
 from .graph import create_vertex_frame
 from .partition import Partition
 

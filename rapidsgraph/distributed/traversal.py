@@ -45,7 +45,7 @@ from ..kernels.constants import NO_VERTEX
 from ..progress import Progress, reporter
 from ..validation import check_memory_limit
 from . import traversal_partition as tasks
-from .communicator import (
+from .actors import (
     ActorGroup,
     BatchSize,
     MemberLostError,

@@ -23,7 +23,7 @@ from ..kernels.constants import NO_VERTEX, WARP
 from ..memory import ALGORITHM_BYTES
 from ..validation import check_free_memory
 from . import shared_memory
-from .communicator import SharedMemoryMember
+from .actors import SharedMemoryMember
 from .executor import Executor
 from .partition import Partition, concatenate
 

@@ -20,8 +20,8 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError
+from rapidsgraph.distributed import actors, executor, monitor, pagerank
 from rapidsgraph.distributed import cluster as local
-from rapidsgraph.distributed import communicator, executor, monitor, pagerank
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -253,7 +253,7 @@ def test_a_worker_dies_during_a_superstep(two, edges, monkeypatch):
             timer.start()
 
     monkeypatch.setattr(pagerank, "_iterate_by_tasks", watched)
-    monkeypatch.setattr(communicator, "FIRST_BATCH", 400)
+    monkeypatch.setattr(actors, "FIRST_BATCH", 400)
     options = {"tolerance": 0, "max_iterations": 800}
     found = rg.pagerank(spread(plain(edges, "pagerank")), progress=progress, **options)
     timer.join()

@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
 from rapidsgraph.distributed import (  # noqa: E402
-    communicator,
+    actors,
     executor,
     pagerank_partition,
     shared_memory,
@@ -46,7 +46,7 @@ def client():
         yield client
 
 
-class Counting(communicator.GroupMember):
+class Counting(actors.GroupMember):
     """Adds up what all count."""
 
     def __init__(self, rank, name, step):
@@ -68,7 +68,7 @@ class Counting(communicator.GroupMember):
 
 def start_three(client, step):
     own = [(step,)] * 3
-    return communicator.ActorGroup(executor.DaskExecutor(client), Counting, own, name="count")
+    return actors.ActorGroup(executor.DaskExecutor(client), Counting, own, name="count")
 
 
 def test_supersteps_exchange_in_step(client):
@@ -105,13 +105,11 @@ def test_a_failing_member_does_not_block_the_others(client, error):
     """The others do not wait for it."""
     members = start_three(client, {ValueError: wrong, OSError: broken}[error])
     expected = (
-        (ValueError, communicator.MemberLostError)
-        if error is ValueError
-        else communicator.MemberLostError
+        (ValueError, actors.MemberLostError) if error is ValueError else actors.MemberLostError
     )
     with pytest.raises(expected, match="of the second|failed|stop"):
         members.call("go_on", 2)
-    with pytest.raises(communicator.MemberLostError):
+    with pytest.raises(actors.MemberLostError):
         members.call("go_on", 1)
 
 
@@ -130,7 +128,7 @@ def broken(number, count):
 def gone(names):
     """Whether members are let go of soon, without Python looking for garbage."""
     for _ in range(100):
-        if not any(communicator.get_local_member(name) for name in names):
+        if not any(actors.get_local_member(name) for name in names):
             return True
         time.sleep(0.05)
     return False
@@ -147,8 +145,8 @@ def no_garbage_collection():
 def test_members_live_as_long_as_they_are_referenced(client, no_garbage_collection):
     with start_three(client, negative) as members:
         members.call("go_on", 2)
-        assert [communicator.get_local_member(name).rank for name in members.names] == [0, 1, 2]
-        assert communicator.get_local_member("another") is None
+        assert [actors.get_local_member(name).rank for name in members.names] == [0, 1, 2]
+        assert actors.get_local_member("another") is None
     assert gone(members.names)
 
 
@@ -162,10 +160,10 @@ def test_calls_of_released_members_log_no_error(client, caplog):
     assert gone(names[1:])
     with (
         caplog.at_level("WARNING"),
-        pytest.raises(communicator.MemberLostError, match="its member any more"),
+        pytest.raises(actors.MemberLostError, match="its member any more"),
     ):
         client.sync(members._ask, members._members[1], "stop", ())
-    with pytest.raises(communicator.MemberLostError):
+    with pytest.raises(actors.MemberLostError):
         members._actors, members.futures = [], [kept]
         client.sync(members._ask, members._members[0], "run", (members._members, "go_on", 1))
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
@@ -247,7 +245,7 @@ def set_transport(patch, transport):
     if transport == "unreachable":
         patch.setattr(shared_memory, "attach", lambda *_: None)
     if transport == "tasks":
-        patch.setattr(communicator.ActorGroup, "call", lost)
+        patch.setattr(actors.ActorGroup, "call", lost)
 
 
 TRANSPORTS = ("shared memory", "sent", "partly sent", "unreachable", "tasks")
@@ -342,7 +340,7 @@ def test_long_paths_take_many_supersteps(client, monkeypatch):
 
 
 def lost(self, *_):
-    raise communicator.MemberLostError("of the test")
+    raise actors.MemberLostError("of the test")
 
 
 def test_supersteps_need_no_tasks(client, monkeypatch):
@@ -360,7 +358,7 @@ def test_supersteps_need_no_tasks(client, monkeypatch):
 def test_results_are_recomputed(client, monkeypatch):
     """Where the member is gone when its piece is asked for."""
     expected = ranks_in_parts()
-    monkeypatch.setattr(communicator, "get_local_member", lambda name: None)
+    monkeypatch.setattr(actors, "get_local_member", lambda name: None)
     assert (ranks_in_parts() == expected).all()
 
 
@@ -371,10 +369,10 @@ def test_members_are_released_after_a_call(client, error, no_garbage_collection)
             raise error("now")
 
     graph = rg.Graph(dataframe.from_pandas(EDGES, npartitions=3, sort=False))
-    before, seen = set(communicator._local_members), set()
+    before, seen = set(actors._local_members), set()
 
     def progress(done, total, text):
-        seen.update(set(communicator._local_members) - before)
+        seen.update(set(actors._local_members) - before)
         fail(done, total, text)
 
     with pytest.raises(error, match="now") if error else contextlib.nullcontext():
@@ -418,7 +416,7 @@ def test_gpus(transport, monkeypatch):
     monkeypatch.setattr(
         pagerank, "_iterate_by_tasks", lambda *given: tried.append(1) or by_tasks(*given)
     )
-    monkeypatch.setattr(communicator, "FIRST_BATCH", 400)
+    monkeypatch.setattr(actors, "FIRST_BATCH", 400)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         client.run(watch, None if transport == "sent" else "as it is")

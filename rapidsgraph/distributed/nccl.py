@@ -1,0 +1,222 @@
+"""NCCL collectives for ranks that each have a GPU of their own.
+
+Collectives are enqueued on the current stream and return at once. A thread watches a connection
+to every other rank: if one closes, it aborts the NCCL communicator, which ends collectives that
+wait on the GPU, and the next call raises `RankLostError`.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from .. import device
+from ..device.arrays import Array, ArrayModule
+from .communicator import Communicator, GatherBuffer, HostCommunicator, RankLostError
+
+TYPES = {
+    "bool": "NCCL_UINT8",
+    "uint8": "NCCL_UINT8",
+    "int8": "NCCL_INT8",
+    "int32": "NCCL_INT32",
+    "uint32": "NCCL_UINT32",
+    "int64": "NCCL_INT64",
+    "uint64": "NCCL_UINT64",
+    "float32": "NCCL_FLOAT32",
+    "float64": "NCCL_FLOAT64",
+}
+OPERATIONS = {"sum": "NCCL_SUM", "min": "NCCL_MIN", "max": "NCCL_MAX"}
+
+
+def find_gpu() -> str | None:
+    """Return an identifier of this process's GPU, or None where NCCL cannot be used."""
+    try:
+        cupy = device.import_cupy()
+        nccl = cupy.cuda.nccl
+        if not nccl.available:
+            return None
+        return cupy.cuda.runtime.deviceGetPCIBusId(cupy.cuda.Device().id)
+    except Exception:  # no driver, or a broken installation
+        return None
+
+
+class NcclCommunicator(Communicator):
+    """Collectives of NCCL for CuPy arrays; host arrays and objects use the connections.
+
+    Parameters
+    ----------
+    host : HostCommunicator
+        Of the same ranks.
+    watched : list of socket or None
+        Further connections to each rank, by rank, on which nothing is sent.
+    """
+
+    def __init__(self, host: HostCommunicator, watched: list[socket.socket | None]) -> None:
+        self.rank, self.size, self._host = host.rank, host.size, host
+        self._cupy = cupy = device.import_cupy()
+        self._nccl = nccl = cupy.cuda.nccl
+        unique_id = nccl.get_unique_id() if self.rank == 0 else None
+        [unique_id, *_] = host.all_gather_object(unique_id)
+        self._communicator = nccl.NcclCommunicator(self.size, unique_id, self.rank)
+        self._state = _State(self._communicator, host, [each for each in watched if each])
+        self._finalizer = weakref.finalize(self, self._state.close)
+        threading.Thread(target=_watch, args=(self._state,), daemon=True).start()
+        self.all_reduce(cupy.zeros(1))  # connects the ranks
+        device.synchronize(cupy)
+
+    def close(self) -> None:
+        """Abort collectives in progress, and close all connections."""
+        self._finalizer()
+
+    def check(self) -> None:
+        """Raise RankLostError if the communicator was aborted."""
+        if self._state.is_closed:
+            raise RankLostError("the communicator was aborted because a rank has failed")
+
+    def barrier(self) -> None:
+        """Wait for the stream, and then for all ranks."""
+        device.synchronize(self._cupy)
+        self.check()
+        self._host.barrier()
+
+    def all_gather_object(self, value: Any) -> list:
+        """Return the Python objects of all ranks, in rank order."""
+        self.check()
+        return self._host.all_gather_object(value)
+
+    def all_reduce(self, array: Array, operation: str = "sum") -> Array:
+        """Reduce on the GPU; the array is overwritten."""
+        if not device.is_on_gpu(array):
+            return self._host.all_reduce(array, operation)
+        array = self._cupy.ascontiguousarray(array)
+        with self._enqueue() as stream:
+            self._communicator.allReduce(
+                array.data.ptr, array.data.ptr, array.size, self._type(array.dtype),
+                getattr(self._nccl, OPERATIONS[operation]), stream,
+            )  # fmt: skip
+        return array
+
+    def all_gather(self, array: Array) -> Array:
+        """Concatenate arrays on the GPU."""
+        if not device.is_on_gpu(array):
+            return self._host.all_gather(array)
+        sizes = self.all_gather_object(array.shape[0])
+        bounds = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+        result = self._cupy.empty((bounds[-1], *array.shape[1:]), array.dtype)
+        result[bounds[self.rank] : bounds[self.rank + 1]] = array
+        self.gather_into(result, bounds, frozenset())
+        return result
+
+    def all_to_all(self, arrays: Sequence[Array]) -> list[Array]:
+        """Exchange arrays between GPUs."""
+        cupy = self._cupy
+        if not device.is_on_gpu(arrays[0]):
+            return self._host.all_to_all(arrays)
+        sent = [cupy.ascontiguousarray(each) for each in arrays]
+        layouts = self.all_gather_object([(each.shape, each.dtype) for each in sent])
+        received = [
+            sent[rank] if rank == self.rank else cupy.empty(*layouts[rank][self.rank])
+            for rank in range(self.size)
+        ]
+        with self._enqueue() as stream:
+            for rank in range(self.size):
+                if rank == self.rank:
+                    continue
+                for array, transfer in (
+                    (sent[rank], self._communicator.send),
+                    (received[rank], self._communicator.recv),
+                ):
+                    if array.nbytes:
+                        transfer(array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, rank, stream)
+        return received
+
+    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
+        """Send an array to all GPUs."""
+        if xp is np:
+            return self._host.broadcast(array, root)
+        layout = None if array is None else (array.shape, array.dtype)
+        shape, dtype = self.all_gather_object(layout)[root]
+        if self.rank != root:
+            array = xp.empty(shape, dtype)
+        assert array is not None
+        array = xp.ascontiguousarray(array)
+        with self._enqueue() as stream:
+            self._communicator.bcast(
+                array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, root, stream
+            )
+        return array
+
+    def allocate(
+        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+    ) -> GatherBuffer:
+        """Return a buffer in the memory of this GPU; one of the host is not shared."""
+        return GatherBuffer(self, xp.zeros((num_rows, bounds[-1]), dtype), bounds, ())
+
+    def gather_into(self, array: Array, bounds: list[int], shared: frozenset[int]) -> None:
+        """Broadcast the range of every rank, in one launch."""
+        if not device.is_on_gpu(array):
+            self._host.gather_into(array, bounds, shared)
+            return
+        width = array.strides[0]
+        with self._enqueue() as stream:
+            for rank in range(self.size):
+                num_bytes = (bounds[rank + 1] - bounds[rank]) * width
+                if num_bytes:
+                    self._communicator.bcast(
+                        array.data.ptr + bounds[rank] * width, num_bytes,
+                        self._nccl.NCCL_UINT8, rank, stream,
+                    )  # fmt: skip
+
+    @contextmanager
+    def _enqueue(self) -> Iterator[int]:
+        """Group NCCL calls; they run on the stream that is yielded."""
+        self.check()
+        try:
+            self._nccl.groupStart()
+            try:
+                yield self._cupy.cuda.get_current_stream().ptr
+            finally:
+                self._nccl.groupEnd()
+        except self._nccl.NcclError as error:
+            self.close()
+            raise RankLostError(f"NCCL has failed: {error}") from error
+
+    def _type(self, dtype: np.dtype) -> int:
+        return getattr(self._nccl, TYPES[dtype.name])
+
+
+class _State:
+    """What the watching thread shares with a communicator, which it must not keep alive."""
+
+    def __init__(
+        self, communicator: Any, host: HostCommunicator, watched: list[socket.socket]
+    ) -> None:
+        self.communicator, self.host, self.watched = communicator, host, watched
+        self.is_closed, self._lock = False, threading.Lock()
+
+    def close(self) -> None:
+        with self._lock:
+            if self.is_closed:
+                return
+            self.is_closed = True
+        with suppress(Exception):  # NCCL's own errors: there is nothing left to release
+            self.communicator.abort()
+        self.host.close()
+        for connection in self.watched:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # ends the thread's wait
+            connection.close()
+
+
+def _watch(state: _State) -> None:
+    """Close a communicator when the connection to a rank closes."""
+    with suppress(OSError, ValueError):  # closed by this process
+        select.select(state.watched, [], [])
+    state.close()

@@ -1,0 +1,378 @@
+"""Run one function on all ranks of a Dask cluster at the same time (SPMD).
+
+A call is one task per rank, each on its own worker and with the partition of that rank, as in cuML,
+cuGraph and XGBoost. The tasks meet in the collectives of a communicator, which stays on the
+workers between calls. Each task leaves the worker's thread pool when it starts, so that the tasks
+of several calls never wait for each other's threads; a communicator serves one call at a time.
+
+If a worker is lost, the other ranks fail within the timeouts of the communicator, and the call
+starts again on the workers that are left: Dask computes the partitions again that were lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from ..progress import Report
+from . import nccl
+from .communicator import (
+    Communicator,
+    HostCommunicator,
+    LocalCommunicator,
+    RankLostError,
+    connect,
+    open_listener,
+)
+from .monitor import check_open
+from .shared_memory import get_machine_id
+
+if TYPE_CHECKING:
+    from .executor import DaskExecutor
+
+MAX_ATTEMPTS = 4  # of a call whose workers are lost
+ERROR_GRACE = 5.0  # seconds for all ranks to fail after the first one has
+POLL_INTERVAL = 0.1  # seconds between two looks at the progress and at the communicator
+REPORT_INTERVAL = 0.25  # seconds between two reports of progress
+
+R = TypeVar("R")
+
+_listeners: dict[tuple[str, int], list] = {}  # of communicators that are being created
+_communicators: weakref.WeakValueDictionary[tuple[str, int], Communicator] = (
+    weakref.WeakValueDictionary()
+)
+_pools: weakref.WeakKeyDictionary[Any, list[Group]] = weakref.WeakKeyDictionary()
+_pools_lock = threading.Lock()
+_calls: weakref.WeakValueDictionary[str, _Call] = weakref.WeakValueDictionary()
+
+
+class Group:
+    """A communicator on the workers of a cluster, as the client sees it.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        The address of each rank's worker.
+    on_gpu : bool
+        Whether ranks may use NCCL.
+    """
+
+    def __init__(self, executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> None:
+        self.workers, self.on_gpu = tuple(workers), on_gpu
+        self.name, secret, submit = uuid.uuid4().hex, uuid.uuid4().bytes, executor.submit_pinned
+        self._client = executor.client
+        ranks = range(len(self.workers))
+        listeners = [
+            submit(self.workers[rank], _listen, self.name, rank, on_gpu, name="communicator-listen")
+            for rank in ranks
+        ]
+        self.futures = [
+            submit(
+                self.workers[rank], _connect, self.name, rank, secret, *listeners,
+                name="communicator",
+            )
+            for rank in ranks
+        ]  # fmt: skip
+        _wait(executor, self.futures)
+
+    def is_usable(self, workers: Sequence[str], on_gpu: bool) -> bool:
+        """Return whether this group can serve a call on these workers."""
+        return (
+            self.workers == tuple(workers)
+            and self.on_gpu == on_gpu
+            and all(future.status == "finished" for future in self.futures)
+        )
+
+    def close(self) -> None:
+        """Close the communicator on all workers, so that no rank waits for another."""
+        for future in self.futures:
+            future.release()
+        self.futures = []
+
+        async def close_on_workers() -> None:
+            with suppress(Exception):
+                await asyncio.wait_for(
+                    self._client._run(
+                        _close, self.name, workers=sorted(set(self.workers)), on_error="ignore"
+                    ),
+                    ERROR_GRACE,
+                )
+
+        with suppress(Exception):  # the client is closed, and with it the futures
+            self._client.loop.add_callback(close_on_workers)
+
+
+def run(
+    executor: DaskExecutor,
+    function: Callable[..., tuple[Any, Any]],
+    arguments: Sequence[Sequence[Any]],
+    *,
+    name: str,
+    on_gpu: bool,
+    report: Report | None = None,
+) -> tuple[list, list]:
+    """Run ``function(communicator, report, *arguments[rank])`` on every rank.
+
+    Parameters
+    ----------
+    executor : DaskExecutor
+    function : callable
+        Returns (result, info). Results stay on their workers; infos are small and are returned.
+    arguments : list of list
+        Arguments of each rank, among them futures.
+    name : str
+        Prefix of the keys of tasks.
+    on_gpu : bool
+    report : callable, optional
+        ``report(step, text)`` is called for some of the reports of rank 0.
+
+    Returns
+    -------
+    results : list of future
+    infos : list
+    """
+    size = len(arguments)
+    for attempt in range(MAX_ATTEMPTS):
+        workers = executor.workers
+        if attempt:
+            workers = executor.refresh_workers()
+        addresses = [workers[rank % len(workers)] for rank in range(size)]
+        try:
+            return _run_once(executor, function, arguments, addresses, name, on_gpu, report)
+        except RankLostError:
+            if attempt == MAX_ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _run_once(
+    executor: DaskExecutor,
+    function: Callable[..., tuple[Any, Any]],
+    arguments: Sequence[Sequence[Any]],
+    addresses: Sequence[str],
+    name: str,
+    on_gpu: bool,
+    report: Report | None,
+) -> tuple[list, list]:
+    group = _acquire(executor, addresses, on_gpu) if len(addresses) > 1 else None
+    call = _Call(executor.client, report)
+    try:
+        tasks = [
+            executor.submit_pinned(
+                address, _run_rank, function, group and group.name, rank, call.key, *own, name=name
+            )
+            for rank, (address, own) in enumerate(zip(addresses, arguments, strict=True))
+        ]
+        _wait(executor, tasks, group and group.futures, call)
+    except BaseException:
+        if group is not None:
+            group.close()
+        raise
+    finally:
+        _calls.pop(call.number, None)
+    if group is not None:
+        _release(executor, group)
+    return tasks, [call.infos[rank] for rank in range(len(tasks))]
+
+
+def _acquire(executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> Group:
+    with _pools_lock:
+        pool = _pools.setdefault(executor.client, [])
+        while pool:
+            group = pool.pop()
+            if group.is_usable(workers, on_gpu):
+                return group
+            group.close()
+    return Group(executor, workers, on_gpu)
+
+
+def _release(executor: DaskExecutor, group: Group) -> None:
+    with _pools_lock:
+        _pools.setdefault(executor.client, []).append(group)
+
+
+class _Call:
+    """A call as the client sees it: what its ranks have sent as events of Dask.
+
+    Events travel on the same connections as the news that a task is finished, and before it.
+    """
+
+    def __init__(self, client: Any, report: Report | None) -> None:
+        topic, self.number = f"rapidsgraph-{client.id}", uuid.uuid4().hex
+        self.key = topic, self.number, report is not None
+        self.infos: dict[int, Any] = {}  # by rank
+        self.progress: tuple[int, str] | None = None  # not reported yet
+        self.report = report
+        _calls[self.number] = self
+        if topic not in client._event_handlers:
+            client.subscribe_topic(topic, _handle_event)
+
+    def report_progress(self) -> None:
+        """Call the callback with the last progress, if there is any."""
+        if self.progress is not None and self.report is not None:
+            progress, self.progress = self.progress, None
+            self.report(*progress)
+
+
+def _handle_event(event: tuple[float, tuple]) -> None:
+    number, kind, *values = event[1]
+    call = _calls.get(number)
+    if call is None:
+        return
+    if kind == "progress":
+        call.progress = tuple(values)
+    else:
+        call.infos[values[0]] = pickle.loads(values[1])
+
+
+def _wait(
+    executor: DaskExecutor, futures: list, communicators: list | None = None, call: Any = None
+) -> None:
+    """Wait until all futures are finished.
+
+    Raises
+    ------
+    RankLostError
+        A worker was lost: one of `communicators` is gone, or ranks have failed for no other reason.
+    Exception
+        The error of a rank.
+    """
+
+    async def wait() -> None:
+        failed_at = None
+        while True:
+            with suppress(TimeoutError):
+                await _wait_for_futures(futures, timeout=POLL_INTERVAL)
+            if call is not None:
+                call.report_progress()
+            if all(future.status == "finished" for future in futures):
+                while call is not None and len(call.infos) < len(futures):
+                    await asyncio.sleep(0.001)
+                return
+            errors = [future._state.exception for future in futures if future.status == "error"]
+            if any(not isinstance(error, RankLostError) for error in errors):
+                return  # `gather` raises it
+            if errors and failed_at is None:
+                failed_at = time.monotonic()
+            is_over = all(future.status != "pending" for future in futures)
+            if failed_at is not None and (is_over or time.monotonic() - failed_at > ERROR_GRACE):
+                raise RankLostError(str(errors[0]))
+            if any(future.status != "finished" for future in communicators or ()):
+                raise RankLostError("a worker of the call is lost")
+            if any(future.status in ("cancelled", "lost") for future in futures):
+                return  # `gather` explains it
+
+    from distributed.client import _wait as _wait_for_futures
+
+    check_open(executor.client)
+    executor.supervise(wait)
+    failed = [future for future in futures if future.status != "finished"]
+    failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
+    executor.gather(failed[:1])  # raises the error of a rank, if any
+
+
+# Tasks
+
+
+def _listen(name: str, rank: int, on_gpu: bool) -> dict[str, Any]:
+    """Open the listeners of a rank; return what other ranks need to know about it."""
+    from distributed import get_worker
+
+    host = urlsplit(get_worker().address).hostname
+    if get_worker().address.startswith("inproc"):
+        host = "127.0.0.1"
+    gpu = nccl.find_gpu() if on_gpu else None
+    listeners = [open_listener(host or "127.0.0.1") for _ in range(2 if on_gpu else 1)]
+    _listeners[name, rank] = listeners
+    addresses = [listener.getsockname()[:2] for listener in listeners]
+    return {"addresses": addresses, "gpu": gpu and (host, get_machine_id(), gpu)}
+
+
+def _connect(name: str, rank: int, secret: bytes, *ranks: dict[str, Any]) -> Communicator:
+    """Return the communicator of a rank."""
+    from distributed import secede
+
+    secede()  # several ranks may be on a worker with one thread
+    listeners = _listeners.pop((name, rank), None)
+    if listeners is None:
+        raise RankLostError("the communicator was on a worker that is lost")
+    connections = [
+        connect(listener, rank, [each["addresses"][number] for each in ranks], secret)
+        for number, listener in enumerate(listeners)
+    ]
+    communicator: Communicator = HostCommunicator(rank, connections[0])
+    gpus = [each["gpu"] for each in ranks]
+    if None not in gpus and len(set(gpus)) == len(gpus):
+        communicator = nccl.NcclCommunicator(communicator, connections[1])
+    _communicators[name, rank] = communicator
+    return communicator
+
+
+def _close(name: str) -> None:
+    """Close the communicators of this process that belong to a group."""
+    for (other, _), communicator in list(_communicators.items()):
+        if other == name:
+            communicator.close()
+
+
+def _run_rank(
+    function: Callable[..., tuple[Any, Any]],
+    name: str | None,
+    rank: int,
+    call: tuple[str, str, bool],
+    *arguments: Any,
+) -> Any:
+    """Run one rank of a call, and send its info to the client."""
+    from distributed import get_worker, secede
+
+    worker, (topic, number, is_reporting) = get_worker(), call
+    communicator = LocalCommunicator() if name is None else _communicators.get((name, rank))
+    if communicator is None:
+        raise RankLostError(
+            "the result of a distributed call was on a worker that is lost; repeat the call"
+        )
+    last = -REPORT_INTERVAL
+
+    def report(step: int, text: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= REPORT_INTERVAL:
+            last = now
+            worker.log_event(topic, (number, "progress", step, text))
+
+    secede()
+    try:
+        is_reporting = is_reporting and rank == 0
+        result, info = run_on_worker(
+            function, communicator, report if is_reporting else ignore_report, *arguments
+        )
+        communicator.check()
+    except BaseException:
+        communicator.close()
+        raise
+    worker.log_event(topic, (number, "info", rank, pickle.dumps(info)))
+    return result
+
+
+def ignore_report(step: int, text: str) -> None:
+    """Report nothing."""
+
+
+def run_on_worker(function: Callable[..., R], *arguments: Any) -> R:
+    """Call a function on a worker; its kernels use as many threads as the worker has."""
+    import numba
+    from distributed.worker import Worker
+
+    # Workers may share a process, where one kernel runs at a time.
+    num_threads = sum(worker.state.nthreads for worker in Worker._instances)
+    max_threads = vars(numba.config)["NUMBA_NUM_THREADS"]
+    numba.set_num_threads(max(1, min(num_threads, max_threads)))
+    return function(*arguments)
