@@ -343,7 +343,7 @@ def _receive(connection: socket.socket) -> Any:
 
 
 def _read(connection: socket.socket, size: int) -> memoryview:
-    buffer = memoryview(np.empty(size, np.uint8))
+    buffer = np.empty(size, np.uint8).data
     position = 0
     while position < size:
         count = connection.recv_into(buffer[position:])

@@ -171,7 +171,7 @@ def _run_once(
             )
             for rank, (address, own) in enumerate(zip(addresses, arguments, strict=True))
         ]
-        _wait(executor, tasks, group and group.futures, call)
+        _wait(executor, tasks, group.futures if group is not None else None, call)
     except BaseException:
         if group is not None:
             group.close()
@@ -308,10 +308,10 @@ def _connect(name: str, rank: int, secret: bytes, *ranks: dict[str, Any]) -> Com
         connect(listener, rank, [each["addresses"][number] for each in ranks], secret)
         for number, listener in enumerate(listeners)
     ]
-    communicator: Communicator = HostCommunicator(rank, connections[0])
-    gpus = [each["gpu"] for each in ranks]
+    host, gpus = HostCommunicator(rank, connections[0]), [each["gpu"] for each in ranks]
+    communicator: Communicator = host
     if None not in gpus and len(set(gpus)) == len(gpus):
-        communicator = nccl.NcclCommunicator(communicator, connections[1])
+        communicator = nccl.NcclCommunicator(host, connections[1])
     _communicators[name, rank] = communicator
     return communicator
 
