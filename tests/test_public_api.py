@@ -3,11 +3,15 @@
 import inspect
 import pickle
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms.pagerank import PRECISIONS, Precision
 from rapidsgraph.dispatch import IMPLEMENTATIONS
+from rapidsgraph.graph.csr import MULTI_EDGES, MultiEdges
+from rapidsgraph.memory import ALGORITHM_BYTES, Algorithm
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
@@ -82,6 +86,13 @@ def test_every_implementation_accepts_the_public_parameters(name):
         for each in [*public][1:]:
             assert parameters[each].kind == public[each].kind
             assert parameters[each].default == public[each].default
+
+
+def test_tables_have_a_row_for_each_value_of_an_option():
+    assert set(get_args(MultiEdges)) == MULTI_EDGES.keys()
+    assert set(get_args(Precision)) == PRECISIONS.keys()
+    assert set(get_args(Algorithm)) == ALGORITHM_BYTES.keys()
+    assert IMPLEMENTATIONS.keys() <= ALGORITHM_BYTES.keys()
 
 
 def test_the_signature_of_graph_is_explicit():

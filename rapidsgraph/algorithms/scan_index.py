@@ -11,6 +11,7 @@ exactly, so levels only determine where a pass over a list may stop.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -219,7 +220,9 @@ class ScanIndex:
         clustering = self._clustering(check_epsilon(epsilon), check_mu(mu))
         return clustering_frame(self._storage.labeling, clustering, memberships)
 
-    def sweep(self, epsilons: Any = EPSILONS, mus: Any = MUS) -> Frame:
+    def sweep(
+        self, epsilons: Epsilon | Iterable[Epsilon] = EPSILONS, mus: int | Iterable[int] = MUS
+    ) -> Frame:
         """Summarize the clustering of each pair of an epsilon and a mu.
 
         Parameters
@@ -257,7 +260,7 @@ class ScanIndex:
         0   2         1         0
         1   4         0         3
         """
-        epsilons = [check_epsilon(epsilon) for epsilon in _as_list(epsilons, "epsilons")]
+        exact_epsilons = [check_epsilon(epsilon) for epsilon in _as_list(epsilons, "epsilons")]
         mus = [check_mu(mu) for mu in _as_list(mus, "mus")]
         if max(mus) >= 2**63:
             raise GraphError(
@@ -267,7 +270,7 @@ class ScanIndex:
             )
         rows = [
             (float(epsilon), mu, *self._summary(self._clustering(epsilon, mu)))
-            for epsilon in epsilons
+            for epsilon in exact_epsilons
             for mu in mus
         ]
         labeling = self._storage.labeling

@@ -61,7 +61,7 @@ class TraversalResult:
 
 def bfs(
     graph: GraphLike,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -146,7 +146,7 @@ def bfs(
 
 def sssp(
     graph: GraphLike,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,

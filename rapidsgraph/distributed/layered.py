@@ -51,7 +51,7 @@ from .layered_storage import DistributedLayeredStorage
 @release_on_error
 def bfs(
     layered: DistributedLayeredStorage,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -67,7 +67,7 @@ def bfs(
 @release_on_error
 def sssp(
     layered: DistributedLayeredStorage,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,
@@ -102,9 +102,9 @@ def pagerank(
     damping: float = 0.85,
     tolerance: float = 1e-6,
     max_iterations: int = 100,
-    personalization: VertexValues = None,
-    dangling: DanglingPolicy | VertexValues = None,
-    start: VertexValues = None,
+    personalization: VertexValues | None = None,
+    dangling: DanglingPolicy | VertexValues | None = None,
+    start: VertexValues | None = None,
     method: PageRankMethod = "auto",
     precision: Precision = "double",
     progress: Progress = None,

@@ -65,7 +65,7 @@ Report = Callable[[int, str], Any]
 @release_on_error
 def bfs(
     graph: GraphLike,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -83,7 +83,7 @@ def bfs(
 @release_on_error
 def sssp(
     graph: GraphLike,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array, ArrayModule
+from ..errors import GraphError
 from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WARP
 
 BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
@@ -271,7 +272,11 @@ def _sort_with_order_on_gpu(
     pairs.clear()
     cupy = device.array_module(major)
     if major.size >= 2**32:
-        raise ValueError(f"{major.size} weighted rows on one GPU; 2^32 is the most")
+        raise GraphError(
+            f"{major.size} weighted rows on one GPU; 2^32 is the most",
+            parameter="edges",
+            value=major.size,
+        )
     order = None
     if not minor_sorted:
         order, _ = _argsort(minor, num_keys, cupy)

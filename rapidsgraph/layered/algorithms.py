@@ -72,9 +72,9 @@ def pagerank(
     damping: float = 0.85,
     tolerance: float = 1e-6,
     max_iterations: int = 100,
-    personalization: VertexValues = None,
-    dangling: DanglingPolicy | VertexValues = None,
-    start: VertexValues = None,
+    personalization: VertexValues | None = None,
+    dangling: DanglingPolicy | VertexValues | None = None,
+    start: VertexValues | None = None,
     method: PageRankMethod = "auto",
     precision: Precision = "double",
     progress: Progress = None,
@@ -131,7 +131,7 @@ def _scatter_sweep(
 
 def bfs(
     storage: LayeredStorage,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
@@ -149,7 +149,7 @@ def bfs(
 
 def sssp(
     storage: LayeredStorage,
-    source: Vertices = None,
+    source: Vertices | None = None,
     *,
     cutoff: float | None = None,
     predecessors: bool = True,

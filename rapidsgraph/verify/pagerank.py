@@ -22,8 +22,8 @@ def pagerank(
     result: Frame,
     *,
     damping: float = 0.85,
-    personalization: VertexValues = None,
-    dangling: DanglingPolicy | VertexValues = None,
+    personalization: VertexValues | None = None,
+    dangling: DanglingPolicy | VertexValues | None = None,
     tolerance: float = 1e-6,
 ) -> float:
     """Verify a result of `pagerank`.
