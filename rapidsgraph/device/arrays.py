@@ -1,4 +1,4 @@
-"""Array modules, GPU availability and free memory.
+"""Array modules, GPU availability and free memory of the CPU and GPU.
 
 The package runs on NumPy or CuPy arrays, and the type of an array decides where a computation runs.
 CuPy is never imported to classify an array: an array of it exists only if it has been imported.
@@ -6,6 +6,7 @@ CuPy is never imported to classify an array: an array of it exists only if it ha
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import os
@@ -18,11 +19,17 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 import numpy as np
 
 from ..errors import GpuUnavailableError, GraphError, format_value
-from . import cgroup
 
 Array: TypeAlias = Any  # numpy.ndarray or cupy.ndarray, which have the same interface
 ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called xp
 Device = Literal["auto", "cpu", "gpu"]
+
+CGROUP_MOUNT, CGROUP_MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
+# Of each version of control groups: the files of the limit and the usage of memory, and the field
+# of memory.stat that counts reclaimable memory.
+CGROUP_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+CGROUP_V2 = ("memory.max", "memory.current", "inactive_file")
+NO_CGROUP_LIMIT = 1 << 60  # version 1 reports a number near 2^63 for an unlimited group
 
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
 
@@ -171,10 +178,10 @@ def free_memory(xp: ArrayModule) -> int:
     if xp is np:
         import psutil
 
-        free, limits = psutil.virtual_memory().available, cgroup.memory()
-        if limits is not None:
-            free = min(free, limits.free)
-        return min([free, *_free_address_space()])
+        bounds, cgroup = [psutil.virtual_memory().available], cgroup_memory()
+        if cgroup is not None:
+            bounds.append(cgroup[1])
+        return min(bounds + _free_address_space())
     free = xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
     rmm = sys.modules.get("rmm")
     if rmm is None:
@@ -207,3 +214,55 @@ def _free_address_space() -> list[int]:
         for limit, num_bytes in zip(limits, used, strict=True)
         if limit != resource.RLIM_INFINITY
     ]
+
+
+def cgroup_memory() -> tuple[int, int] | None:
+    """Return the limit and the free bytes of the Linux control groups around this process.
+
+    A container, a batch job or a service limits the memory of its processes by a control group
+    [1]_, and the groups that contain it may be limited too: the result is the tightest limit and
+    the least free memory, or None if no group is limited. Cached file pages count as used by a
+    group, but the inactive ones are reclaimed before the limit takes effect, so they count as free
+    here.
+
+    References
+    ----------
+    .. [1] Linux kernel documentation, Documentation/admin-guide/cgroup-v2.rst and
+       Documentation/admin-guide/cgroup-v1/memory.rst.
+    """
+    # In a container the mount point usually is the container's own group, and the paths in
+    # CGROUP_MEMBERSHIP do not exist.
+    first, second = (f"{CGROUP_MOUNT}/memory", CGROUP_V1), (str(CGROUP_MOUNT), CGROUP_V2)
+    groups = [second, first]
+    with contextlib.suppress(OSError):
+        text = Path(CGROUP_MEMBERSHIP).read_text(errors="surrogateescape")
+        for line in text.splitlines():
+            _, controllers, path = [*line.split(":", 2), "", ""][:3]
+            if controllers and "memory" not in controllers.split(","):
+                continue
+            folder, fields = first if controllers else second
+            for component in filter(None, path.split("/")):
+                folder = f"{folder}/{component}"
+                groups.append((folder, fields))
+    limits: list[int] = []
+    free: list[int] = []
+    for folder, (limit_file, usage_file, field) in groups:
+        with contextlib.suppress(OSError, ValueError):  # no such group, or its limit is "max"
+            limit = _read_integer(f"{folder}/{limit_file}")
+            usage = _read_integer(f"{folder}/{usage_file}")
+            if 0 <= limit < NO_CGROUP_LIMIT:  # version 1 also reports -1
+                with contextlib.suppress(OSError, ValueError):
+                    usage -= _read_integer(f"{folder}/memory.stat", field)
+                limits.append(limit)
+                free.append(min(limit, max(limit - usage, 0)))
+    return (min(limits), min(free)) if limits else None
+
+
+def _read_integer(path: str, field: str = "") -> int:
+    """Return the number in a file, or behind the name of a field, which begins a line."""
+    with open(path) as file:
+        text = file.read()
+    if field:
+        _, _, text = f"\n{text}".partition(f"\n{field} ")
+        text = text.partition("\n")[0]
+    return int(text)

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, device, generate
-from ..device import cgroup
 from ..kernels import jit
 from .advice import EXTRAS, GIB, Report, advise
 
@@ -45,7 +44,7 @@ def collect() -> Report:
     hardware, numba, gpu_problem = _hardware(), _numba(), device.frame_library_problem()
     driver, gpus = _driver(hardware)
     libraries = {name: _library(name) for name in LIBRARIES}
-    limits = cgroup.memory()
+    cgroup = device.cgroup_memory()
     has_affinity = hasattr(os, "sched_getaffinity")
     report = {
         "python": platform.python_version(),
@@ -56,7 +55,7 @@ def collect() -> Report:
             "cores": len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count(),
             "memory_free": device.free_memory(np),
             "memory_total": psutil.virtual_memory().total,
-            "memory_limit": limits and limits.limit,
+            "memory_limit": cgroup and cgroup[0],
         },
         "numba": numba,
         "driver": driver,

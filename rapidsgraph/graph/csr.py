@@ -62,19 +62,35 @@ def from_coo(coo: list[Any], num_rows: int, multi_edges: MultiEdges) -> Adjacenc
     num_rows : int
     multi_edges : MultiEdges
     """
-    return _merge_parallel(_sort_arcs(coo, num_rows), MULTI_EDGES[multi_edges])
+    adjacency = _sort_arcs(coo, num_rows)
+    reduction = MULTI_EDGES[multi_edges]
+    neighbors, offsets, weights = adjacency.neighbors, adjacency.offsets, adjacency.weights
+    if reduction is None or not neighbors.size:
+        return adjacency
+    # Each run of equal neighbors in a row becomes one arc.
+    is_first = _is_first_of_run(adjacency)
+    if bool(is_first.all()):
+        return adjacency
+    del adjacency  # frees the weights as soon as they are reduced
+    if weights.size:
+        weights = _reduce_runs(is_first, weights, reduction)
+    return Adjacency(_filter_offsets(is_first, offsets), neighbors[is_first], weights)
 
 
-def transpose(adjacency: Adjacency) -> Adjacency:
-    """Return the adjacency of the reversed arcs."""
-    return _transpose(adjacency)
+def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
+    """Return the adjacency of the reversed arcs, with `keep` only of those that it marks."""
+    weights = adjacency.weights if adjacency.weights.size else None
+    coo = [adjacency.neighbors, row_indices(adjacency), weights]
+    if keep is not None:
+        coo = [values if values is None else values[keep] for values in coo]
+    return _sort_arcs(coo, adjacency.offsets.size - 1, minor_sorted=True)
 
 
 def symmetrize(upper: Adjacency) -> Adjacency:
     """Return both directions of edges whose neighbor >= row; a self-loop stays one arc."""
     xp, num_rows = device.array_module(upper.neighbors), upper.offsets.size - 1
     is_proper = upper.neighbors != row_indices(upper)
-    lower = _transpose(upper, None if bool(is_proper.all()) else is_proper)
+    lower = transpose(upper, None if bool(is_proper.all()) else is_proper)
     del is_proper
     # All neighbors in `lower` precede those in `upper`, so concatenated rows are sorted.
     weighted = upper.weights.size > 0
@@ -150,15 +166,6 @@ def row_indices(adjacency: Adjacency) -> Array:
     return rows
 
 
-def _transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
-    """Transpose, with `keep` only the arcs that it marks."""
-    weights = adjacency.weights if adjacency.weights.size else None
-    coo = [adjacency.neighbors, row_indices(adjacency), weights]
-    if keep is not None:
-        coo = [values if values is None else values[keep] for values in coo]
-    return _sort_arcs(coo, adjacency.offsets.size - 1, minor_sorted=True)
-
-
 def _sort_arcs(coo: list[Any], num_rows: int, *, minor_sorted: bool = False) -> Adjacency:
     xp, weights = device.array_module(coo[0]), coo.pop()
     order: Array | None
@@ -173,20 +180,6 @@ def _sort_arcs(coo: list[Any], num_rows: int, *, minor_sorted: bool = False) -> 
             num_items=order.size, order=order, values=weights, new_values=new_weights,
         )  # fmt: skip
     return Adjacency(offsets, neighbors, new_weights)
-
-
-def _merge_parallel(adjacency: Adjacency, reduction: int | None) -> Adjacency:
-    """Merge each run of equal neighbors in a row into one arc."""
-    neighbors, offsets, weights = adjacency.neighbors, adjacency.offsets, adjacency.weights
-    if reduction is None or not neighbors.size:
-        return adjacency
-    is_first = _is_first_of_run(adjacency)
-    if bool(is_first.all()):
-        return adjacency
-    del adjacency  # frees the weights as soon as they are reduced
-    if weights.size:
-        weights = _reduce_runs(is_first, weights, reduction)
-    return Adjacency(_filter_offsets(is_first, offsets), neighbors[is_first], weights)
 
 
 def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:

@@ -9,7 +9,7 @@ import pytest
 from conftest import FrameMaker, build_storage
 
 from rapidsgraph import device
-from rapidsgraph.device import cgroup
+from rapidsgraph.device import arrays
 
 
 def test_free_memory_is_at_most_total():
@@ -18,11 +18,11 @@ def test_free_memory_is_at_most_total():
 
 
 def test_free_memory_respects_container_limit(monkeypatch):
-    monkeypatch.setattr(cgroup, "memory", lambda: cgroup.MemoryLimit(5000, 3000))
+    monkeypatch.setattr(arrays, "cgroup_memory", lambda: (5000, 3000))
     assert device.free_memory(np) == 3000
-    monkeypatch.setattr(cgroup, "memory", lambda: cgroup.MemoryLimit(1 << 60, 1 << 60))
+    monkeypatch.setattr(arrays, "cgroup_memory", lambda: (1 << 60, 1 << 60))
     assert 10**6 < device.free_memory(np) < 1 << 60
-    monkeypatch.setattr(cgroup, "memory", lambda: None)
+    monkeypatch.setattr(arrays, "cgroup_memory", lambda: None)
     assert 10**6 < device.free_memory(np) < 1 << 60
 
 
@@ -35,7 +35,7 @@ def test_free_memory_respects_process_limits(kind, field, monkeypatch):
         pages = Path("/proc/self/statm").read_text().split()
         return int(pages[field]) * resource.getpagesize()
 
-    monkeypatch.setattr(cgroup, "memory", lambda: cgroup.MemoryLimit(1 << 60, 1 << 60))
+    monkeypatch.setattr(arrays, "cgroup_memory", lambda: (1 << 60, 1 << 60))
     which, spare = getattr(resource, kind), 2**28
     limits = resource.getrlimit(which)
     assert device.free_memory(np) > spare
