@@ -38,8 +38,9 @@ from .pagerank_layout import (
     allocate_buffers,
     arrange,
     launch_iterations,
+    read_state,
 )
-from .pagerank_methods import power_iterate, read_state
+from .pagerank_methods import power_iterate
 
 PageRankMethod = Literal["auto", "edge", "node", "contribution", "warp"]
 METHODS = get_args(PageRankMethod)

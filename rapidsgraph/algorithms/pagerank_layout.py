@@ -296,3 +296,9 @@ def launch_iterations(
         dangling_weights=dangling_weights, num_dangling_weights=dangling_weights.size,
         contributions=contributions.reshape(-1), pagerank=pagerank, state=state, **buffers,
     )  # fmt: skip
+
+
+def read_state(state: Array) -> tuple[int, float, bool]:
+    """Copy (iterations, residual, has converged) from the device."""
+    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state)[:4].tolist()
+    return int(done), residual, converged != 0

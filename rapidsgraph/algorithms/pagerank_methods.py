@@ -26,7 +26,7 @@ from ..device import Array, ArrayModule
 from ..graph.csr import row_indices
 from ..kernels.constants import BLOCK_THREADS, WARP
 from ..progress import Report
-from .pagerank_layout import NUM_CPU_BLOCKS
+from .pagerank_layout import NUM_CPU_BLOCKS, read_state
 
 if TYPE_CHECKING:
     from .pagerank import PageRankProblem
@@ -94,12 +94,6 @@ def power_iterate(
             iterations += count
         report(iterations, f"change {residual:.1e}" if measured else "")
     return pagerank[0 if is_in_place else iterations % 2].copy(), iterations, residual
-
-
-def read_state(state: Array) -> tuple[int, float, bool]:
-    """Copy (iterations, residual, has converged) from the device."""
-    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state)[:4].tolist()
-    return int(done), residual, converged != 0
 
 
 def num_measure_blocks(xp: ArrayModule) -> int:
