@@ -175,9 +175,9 @@ def parse_sources(
         raise typer.BadParameter("name a vertex, or give --from-file", param_hint="--from")
     sources: list[Source] = []
     for word in words or ():
-        fields = (
-            [word] if len(columns) == 1 else next(csv.reader(io.StringIO(word, newline="")), [])
-        )
+        fields = [word]
+        if len(columns) > 1:
+            fields = next(csv.reader(io.StringIO(word, newline="")), [])
         sources.append((f"--from {word!r}", fields))
     return sources + (_read_sources(path.expanduser(), columns) if path else [])
 

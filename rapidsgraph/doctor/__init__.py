@@ -183,10 +183,8 @@ def _numba() -> Report:
             generate.uniform(8, 8, device="cpu")
             folder = jit.write_folder()
         report["cache"] = folder and str(folder)
-        report["threads"], report["threading_layer"] = (
-            numba.get_num_threads(),
-            numba.threading_layer(),
-        )
+        report["threads"] = numba.get_num_threads()
+        report["threading_layer"] = numba.threading_layer()
     except Exception as error:  # a broken installation may raise anything
         report["problem"] = str(error)
     return report

@@ -114,10 +114,8 @@ class LineCleaner:
     comments = re.compile(rb"(?m)^ *[#%][^\n]*\n?")
 
     def __init__(self) -> None:
-        self._is_first, self._incomplete = (
-            True,
-            b"",
-        )  # line that the next block continues
+        self._is_first = True
+        self._incomplete = b""  # line that the next block continues
 
     def __call__(self, block: Any) -> bytes:
         text = self._incomplete + bytes(block)

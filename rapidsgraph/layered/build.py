@@ -250,11 +250,10 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
             chunks[3].append(xp.full(int(is_inside.sum()), section == 0))
     empty = [xp.empty(0, xp.int32), xp.empty(0, xp.int32), xp.empty(0), xp.empty(0, bool)]
     arrays = [xp.concatenate([e, *c]) for e, c in zip(empty, chunks, strict=True)]
-    # Both sections of a layer stay in their order; otherwise edges are sorted by source.
-    order = xp.argsort(arrays[0] * 0 if layer is not None else arrays[0], kind="stable")
-    sources, destinations, weights, forward = (
-        each[order] if each.size else each for each in arrays
-    )
+    if layer is None:  # sorted by source; in one layer, forward edges come first
+        order = xp.argsort(arrays[0], kind="stable")
+        arrays = [each[order] if each.size else each for each in arrays]
+    sources, destinations, weights, forward = arrays
     weight = {"weight": weights} if storage.weighted else {}
     return storage.labeling.edge_frame(
         storage.order[sources], storage.order[destinations], {**weight, "forward": forward}

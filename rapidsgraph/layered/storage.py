@@ -282,14 +282,12 @@ class LayeredStorage:
 
     def _invalid_partition(self, partition: int) -> GraphError:
         """Return the error for a partition that `verify_partitions` rejected."""
-        row, words = self.table[partition], self.partition_words(partition)
-        words = device.to_host(words)
-        middle, reason = int(row[COLUMN["forward_words"]]), None
-        first = COLUMN["forward_checksum"]
-        expected = [int(value) for value in row[first : first + 2]]
-        if [
-            checksum(section) if section.size else 0 for section in (words[:middle], words[middle:])
-        ] == expected:
+        row, words = self.table[partition], device.to_host(self.partition_words(partition))
+        middle, first = int(row[COLUMN["forward_words"]]), COLUMN["forward_checksum"]
+        arrays = words[:middle], words[middle:]
+        checksums = [checksum(section) if section.size else 0 for section in arrays]
+        reason = None
+        if checksums == row[first : first + 2].tolist():
             reason = describe_invalid(words, row, self.num_vertices, self.weight_dtype)
         hint = "build the layered edge list again"
         if self.is_cache and self.store.discard():

@@ -301,9 +301,8 @@ class Store:
         The array is declared writable, because Numba would compile every kernel again for read-only
         arrays, and CuPy cannot copy from them.
         """
-        words = np.frombuffer(
-            self.mapped, np.uint32, len(self.mapped) // 8 * 2
-        )  # for 8-byte weights
+        num_words = len(self.mapped) // 8 * 2  # even, because weights may have 8 bytes
+        words = np.frombuffer(self.mapped, np.uint32, num_words)
         interface = {**words.__array_interface__, "data": (words.ctypes.data, False)}
         # The array keeps the namespace alive, and the namespace keeps the mapping alive.
         return np.asarray(SimpleNamespace(__array_interface__=interface, mapped=self.mapped))

@@ -365,10 +365,8 @@ class GpuStream(PartitionStream):
                 continue
             index = self._num_ring_uses % len(self._ring)
             self._num_ring_uses += 1
-            buffer, size = (
-                self._ring[index],
-                self._num_bytes(partition, partition + 1, forward_only),
-            )
+            buffer = self._ring[index]
+            size = self._num_bytes(partition, partition + 1, forward_only)
             self._copy_stream.wait_event(self._processed[index])
             self._copy(chunks, buffer[: size // 4])
             self._arrived[index].record(self._copy_stream)

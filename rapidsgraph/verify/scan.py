@@ -225,10 +225,8 @@ def _check_cores_and_borders(
     vertex = int(is_wrong.argmax())
     role, count = int(expected[vertex]), int(num_similar[vertex])
     name = ROLE_NAMES[role] if role != HUB else f"{ROLE_NAMES[HUB]} or {ROLE_NAMES[OUTLIER]}"
-    reason = (
-        f"{count} {'vertices are' if count > 1 else 'vertex is'} similar to it, itself included"
-    )
-    reason += f", and mu is {format_value(mu)}"
+    similar = "vertices are" if count > 1 else "vertex is"
+    reason = f"{count} {similar} similar to it, itself included, and mu is {format_value(mu)}"
     if role == BORDER:
         reason += f"; {vertex_name(graph, int(similar_core[vertex]))} is a core and similar to it"
     elif role == HUB:

@@ -214,10 +214,8 @@ class DictionaryEncoder:
                 dictionary = chunk.dictionary
             elif len(distinct):
                 self._entries.append(np.arange(len(distinct), dtype=np.int32))
-            code_range, entry_range = (
-                range(codes, codes + num_rows),
-                range(start, start + len(distinct)),
-            )
+            code_range = range(codes, codes + num_rows)
+            entry_range = range(start, start + len(distinct))
             self._batches.append((len(self.runs), code_range, entry_range))
         self._dictionary, self._pending = dictionary, []
         del encoded, chunks, known_chunk, arrays  # so that release_free_memory can return them
