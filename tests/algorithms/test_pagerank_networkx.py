@@ -7,6 +7,7 @@ import pytest
 from conftest import FrameMaker, columns_of, in_partitions, to_pandas
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from local_ranks import use_local_ranks
 
 import rapidsgraph as rg
 from rapidsgraph.distributed import executor
@@ -81,7 +82,7 @@ def test_layered_edge_lists(kind, edges, options, root):
 def test_dask_frames(parts, edges, options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(executor, "_get_active_client", lambda: None)
-        patch.setattr(executor.LocalExecutor, "workers", (None,) * parts)
+        use_local_ranks(patch, parts)
         graph = graph_of(in_partitions(pandas.DataFrame(columns_of(edges)), parts))
         check(rg.pagerank(graph, **options, **EXACT), edges, options)
         if options["personalization"]:

@@ -11,6 +11,7 @@ import pandas
 import pytest
 from conftest import columns_of, gpu, in_partitions, random_edges
 from distributed import Client, LocalCluster
+from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
@@ -45,7 +46,7 @@ def client():
 def in_parts(monkeypatch):
     """Three parts without a client, which take less time."""
     monkeypatch.setattr(executor, "_get_active_client", lambda: None)
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
+    use_local_ranks(monkeypatch, 3)
 
 
 def frame_of(edges):

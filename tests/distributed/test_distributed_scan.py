@@ -19,6 +19,7 @@ from clusterings import (
     thresholds,
 )
 from conftest import columns_of, gpu, on_host, random_edges
+from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 from test_scan import CLOSED_FORMS, LARGE
 from test_similarity import common_by_matrix, dense_and_hubs
@@ -61,7 +62,7 @@ def parts(request, monkeypatch):
             yield 3
         return
     count = int(request.param.split()[-1]) if " " in request.param else 1
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * count)
+    use_local_ranks(monkeypatch, count)
     yield count
 
 
@@ -92,7 +93,7 @@ def check(graph, whole, epsilon=0.5, mu=3):
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(monkeypatch, name):
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
+    use_local_ranks(monkeypatch, 3)
     edges, epsilon, mu, expected = CLOSED_FORMS[name]
     graph = rg.Graph(spread(frame_columns(edges)), vertices=len(expected))
     found = clustered(rg.scan(graph, epsilon=epsilon, mu=mu).compute())
@@ -116,7 +117,7 @@ def test_closed_form_with_memberships(parts):
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("shape", LARGE)
 def test_large_graphs(monkeypatch, shape, count):
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * count)
+    use_local_ranks(monkeypatch, count)
     frame = pandas.DataFrame(LARGE[shape]())
     graph, whole = rg.Graph(spread(frame)), rg.Graph(frame)
     for epsilon, mu in PARAMETERS:
@@ -216,7 +217,7 @@ def test_fewer_vertices_than_workers(client):
 
 def test_hub_of_clusters_in_other_partitions(monkeypatch):
     """The hub and each clique are in partitions of their own."""
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 3)
+    use_local_ranks(monkeypatch, 3)
     edges = clique(range(100, 104)) + clique(range(4)) + edges_of([(50, 100), (50, 3), (60, 50)])
     found = clustered(rg.scan(spread(frame_columns(edges)), epsilon=0.7).compute())
     assert found[50] == (None, "hub") and found[60] == (None, "outlier")
@@ -237,7 +238,7 @@ def test_debian_packages(client):
 
 
 def test_counts_are_cached_on_the_graph(monkeypatch):
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 4)
+    use_local_ranks(monkeypatch, 4)
     launched, count = [], scan_partition._launch_count
     monkeypatch.setattr(
         scan_partition, "_launch_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
@@ -381,7 +382,7 @@ def test_frames_of_cudf(monkeypatch, place):
         with LocalCUDACluster() as cluster, distributed.Client(cluster):
             check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
         return
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * (3 if " " in place else 1))
+    use_local_ranks(monkeypatch, 3 if " " in place else 1)
     check_cudf(dask_cudf.from_cudf(frame, npartitions=3), whole)
 
 

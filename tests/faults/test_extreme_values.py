@@ -13,6 +13,7 @@ import numpy as np
 import pandas
 import pytest
 from conftest import build_storage
+from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 from trials import Outcomes
 
@@ -264,7 +265,7 @@ CALLS = {name: (function, same) for name, function, same in calls()}
 def without_client(monkeypatch):
     """Run Dask frames in this process, in two parts."""
     monkeypatch.setattr(executor, "_get_active_client", lambda: None)
-    monkeypatch.setattr(executor.LocalExecutor, "workers", (None,) * 2)
+    use_local_ranks(monkeypatch, 2)
 
 
 @pytest.mark.parametrize("name", CALLS)
