@@ -103,8 +103,9 @@ def arrange(
     order = _group_neighborhoods(order, num_isolated, degrees, csc)
     index, vertex_index, num_cached = _index_contributions(order, out_degrees, csc, value_type)
     return build_layout(
-        csc, weights, out_weights, value_type, order, index, vertex_index, num_isolated, num_cached
-    )
+        csc, weights, out_weights, value_type, order, index, vertex_index, order.size, num_isolated,
+        num_cached,
+    )  # fmt: skip
 
 
 def build_layout(
@@ -115,6 +116,7 @@ def build_layout(
     order: Array,
     contribution_index: Array,
     vertex_index: Array,
+    num_contributions: int,
     num_isolated: int = 0,
     num_cached: int = 0,
 ) -> PageRankLayout:
@@ -126,8 +128,10 @@ def build_layout(
         As for `arrange`, of the rows.
     order, contribution_index, num_isolated, num_cached
         As in `PageRankLayout`.
-    vertex_index : int32, shape (contributions,)
+    vertex_index : int32, shape (vertices,)
         Position of each vertex's contribution, including those of other partitions.
+    num_contributions : int
+        Number of contributions; padding refers to the position behind them.
     """
     xp, num_rows = device.array_module(csc.neighbors), order.size
     is_gpu = xp is not np
@@ -153,7 +157,7 @@ def build_layout(
     new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
     device.launch(
         "pagerank", "arrange", size=WARP * num_rows,
-        num_vertices=num_rows, num_contributions=vertex_index.size, num_whole_rows=num_whole_rows,
+        num_vertices=num_rows, num_contributions=num_contributions, num_whole_rows=num_whole_rows,
         order=order, contribution_index=vertex_index, offsets=csc.offsets, neighbors=csc.neighbors,
         weights=weights, weighted=weighted, row_offsets=row_offsets, slice_offsets=slice_offsets,
         new_neighbors=neighbors, new_weights=new_weights,
@@ -215,6 +219,17 @@ def _index_contributions(
         return same_as_rows, vertex_index, num_cached
     vertex_index[by_gathers] = rows
     return vertex_index[order], vertex_index, num_cached
+
+
+def select_cached(num_reads: Array, num_arcs: int, value_type: type) -> Array:
+    """Return the vertices whose contributions a GPU caches, by descending reads: int32.
+
+    Empty if they have a small part of all `num_arcs` reads. `num_reads` has one value per vertex.
+    """
+    num_cached = min(num_reads.size, CACHE_BYTES // np.dtype(value_type).itemsize)
+    vertices = order_by_degree(num_reads)[:num_cached]
+    is_useful = float(num_reads[vertices].sum()) >= max(1, MIN_CACHED_GATHERS * num_arcs)
+    return vertices if is_useful else vertices[:0]
 
 
 def order_by_degree(degrees: Array) -> Array:

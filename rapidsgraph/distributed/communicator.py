@@ -17,6 +17,7 @@ collective. A communicator that has failed cannot be used again.
 from __future__ import annotations
 
 import hmac
+import itertools
 import pickle
 import socket
 import struct
@@ -87,9 +88,13 @@ class Communicator(ABC):
 
     @abstractmethod
     def allocate(
-        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+        self, shape: tuple[int, int], bounds: Sequence[int], dtype: Any, xp: ArrayModule
     ) -> GatherBuffer:
-        """Return a buffer for values of all ranks; every rank must call this."""
+        """Return a buffer of which rank r writes the columns ``bounds[r]`` to ``bounds[r + 1]``.
+
+        Every rank must call this. On GPUs `shape` and `bounds[0]` may differ between ranks, so that
+        further columns hold values of the rank's own.
+        """
 
     @abstractmethod
     def check(self) -> None:
@@ -105,8 +110,8 @@ class GatherBuffer:
 
     Attributes
     ----------
-    array : array, shape (num_rows, bounds[-1])
-        Zeros at first. Ranks of one machine may share it.
+    array : array
+        Of two dimensions; zeros at first. Ranks of one machine may share it.
     """
 
     def __init__(
@@ -153,10 +158,10 @@ class LocalCommunicator(Communicator):
         """Return at once."""
 
     def allocate(
-        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+        self, shape: tuple[int, int], bounds: Sequence[int], dtype: Any, xp: ArrayModule
     ) -> GatherBuffer:
         """Return a buffer in private memory."""
-        return GatherBuffer(self, xp.zeros((num_rows, bounds[-1]), dtype), bounds, ())
+        return GatherBuffer(self, xp.zeros(shape, dtype), bounds, ())
 
     def gather_into(self, array: Array, bounds: list[int], shared: frozenset[int]) -> None:
         """Return at once: the array is complete."""
@@ -181,7 +186,7 @@ class HostCommunicator(Communicator):
     def __init__(self, rank: int, connections: list[socket.socket | None]) -> None:
         self.rank, self.size = rank, len(connections)
         self._connections = connections
-        self._finalizer = weakref.finalize(self, _close_all, connections)
+        self._finalizer = weakref.finalize(self, close_connections, connections)
         self._machines = self.all_gather_object(shared_memory.get_machine_id())
 
     def close(self) -> None:
@@ -230,13 +235,13 @@ class HostCommunicator(Communicator):
         return xp.asarray(np.concatenate(self._exchange([own] * self.size)).reshape(host.shape))
 
     def allocate(
-        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+        self, shape: tuple[int, int], bounds: Sequence[int], dtype: Any, xp: ArrayModule
     ) -> GatherBuffer:
         """Return a buffer that the ranks of a machine share where they can."""
-        shape, machine = (num_rows, bounds[-1]), self._machines[self.rank]
+        machine = self._machines[self.rank]
         neighbors = [rank for rank in range(self.size) if self._machines[rank] == machine]
         array: Array | None = None
-        if xp is np and machine is not None and len(neighbors) > 1 and shape[1]:
+        if xp is np and machine is not None and len(neighbors) > 1 and min(shape):
             array = self._share(shape, dtype, neighbors)
         else:
             self._share(shape, dtype, [])
@@ -305,11 +310,12 @@ def _reduce(arrays: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
     return total
 
 
-def _close_all(connections: Sequence[socket.socket | None]) -> None:
+def close_connections(connections: Sequence[socket.socket | None]) -> None:
+    """Close connections, also while another thread waits for one of them."""
     for connection in connections:
         if connection is not None:
             with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)  # ends a wait in another thread
+                connection.shutdown(socket.SHUT_RDWR)  # ends the wait
             connection.close()
 
 
@@ -395,11 +401,19 @@ def connect(
                 peer, connection = _accept(listener, secret)
                 connections[peer] = connection
     except OSError as error:
-        _close_all(connections)
+        close_connections(connections)
         raise RankLostError(f"not all ranks have connected: {error}") from error
     for opened in connections:
         if opened is not None:
             _configure(opened)
+    return connections
+
+
+def connect_threads(size: int) -> list[list[socket.socket | None]]:
+    """Return the connections of each of several ranks in this process."""
+    connections: list[list[socket.socket | None]] = [[None] * size for _ in range(size)]
+    for rank, peer in itertools.combinations(range(size), 2):
+        connections[rank][peer], connections[peer][rank] = socket.socketpair()
     return connections
 
 

@@ -154,10 +154,10 @@ class NcclCommunicator(Communicator):
         return array
 
     def allocate(
-        self, bounds: Sequence[int], dtype: Any, xp: ArrayModule, num_rows: int = 1
+        self, shape: tuple[int, int], bounds: Sequence[int], dtype: Any, xp: ArrayModule
     ) -> GatherBuffer:
         """Return a buffer in the memory of this GPU; one of the host is not shared."""
-        return GatherBuffer(self, xp.zeros((num_rows, bounds[-1]), dtype), bounds, ())
+        return GatherBuffer(self, xp.zeros(shape, dtype), bounds, ())
 
     def gather_into(self, array: Array, bounds: list[int], shared: frozenset[int]) -> None:
         """Broadcast the range of every rank, in one launch."""

@@ -1,22 +1,21 @@
 """PageRank of a distributed graph.
 
-Each partition sums what its vertices receive from the contributions of all vertices; its new
-contributions go to all other partitions after each iteration. See `algorithms.pagerank` for the
-formula and `pagerank_partition` for what a worker does.
-
-A single partition runs many iterations in one task. On several workers, members of a group
-exchange contributions directly. Without a client, or where a member is lost, an iteration is one
-task per partition.
+Each rank sums what the vertices of its partition receive from the contributions of all vertices,
+and an all-gather sends its new contributions to the other ranks after each iteration. The layout is
+that of method "auto" in `algorithms.pagerank_layout`, for the rows of a partition, which needs
+adjacency by destination.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from .. import device
+from ..algorithms import pagerank_layout
 from ..algorithms.pagerank import (
     METHODS,
     PRECISIONS,
@@ -25,25 +24,23 @@ from ..algorithms.pagerank import (
     Precision,
     check_convergence,
     check_parameters,
+    dangling_weights,
     vertex_distribution,
 )
+from ..algorithms.pagerank_layout import PageRankLayout
+from ..device.arrays import Array
 from ..frames import Frame, VertexValues, compute_if_dask
 from ..graph.local_graph import GraphLike
-from ..progress import Progress, reporter
+from ..graph.vertex_names import Labeling
+from ..graph.weight_sums import check_out_weights
+from ..progress import Progress, Report, reporter
 from ..validation import check_auto_method, check_memory_limit
-from . import pagerank_partition as tasks
-from .actors import (
-    ActorGroup,
-    BatchSize,
-    MemberLostError,
-    Recomputation,
-    report_increases,
-)
-from .executor import DaskExecutor, Executor, release_on_error
-from .graph import DistributedGraph, as_distributed
-from .partition import add_arrays
+from .communicator import Communicator
+from .executor import release_on_error
+from .graph import as_distributed, create_vertex_frame, finish_frame
+from .partition import Partition
 
-Report = Callable[[int, str], Any]
+ITERATIONS_PER_LAUNCH = 16  # of a single rank, which needs no exchange in between
 
 
 @release_on_error
@@ -70,139 +67,184 @@ def pagerank(
     check_memory_limit(memory_limit)
     graph = as_distributed(graph, "csc")
     graph.check_name_collisions("pagerank")
-    executor, value_type = graph.executor, PRECISIONS[precision]
-    if not graph.num_vertices:
-        return graph.to_dask(
-            [executor.submit(tasks.create_empty_frame, graph.labeling, value_type, name="label")]
-        )
-    layouts = graph.cached(f"PageRank layout, {precision}", lambda: _layouts(graph, value_type))
     distributions = {"personalization": personalization, "dangling": dangling, "start": start}
     for parameter, values in distributions.items():
         if values is not None and not isinstance(values, str):
-            # One task for all partitions. They replace None and strings themselves.
-            distributions[parameter] = executor.submit(
+            # One task for all ranks. They replace None and strings themselves.
+            distributions[parameter] = graph.executor.submit(
                 vertex_distribution, graph.labeling, compute_if_dask(values), parameter,
                 name="distribution",
             )  # fmt: skip
-    states = executor.map(
-        tasks.create_state, layouts, repeat(graph.labeling), repeat(damping),
-        *map(repeat, distributions.values()), graph.starts, name="pagerank-state",
-    )  # fmt: skip
-    with ExitStack() as stack:
-        with reporter(progress, "PageRank", max_iterations) as report:
-            results, iterations, residual = _iterate(
-                executor, states, graph.bounds, tolerance, max_iterations, report, stack
-            )
-        check_convergence(iterations, residual, tolerance)
-        frames = executor.map(
-            tasks.create_pagerank_frame, repeat(graph.labeling), states, results, graph.starts,
-            graph.stops, name="label",
+    parameters = Parameters(damping, tolerance, max_iterations, PRECISIONS[precision])
+    with reporter(progress, "PageRank", max_iterations) as report:
+        frame, [(iterations, residual), *_] = graph.run_for_frame(
+            _compute_pagerank, graph.partitions("csc"), graph.labeling, tuple(graph.bounds),
+            graph.weighted, parameters, *distributions.values(), name="pagerank", report=report,
         )  # fmt: skip
-        return graph.to_dask(frames)
+    check_convergence(iterations, residual, tolerance)
+    return frame
 
 
-def _layouts(graph: DistributedGraph, value_type: type) -> list:
-    """Return a task per partition of its PageRankLayout."""
-    executor, partitions = graph.executor, graph.partitions("csc")
-    out_weights = graph.cached("out-weights", lambda: _out_weights(graph))
-    orders = executor.map(tasks.order_rows, partitions, repeat(out_weights), name="row-order")
-    contribution_index = executor.submit(
-        tasks.index_contributions, graph.bounds, *orders, name="contribution-index"
-    )
-    return executor.map(
-        tasks.build_layout, partitions, orders, repeat(contribution_index), repeat(out_weights),
-        repeat(graph.weighted), repeat(value_type), name="layout",
-    )  # fmt: skip
+class Parameters(NamedTuple):
+    """Parameters of the iterations; see `rapidsgraph.pagerank`."""
+
+    damping: float
+    tolerance: float
+    max_iterations: int
+    value_type: type
 
 
-def _out_weights(graph: DistributedGraph) -> Any:
-    """Return a task of the out-weight of every vertex, after a check: float64."""
-    executor = graph.executor
-    sums = executor.map(tasks.sum_out_weights, graph.partitions("csc"), name="out-weights")
-    return executor.submit(
-        tasks.validate_out_weights,
-        executor.tree_reduce(add_arrays, sums, "out-weights"),
-        graph.labeling if graph.weighted else None,
-        name="out-weights",
-    )
+class RankLayout(NamedTuple):
+    """The layout of a rank's rows.
 
+    The contributions of the vertices that these rows read most often have copies in the first
+    columns of the buffer, which a GPU caches in shared memory.
 
-def _iterate(
-    executor: Executor,
-    states: list,
-    bounds: list[int],
-    tolerance: float,
-    max_iterations: int,
-    report: Report,
-    stack: ExitStack,
-) -> tuple[list, int, float]:
-    """Return tasks of the last results, the number of iterations, and the residual.
-
-    The group of members stays open in `stack` until the results are used.
+    Attributes
+    ----------
+    rows : PageRankLayout
+    cached : int64, shape (num_cached,)
+        The column of the buffer that each of the first columns is a copy of.
     """
-    arguments = states, bounds, tolerance, max_iterations, report_increases(report)
-    if len(states) > 1 and isinstance(executor, DaskExecutor):
-        with suppress(MemberLostError):
-            return _iterate_by_group(executor, *arguments, stack)
-    return _iterate_by_tasks(executor, *arguments)
+
+    rows: PageRankLayout
+    cached: Array
 
 
-def _iterate_by_tasks(
-    executor: Executor,
-    states: list,
-    bounds: list[int],
-    tolerance: float,
-    max_iterations: int,
+# What a rank does
+
+
+def _compute_pagerank(
+    communicator: Communicator,
     report: Report,
-) -> tuple[list, int, float]:
-    results = executor.map(tasks.start_iterations, states, name="pagerank-start")
-    iterations, residual, batch_size = 0, math.inf, BatchSize(max_iterations)
-    while num_iterations := batch_size.next(iterations):
-        per_task = num_iterations if len(states) == 1 else 1
-        batch = []
-        for _ in range(0, num_iterations, per_task):
-            results = [
-                executor.submit(
-                    tasks.run_iterations, state, rank, bounds, per_task, tolerance, *results,
-                    name="pagerank", worker=rank,
-                )
-                for rank, state in enumerate(states)
-            ]  # fmt: skip
-            batch.append(results)
-        [residuals] = executor.gather(
-            [executor.submit(tasks.sum_residuals, batch, name="residuals", worker=0)]
-        )
-        for results, (iterations, residual) in zip(batch, residuals, strict=True):
-            report(iterations, f"change {residual:.1e}")
-            if residual < tolerance:
-                return results, iterations, residual
-    return results, iterations, residual
+    partition: Partition,
+    labeling: Labeling,
+    bounds: tuple[int, ...],
+    weighted: bool,
+    parameters: Parameters,
+    personalization: Any,
+    dangling: Any,
+    start: Any,
+) -> tuple[Frame, Any]:
+    """Return the result rows of a partition, and the number of iterations and the residual.
+
+    `personalization`, `dangling` and `start` are arrays from `vertex_distribution`, or None or a
+    string as the caller passed it.
+    """
+    xp, value_type, damping = partition.xp, parameters.value_type, parameters.damping
+    layout, cached = _get_layout(communicator, partition, labeling, bounds, weighted, value_type)
+    if not device.is_array(personalization):
+        personalization = vertex_distribution(labeling, personalization, "personalization")
+    if not device.is_array(dangling):
+        dangling = dangling_weights(labeling, dangling, personalization)
+    if not device.is_array(start):
+        start = vertex_distribution(labeling, start, "start")
+    vertices = partition.start + layout.order
+    teleport, dangling, start = (
+        values if values.size == 1 else values[vertices]
+        for values in (personalization, dangling, start)
+    )
+    columns = [cached.size + bound for bound in bounds]
+    own = slice(*columns[communicator.rank : communicator.rank + 2])
+    # Iterations read one row and write the other. Padding in the layout refers to the last column.
+    buffer = communicator.allocate((2, columns[-1] + 1), columns, value_type, xp)
+    contributions, inverse_weights = buffer.array, layout.inverse_weights
+    is_dangling = inverse_weights == 0
+    pagerank = xp.full(layout.order.size, 1, value_type) * start.astype(value_type)
+    contributions[0, own] = xp.where(is_dangling, pagerank, pagerank * inverse_weights)
+    # Iterations, residual and dangling mass; see pagerank.cu for the others.
+    state = xp.asarray([0.0, math.inf, 0.0, 0.0, 0.0])
+    state[2] = pagerank[is_dangling].sum(dtype=np.float64)
+    buffers, teleport, dangling = (
+        pagerank_layout.allocate_buffers(layout), (1 - damping) * teleport, damping * dangling,
+    )  # fmt: skip
+    is_alone = communicator.size == 1
+    done, residual, step = 0, math.inf, ITERATIONS_PER_LAUNCH if is_alone else 1
+    while True:
+        row = done % 2
+        buffer.all_gather(row)
+        if cached.size:
+            contributions[row, : cached.size] = contributions[row, cached]
+        if not is_alone:
+            state[1:3] = communicator.all_reduce(state[1:3].copy())
+        if done and (parameters.tolerance > 0 or done == parameters.max_iterations):
+            done, residual = int(state[0]), float(state[1])
+            report(done, f"change {residual:.1e}")
+        if residual < parameters.tolerance or done >= parameters.max_iterations:
+            break
+        count = min(step, parameters.max_iterations - done)
+        if layout.order.size:
+            pagerank_layout.launch_iterations(
+                layout, count, parameters.tolerance if is_alone else 0.0, damping, teleport,
+                dangling, contributions, pagerank, buffers, state,
+            )  # fmt: skip
+        else:
+            state[0], state[1:3] = done + count, 0.0
+        done += count
+    values = contributions[done % 2, own]
+    result = xp.empty_like(pagerank)
+    result[layout.order] = xp.where(
+        is_dangling, pagerank, values / xp.where(is_dangling, 1, inverse_weights)
+    )
+    frame = create_vertex_frame(labeling, {"pagerank": result}, partition.start, partition.stop)
+    return finish_frame(communicator, frame, (done, residual))
 
 
-def _iterate_by_group(
-    executor: DaskExecutor,
-    states: list,
-    bounds: list[int],
-    tolerance: float,
-    max_iterations: int,
-    report: Report,
-    stack: ExitStack,
-) -> tuple[list, int, float]:
-    iterations, residual, batch_size = 0, math.inf, BatchSize(max_iterations)
-    recomputation = Recomputation(executor, _recompute, states)
-    members = [(state, bounds) for state in states]
-    group = ActorGroup(executor, tasks.PageRankMember, members, name="pagerank-member")
-    stack.enter_context(group)
-    while not residual < tolerance and (num_iterations := batch_size.next(iterations)):
-        for residual in group.call("iterate", num_iterations, tolerance)[0]:
-            iterations += 1
-            report(iterations, f"change {residual:.1e}")
-    recomputation.arguments = bounds, iterations
-    return group.result_tasks(recomputation, "pagerank-of-member"), iterations, residual
+def _get_layout(
+    communicator: Communicator,
+    partition: Partition,
+    labeling: Labeling,
+    bounds: tuple[int, ...],
+    weighted: bool,
+    value_type: type,
+) -> RankLayout:
+    """Return the layout of a partition's rows, which stays on the worker."""
+    key = f"PageRank layout, {np.dtype(value_type).name}"
+    if all(communicator.all_gather_object(partition.is_cached(key))):
+        return partition.cached(key, lambda: None)
+    xp, csc = partition.xp, partition.local_adjacency
+    num_reads = _sum_by_source(partition, weighted=False)
+    cached = xp.empty(0, xp.int64)
+    if xp is not np:
+        cached = pagerank_layout.select_cached(num_reads, csc.neighbors.size, value_type)
+    out_weights = _sum_by_source(partition, weighted) if weighted else num_reads
+    out_weights = communicator.all_reduce(out_weights)
+    if weighted:
+        check_out_weights(out_weights, labeling)
+    # Rows are sorted by in-degree, dangling ones last among equals.
+    own_out_weights = out_weights[partition.local_range]
+    order = pagerank_layout.order_by_degree(2 * xp.diff(csc.offsets) + (own_out_weights > 0))
+    column = cached.size + _invert_orders(communicator.all_gather(order), bounds)
+    weights = xp.empty(0, value_type)
+    if weighted:  # as fractions of the source's out-weight, which fit any precision
+        divisors = xp.where(out_weights > 0, out_weights, 1.0)[csc.neighbors]
+        weights = (csc.weights / divisors).astype(value_type)
+        own_out_weights = (own_out_weights > 0).astype(np.float64)
+    read_column = column.copy()
+    read_column[cached] = xp.arange(cached.size, dtype=xp.int32)
+    rows = pagerank_layout.build_layout(
+        csc, weights, own_out_weights, value_type, order, column[partition.start + order],
+        read_column, cached.size + bounds[-1], num_cached=cached.size,
+    )  # fmt: skip
+    layout = RankLayout(rows, column[cached].astype(xp.int64))
+    return partition.cached(key, lambda: layout, replace=True)
 
 
-def _recompute(executor: Executor, states: list, bounds: list[int], iterations: int) -> list:
-    def report(iteration: int, text: str) -> None:
-        """Report nothing."""
+def _sum_by_source(partition: Partition, weighted: bool) -> Array:
+    """Return the weight of each vertex's arcs into a partition, or their number: float64."""
+    sums, csc = partition.xp.zeros(partition.num_vertices), partition.adjacency
+    device.launch(
+        "build", "sum_by_key", size=partition.num_arcs,
+        num_items=partition.num_arcs, keys=csc.neighbors, weights=csc.weights, weighted=weighted,
+        sums=sums,
+    )  # fmt: skip
+    return sums
 
-    return _iterate_by_tasks(executor, states, bounds, 0.0, iterations, report)[0]
+
+def _invert_orders(orders: Array, bounds: tuple[int, ...]) -> Array:
+    """Return the position of each vertex in the rows of all ranks, rank after rank: int32."""
+    xp = device.array_module(orders)
+    position = xp.empty(bounds[-1], xp.int32)
+    for start, stop in itertools.pairwise(bounds):
+        position[start + orders[start:stop]] = xp.arange(start, stop, dtype=xp.int32)
+    return position

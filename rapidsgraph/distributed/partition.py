@@ -97,11 +97,15 @@ class Partition:
         """The adjacency, as of a LocalGraph."""
         return [self.adjacency]
 
-    def cached(self, key: str, make: Callable[[], Any]) -> Any:
+    def cached(self, key: str, make: Callable[[], Any], replace: bool = False) -> Any:
         """Return a cached result of `make`, which further tasks of this worker use."""
-        if key not in self._cache:
+        if replace or key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
+
+    def is_cached(self, key: str) -> bool:
+        """Return whether a result is cached."""
+        return key in self._cache
 
     def __getstate__(self) -> tuple:
         """Return the state without empty rows and cached results."""

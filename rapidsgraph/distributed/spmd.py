@@ -18,6 +18,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -29,7 +30,9 @@ from .communicator import (
     HostCommunicator,
     LocalCommunicator,
     RankLostError,
+    close_connections,
     connect,
+    connect_threads,
     open_listener,
 )
 from .monitor import check_open
@@ -181,6 +184,31 @@ def _run_once(
     if group is not None:
         _release(executor, group)
     return tasks, [call.infos[rank] for rank in range(len(tasks))]
+
+
+def run_in_threads(
+    function: Callable[..., tuple[Any, Any]], arguments: Sequence[Sequence[Any]], report: Report
+) -> list[tuple[Any, Any]]:
+    """Run all ranks in this process, and return their results and infos, by rank."""
+    if len(arguments) == 1:
+        return [function(LocalCommunicator(), report, *arguments[0])]
+    all_connections = connect_threads(len(arguments))
+
+    def run_rank(rank: int) -> tuple[Any, Any]:
+        try:
+            communicator = HostCommunicator(rank, all_connections[rank])
+            own_report = report if rank == 0 else ignore_report
+            return function(communicator, own_report, *arguments[rank])
+        finally:
+            close_connections(all_connections[rank])
+
+    with ThreadPoolExecutor(len(arguments)) as pool:
+        futures = [pool.submit(run_rank, rank) for rank in range(len(arguments))]
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    errors.sort(key=lambda error: isinstance(error, RankLostError))
+    for error in errors[:1]:
+        raise error
+    return [future.result() for future in futures]
 
 
 def _acquire(executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> Group:
@@ -339,13 +367,13 @@ def _run_rank(
         raise RankLostError(
             "the result of a distributed call was on a worker that is lost; repeat the call"
         )
-    last = -REPORT_INTERVAL
+    last, unsent = -REPORT_INTERVAL, None
 
     def report(step: int, text: str) -> None:
-        nonlocal last
-        now = time.monotonic()
+        nonlocal last, unsent
+        now, unsent = time.monotonic(), (step, text)
         if now - last >= REPORT_INTERVAL:
-            last = now
+            last, unsent = now, None
             worker.log_event(topic, (number, "progress", step, text))
 
     secede()
@@ -358,6 +386,8 @@ def _run_rank(
     except BaseException:
         communicator.close()
         raise
+    if unsent is not None:
+        worker.log_event(topic, (number, "progress", *unsent))
     worker.log_event(topic, (number, "info", rank, pickle.dumps(info)))
     return result
 
