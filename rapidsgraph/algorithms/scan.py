@@ -218,9 +218,14 @@ class Clustering:
 def cluster(similar: SimilarityGraph, is_core: Array, method: ScanMethod = "auto") -> Clustering:
     """Return the clustering that follows from the cores."""
     xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
-    link_cores = _link_by_comparison if method == "gpuscan" else _link_by_union_find
-    roots, is_border = link_cores(similar, is_core)
-    cores, borders = _flagged_ids(is_core), _flagged_ids(is_border)
+    cores = _flagged_ids(is_core)
+    if method == "gpuscan":
+        roots, is_border = _link_by_comparison(similar, is_core)
+    else:
+        roots, is_border = xp.arange(num_vertices, dtype=xp.int32), xp.zeros(num_vertices, bool)
+        similar.launch("join_cores", cores, is_core=is_core, parents=roots, is_border=is_border)
+        compress(roots)
+    borders = _flagged_ids(is_border)
     labels = xp.full(num_vertices, NO_CLUSTER, xp.int32)
     labels[cores] = roots[cores]
     nearest_cores, _ = attach_borders(similar, borders, is_core)
@@ -239,19 +244,10 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: ScanMethod = "auto
     return Clustering(clusters, roles, num_clusters, members, similar)
 
 
-def _link_by_union_find(similar: SimilarityGraph, is_core: Array) -> tuple[Array, Array]:
-    """Return the root of the component of similar cores of every vertex, and flags of borders."""
-    xp, num_vertices = similar.xp, similar.num_vertices
-    parents, is_border = xp.arange(num_vertices, dtype=xp.int32), xp.zeros(num_vertices, bool)
-    similar.launch(
-        "join_cores", _flagged_ids(is_core), is_core=is_core, parents=parents, is_border=is_border
-    )
-    compress(parents)
-    return parents, is_border
-
-
 def _link_by_comparison(similar: SimilarityGraph, is_core: Array) -> tuple[Array, Array]:
-    """Return the same as GPUSCAN does: by links to the smallest and the largest similar core.
+    """Return the root of every core's component, and flags of borders, by GPUSCAN's method.
+
+    Cores link to the smallest and to the largest of their similar cores alternately.
 
     The text of GPUSCAN would also merge clusters that share a border; this does not.
     """
@@ -299,7 +295,8 @@ def number_clusters(labels: Array, members: Array) -> tuple[Array, int]:
         Vertices with a cluster, ascending.
     """
     xp, num_vertices = device.array_module(labels), labels.size
-    sizes, first_members = (xp.full(num_vertices, fill, xp.int32) for fill in (0, num_vertices))
+    sizes = xp.zeros(num_vertices, xp.int32)
+    first_members = xp.full(num_vertices, num_vertices, xp.int32)
     device.launch(
         "scan", "measure_clusters", size=members.size,
         num_members=members.size, members=members, labels=labels, cluster_sizes=sizes,
