@@ -48,8 +48,11 @@ def compute_if_dask(values: Any) -> Any:
     return values.compute() if is_dask(values) else values
 
 
-def frame_kind(frame: Frame) -> str:
-    """Return the library of a frame: "pandas", "cudf", "arrow", "polars", ..., or "arrays".
+def normalize_frame(frame: Frame) -> tuple[str, Frame]:
+    """Return the kind of a frame, and the frame, as an Arrow table if it only has the Arrow stream.
+
+    The kind is its library: "pandas", "cudf", "arrow", "polars", ..., or "arrays" for a mapping. An
+    Arrow stream can be read once only.
 
     Raises
     ------
@@ -69,45 +72,35 @@ def frame_kind(frame: Frame) -> str:
             hint="call .collect() on the frame",
         )
     if isinstance(frame, Mapping):
-        return "arrays"
+        return "arrays", frame
     # A Series has the Arrow stream too, but none of these attributes.
-    if any(hasattr(frame, name) for name in ("columns", "column_names", "schema")):
-        if library in ("pandas", "cudf"):
-            return library
-        if hasattr(frame, "__arrow_c_stream__"):
-            return "arrow" if library == "pyarrow" else library
-    if isinstance(frame, (str, os.PathLike)):
+    is_frame = any(hasattr(frame, name) for name in ("columns", "column_names", "schema"))
+    if is_frame and library in ("pandas", "cudf"):
+        return library, frame
+    if not (is_frame and hasattr(frame, "__arrow_c_stream__")):
+        if isinstance(frame, (str, os.PathLike)):
+            raise GraphError(
+                f"{os.fspath(frame)!r} is no edge frame; read a file by rg.read_edges(path), open "
+                "a layered edge list by rg.LayeredEdgeList.open(path)",
+                path=frame,
+            )
         raise GraphError(
-            f"{os.fspath(frame)!r} is no edge frame; read a file by rg.read_edges(path), open a "
-            "layered edge list by rg.LayeredEdgeList.open(path)",
-            path=frame,
+            f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, "
+            "cuDF or Polars frame, an Arrow table, or a mapping of column names to arrays",
+            parameter="edges",
         )
-    raise GraphError(
-        f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, cuDF or "
-        "Polars frame, an Arrow table, or a mapping of column names to arrays",
-        parameter="edges",
-    )
+    import pyarrow
 
-
-def normalize_frame(frame: Frame) -> tuple[str, Frame]:
-    """Return the kind of a frame, and the frame, as an Arrow table if it only has the Arrow stream.
-
-    An Arrow stream can be read once only.
-    """
-    kind = frame_kind(frame)
-    if kind not in ("pandas", "cudf", "arrays"):
-        import pyarrow
-
-        if not isinstance(frame, pyarrow.Table):  # a round trip through its own stream may fail
-            try:
-                frame = pyarrow.table(frame)
-            except pyarrow.ArrowException as error:
-                raise GraphError(
-                    f"Arrow cannot convert this frame ({error}); select the columns of the edges, "
-                    "and cast those of types that Arrow does not have",
-                    parameter="edges",
-                ) from error
-    return kind, frame
+    if not isinstance(frame, pyarrow.Table):  # a round trip through its own stream may fail
+        try:
+            frame = pyarrow.table(frame)
+        except pyarrow.ArrowException as error:
+            raise GraphError(
+                f"Arrow cannot convert this frame ({error}); select the columns of the edges, and "
+                "cast those of types that Arrow does not have",
+                parameter="edges",
+            ) from error
+    return "arrow" if library == "pyarrow" else library, frame
 
 
 def column_names(frame: Frame) -> list[Any]:
@@ -156,7 +149,7 @@ def get_column(
             column=name,
         )
     try:
-        return convert_column(frame[name], name, parameter)
+        return _convert_column(frame[name], name, parameter)
     except UnicodeEncodeError as error:  # pandas converts text to Arrow
         raise invalid_text_error(name, error.object) from error
 
@@ -170,7 +163,7 @@ def arrow_text_type(frame: Frame, name: Any) -> Any:
     return arrow_type if str(arrow_type) in ("string", "large_string", "string_view") else None
 
 
-def convert_column(values: Any, name: Any, parameter: str) -> Column:
+def _convert_column(values: Any, name: Any, parameter: str) -> Column:
     """Convert a column of any frame library to an array of numbers or a Series of text.
 
     `name` and `parameter` are those of `get_column`, for error messages; the parameter decides

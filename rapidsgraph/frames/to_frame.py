@@ -24,7 +24,7 @@ def make_frame(
     Parameters
     ----------
     kind : str
-        As from `frame_kind`.
+        As from `normalize_frame`.
     columns : mapping of str to Column or (Column, array of bool)
         The columns in order, with the valid rows of a nullable one. Other rows become null; in
         arrays, which have no null, -1, or None in text.

@@ -501,4 +501,4 @@ def test_frames_without_rows(make_held_frame, dtype):
 
 def test_kind_of(make_held_frame):
     kind = {"cupy": "arrays"}.get(make_held_frame.kind, make_held_frame.kind)
-    assert frames.frame_kind(make_held_frame({"a": [1]})) == kind
+    assert frames.normalize_frame(make_held_frame({"a": [1]}))[0] == kind
