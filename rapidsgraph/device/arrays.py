@@ -249,8 +249,8 @@ def cgroup_memory() -> tuple[int, int] | None:
     for folder, (limit_file, usage_file, field) in groups:
         with contextlib.suppress(OSError, ValueError):  # no such group, or its limit is "max"
             limit = _read_integer(f"{folder}/{limit_file}")
-            usage = _read_integer(f"{folder}/{usage_file}")
             if 0 <= limit < NO_CGROUP_LIMIT:  # version 1 also reports -1
+                usage = _read_integer(f"{folder}/{usage_file}")
                 with contextlib.suppress(OSError, ValueError):
                     usage -= _read_integer(f"{folder}/memory.stat", field)
                 limits.append(limit)

@@ -255,7 +255,7 @@ class DistributedGraph(DistributedStorage):
         check_name_collisions(self._schema.labels, columns)
 
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
-        """Return the result columns of an endpoint; see `labeling.endpoint_columns`."""
+        """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""
         schema = self._schema
         return endpoint_columns(schema.labels, schema.is_endpoint_specific, endpoint)
 
