@@ -17,7 +17,6 @@ collective. A communicator that has failed cannot be used again.
 from __future__ import annotations
 
 import hmac
-import itertools
 import pickle
 import socket
 import struct
@@ -186,7 +185,7 @@ class HostCommunicator(Communicator):
     def __init__(self, rank: int, connections: list[socket.socket | None]) -> None:
         self.rank, self.size = rank, len(connections)
         self._connections = connections
-        self._finalizer = weakref.finalize(self, close_connections, connections)
+        self._finalizer = weakref.finalize(self, _close_all, connections)
         self._machines = self.all_gather_object(shared_memory.get_machine_id())
 
     def close(self) -> None:
@@ -310,7 +309,7 @@ def _reduce(arrays: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
     return total
 
 
-def close_connections(connections: Sequence[socket.socket | None]) -> None:
+def _close_all(connections: Sequence[socket.socket | None]) -> None:
     """Close connections, also while another thread waits for one of them."""
     for connection in connections:
         if connection is not None:
@@ -401,19 +400,11 @@ def connect(
                 peer, connection = _accept(listener, secret)
                 connections[peer] = connection
     except OSError as error:
-        close_connections(connections)
+        _close_all(connections)
         raise RankLostError(f"not all ranks have connected: {error}") from error
     for opened in connections:
         if opened is not None:
             _configure(opened)
-    return connections
-
-
-def connect_threads(size: int) -> list[list[socket.socket | None]]:
-    """Return the connections of each of several ranks in this process."""
-    connections: list[list[socket.socket | None]] = [[None] * size for _ in range(size)]
-    for rank, peer in itertools.combinations(range(size), 2):
-        connections[rank][peer], connections[peer][rank] = socket.socketpair()
     return connections
 
 

@@ -25,6 +25,7 @@ from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..frames import Frame
 from ..progress import Report
 from . import monitor, spmd
+from .communicator import LocalCommunicator
 from .monitor import check_open, get_address
 from .spmd import run_on_worker
 
@@ -260,10 +261,12 @@ class LocalExecutor(Executor):
         on_gpu: bool,
         report: Report | None = None,
     ) -> tuple[list, list]:
-        """Run one rank in this thread, and several in threads; see `spmd.run`."""
-        by_rank = [list(map(_resolve, each)) for each in arguments]
-        pairs = spmd.run_in_threads(function, by_rank, report or spmd.ignore_report)
-        return [_LocalTask(result) for result, _ in pairs], [info for _, info in pairs]
+        """Run the only rank in this thread; see `spmd.run`."""
+        [own] = arguments
+        result, info = function(
+            LocalCommunicator(), report or spmd.ignore_report, *map(_resolve, own)
+        )
+        return [_LocalTask(result)], [info]
 
     def compute_partitions(self, collection: Frame) -> list[_LocalTask]:
         """Return a task for each partition of a Dask frame."""

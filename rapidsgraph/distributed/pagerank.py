@@ -132,6 +132,9 @@ def _compute_pagerank(
     string as the caller passed it.
     """
     xp, value_type, damping = partition.xp, parameters.value_type, parameters.damping
+    if not bounds[-1]:
+        frame = create_vertex_frame(labeling, {"pagerank": xp.empty(0, value_type)}, 0, 0)
+        return finish_frame(communicator, frame, (0, 0.0))
     layout, cached = _get_layout(communicator, partition, labeling, bounds, weighted, value_type)
     if not device.is_array(personalization):
         personalization = vertex_distribution(labeling, personalization, "personalization")

@@ -18,7 +18,6 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -30,9 +29,7 @@ from .communicator import (
     HostCommunicator,
     LocalCommunicator,
     RankLostError,
-    close_connections,
     connect,
-    connect_threads,
     open_listener,
 )
 from .monitor import check_open
@@ -184,31 +181,6 @@ def _run_once(
     if group is not None:
         _release(executor, group)
     return tasks, [call.infos[rank] for rank in range(len(tasks))]
-
-
-def run_in_threads(
-    function: Callable[..., tuple[Any, Any]], arguments: Sequence[Sequence[Any]], report: Report
-) -> list[tuple[Any, Any]]:
-    """Run all ranks in this process, and return their results and infos, by rank."""
-    if len(arguments) == 1:
-        return [function(LocalCommunicator(), report, *arguments[0])]
-    all_connections = connect_threads(len(arguments))
-
-    def run_rank(rank: int) -> tuple[Any, Any]:
-        try:
-            communicator = HostCommunicator(rank, all_connections[rank])
-            own_report = report if rank == 0 else ignore_report
-            return function(communicator, own_report, *arguments[rank])
-        finally:
-            close_connections(all_connections[rank])
-
-    with ThreadPoolExecutor(len(arguments)) as pool:
-        futures = [pool.submit(run_rank, rank) for rank in range(len(arguments))]
-    errors = [error for future in futures if (error := future.exception()) is not None]
-    errors.sort(key=lambda error: isinstance(error, RankLostError))
-    for error in errors[:1]:
-        raise error
-    return [future.result() for future in futures]
 
 
 def _acquire(executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> Group:
