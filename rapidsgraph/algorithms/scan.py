@@ -222,9 +222,7 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: ScanMethod = "auto
     if method == "gpuscan":
         roots, is_border = _link_by_comparison(similar, is_core)
     else:
-        roots, is_border = xp.arange(num_vertices, dtype=xp.int32), xp.zeros(num_vertices, bool)
-        similar.launch("join_cores", cores, is_core=is_core, parents=roots, is_border=is_border)
-        compress(roots)
+        roots, is_border = link_cores(similar, cores, is_core)
     borders = _flagged_ids(is_border)
     labels = xp.full(num_vertices, NO_CLUSTER, xp.int32)
     labels[cores] = roots[cores]
@@ -242,6 +240,23 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: ScanMethod = "auto
     roles[is_hub] = HUB
     roles[cores], roles[borders] = CORE, BORDER
     return Clustering(clusters, roles, num_clusters, members, similar)
+
+
+def link_cores(similar: SimilarityGraph, rows: Array, is_core: Array) -> tuple[Array, Array]:
+    """Link the cores in `rows` to similar cores.
+
+    Returns
+    -------
+    roots : int32 array, shape (vertices,)
+        Root of the component of similar cores of every vertex.
+    is_border : bool array, shape (vertices,)
+        Whether each vertex is similar to one of the rows and not a core.
+    """
+    xp, num_vertices = similar.xp, similar.num_vertices
+    parents, is_border = xp.arange(num_vertices, dtype=xp.int32), xp.zeros(num_vertices, bool)
+    similar.launch("join_cores", rows, is_core=is_core, parents=parents, is_border=is_border)
+    compress(parents)
+    return parents, is_border
 
 
 def _link_by_comparison(similar: SimilarityGraph, is_core: Array) -> tuple[Array, Array]:

@@ -157,47 +157,85 @@ def _count_by_triangles(adjacency: Adjacency) -> Array:
             num_vertices=num_vertices, **lists, common=common,
         )  # fmt: skip
         return common
-    upper_degrees = xp.empty(num_vertices, xp.int64)
-    device.launch(
-        "similarity", "count_upper", size=size,
-        num_vertices=num_vertices, **lists, degrees=degrees, sizes=upper_degrees,
-    )  # fmt: skip
-    max_upper_degree = int(upper_degrees.max())
-    upper_offsets = offsets_from_sizes(upper_degrees)
-    del upper_degrees
-    upper_neighbors = xp.empty(num_arcs // 2, xp.int32)
-    triangles = xp.zeros(num_arcs // 2, xp.int32)
-    device.launch(
-        "similarity", "gather_upper", size=size,
-        num_vertices=num_vertices, **lists, degrees=degrees, upper_offsets=upper_offsets,
-        upper_neighbors=upper_neighbors,
-    )  # fmt: skip
-    lists |= {"upper_offsets": upper_offsets, "upper_neighbors": upper_neighbors}
-    if max_upper_degree > 1:  # otherwise there is no triangle
-        device.launch(
-            "similarity", "count_by_thread", size=size,
-            num_vertices=num_vertices, max_degree=MAX_THREAD_DEGREE, **lists, triangles=triangles,
-        )  # fmt: skip
-        is_short = degrees <= MAX_WARP_DEGREE
-        block_table_size = max(64, 1 << (2 * max_upper_degree - 1).bit_length())
-        for entry, is_owner, table_size, num_warps, num_tables in (
-            ("count_by_warp", (degrees > MAX_THREAD_DEGREE) & is_short, WARP_TABLE_SIZE,
-             WARPS_PER_BLOCK, WARPS_PER_BLOCK),
-            ("count_by_block", ~is_short, min(block_table_size, MAX_BLOCK_TABLE_SIZE), 16, 1),
-        ):  # fmt: skip
-            owners = xp.flatnonzero(is_owner).astype(xp.int32)
-            if owners.size:
-                device.launch(
-                    "similarity", entry, size=size, threads=WARP * num_warps,
-                    shared_bytes=BYTES_PER_SLOT * table_size * num_tables,
-                    num_owners=owners.size, owners=owners, next_owner=xp.zeros(1, xp.int64),
-                    table_size=table_size, **lists, triangles=triangles,
-                )  # fmt: skip
+    upper = orient_by_degree(adjacency, degrees)
+    triangles = xp.zeros(upper.neighbors.size, xp.int32)
+    count_triangles(adjacency, degrees, upper, triangles)
     device.launch(
         "similarity", "assign_counts", size=size,
-        num_vertices=num_vertices, degrees=degrees, **lists, triangles=triangles, common=common,
+        num_vertices=num_vertices, degrees=degrees, **lists, upper_offsets=upper.offsets,
+        upper_neighbors=upper.neighbors, triangles=triangles, common=common,
     )  # fmt: skip
     return common
+
+
+def orient_by_degree(adjacency: Adjacency, degrees: Array) -> Adjacency:
+    """Return the upper lists of the rows: neighbors of higher degree, or as high and later.
+
+    `degrees` are int32, of all vertices; a partition of a graph has rows of its own range only.
+    """
+    xp, num_vertices = device.array_module(degrees), degrees.size
+    upper_degrees = xp.empty(num_vertices, xp.int64)
+    arguments: dict[str, Any] = {
+        "size": num_vertices + adjacency.neighbors.size, "num_vertices": num_vertices,
+        "offsets": adjacency.offsets, "neighbors": adjacency.neighbors, "degrees": degrees,
+    }  # fmt: skip
+    device.launch("similarity", "count_upper", sizes=upper_degrees, **arguments)
+    offsets = offsets_from_sizes(upper_degrees)
+    neighbors = xp.empty(int(offsets[-1]), xp.int32)
+    device.launch(
+        "similarity", "gather_upper", upper_offsets=offsets, upper_neighbors=neighbors, **arguments
+    )
+    return Adjacency(offsets, neighbors, xp.empty(0))
+
+
+def count_triangles(
+    adjacency: Adjacency, degrees: Array, upper: Adjacency, triangles: Array
+) -> None:
+    """Add the triangles whose owner is a row of `adjacency` to the counts of their edges.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        Arcs from owners to the other endpoints of their edges. It may have the arcs of some edges
+        only; all triangles are counted once every edge has been in it from both sides.
+    degrees : int32 array, shape (vertices,)
+        Degrees in the whole graph.
+    upper : Adjacency
+        Upper lists of both endpoints of these arcs; others may be empty.
+    triangles : int32 array
+        Number of triangles of every edge of `upper`.
+    """
+    xp, num_vertices = device.array_module(degrees), degrees.size
+    upper_degrees = xp.diff(upper.offsets)
+    max_upper_degree = int(upper_degrees.max()) if num_vertices else 0
+    if max_upper_degree < 2 or not adjacency.neighbors.size:
+        return  # there is no triangle
+    size = num_vertices + adjacency.neighbors.size
+    lists = {
+        "offsets": adjacency.offsets, "neighbors": adjacency.neighbors,
+        "upper_offsets": upper.offsets, "upper_neighbors": upper.neighbors, "triangles": triangles,
+    }  # fmt: skip
+    device.launch(
+        "similarity", "count_by_thread", size=size,
+        num_vertices=num_vertices, max_degree=MAX_THREAD_DEGREE, degrees=degrees, **lists,
+    )  # fmt: skip
+    may_own = (upper_degrees > 1) & (adjacency.offsets[1:] > adjacency.offsets[:-1])
+    may_own &= degrees > MAX_THREAD_DEGREE
+    del upper_degrees
+    is_short = degrees <= MAX_WARP_DEGREE
+    block_table_size = max(64, 1 << (2 * max_upper_degree - 1).bit_length())
+    for entry, is_owner, table_size, num_warps, num_tables in (
+        ("count_by_warp", may_own & is_short, WARP_TABLE_SIZE, WARPS_PER_BLOCK, WARPS_PER_BLOCK),
+        ("count_by_block", may_own & ~is_short, min(block_table_size, MAX_BLOCK_TABLE_SIZE), 16, 1),
+    ):
+        owners = xp.flatnonzero(is_owner).astype(xp.int32)
+        if owners.size:
+            device.launch(
+                "similarity", entry, size=size, threads=WARP * num_warps,
+                shared_bytes=BYTES_PER_SLOT * table_size * num_tables,
+                num_owners=owners.size, owners=owners, next_owner=xp.zeros(1, xp.int64),
+                table_size=table_size, **lists,
+            )  # fmt: skip
 
 
 def _count_by_comparison(adjacency: Adjacency) -> Array:

@@ -73,6 +73,12 @@ class Communicator(ABC):
     def all_to_all(self, arrays: Sequence[Array]) -> list[Array]:
         """Send ``arrays[r]`` to rank r; return what each rank sent to this one, in rank order."""
 
+    def ring_shift(self, array: Array, distance: int = 1) -> Array:
+        """Send an array to rank ``rank + distance``, modulo the size; return what arrives here."""
+        arrays = [array[:0]] * self.size
+        arrays[(self.rank + distance) % self.size] = array
+        return self.all_to_all(arrays)[(self.rank - distance) % self.size]
+
     @abstractmethod
     def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
         """Return the array of rank `root`, an array of `xp`; other ranks may pass None."""

@@ -1,12 +1,10 @@
 """Connected components of a distributed graph.
 
-Each partition links the vertices of its arcs to a forest (kernels/union_find.cu); the forests of
-all partitions are joined to one.
+Each rank links the vertices of its arcs to a forest over all vertices (kernels/union_find.cu), and
+the ranks join their forests.
 """
 
 from __future__ import annotations
-
-from itertools import repeat
 
 from .. import device
 from ..algorithms.components import compress, find_roots, number_components
@@ -14,8 +12,11 @@ from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
+from ..progress import Report
+from .communicator import Communicator
 from .executor import release_on_error
-from .graph import as_distributed, create_vertex_frame
+from .graph import as_distributed, create_vertex_frame, finish_frame
+from .partition import Partition
 
 
 @release_on_error
@@ -23,34 +24,44 @@ def connected_components(graph: GraphLike) -> Frame:
     """Find components of a DistributedGraph or Dask frame; see `connected_components`."""
     graph = as_distributed(graph)
     graph.check_name_collisions("component")
-    executor = graph.executor
-    forests = executor.map(find_roots, graph.built_partitions(), name="link")
-    forest = executor.tree_reduce(join_forests, forests, "join")
-    numbers = executor.submit(number_components, forest, name="number")
-    frames = executor.map(
-        _create_component_frame, repeat(graph.labeling), repeat(numbers), graph.starts, graph.stops,
-        name="label",
-    )  # fmt: skip
-    return graph.to_dask(frames)
+    frame, _ = graph.run_for_frame(
+        _find_components, graph.built_partitions(), graph.labeling, name="components"
+    )
+    return frame
 
 
-# Tasks
+def _find_components(
+    communicator: Communicator, report: Report, partition: Partition, labeling: Labeling
+) -> tuple:
+    """Return the result frame of the partition's vertices; see `finish_frame`."""
+    parents = find_roots(partition)
+    join_forests(communicator, parents)
+    numbers = number_components(parents)[partition.local_range]
+    frame = create_vertex_frame(labeling, {"component": numbers}, partition.start, partition.stop)
+    return finish_frame(communicator, frame)
 
 
-def join_forests(*forests: Array) -> Array:
-    """Return the forest of the edges of several: int32 parents, all of them roots."""
-    parents = forests[0].copy()
+def join_forests(communicator: Communicator, parents: Array) -> None:
+    """Join the forests of all ranks; every vertex becomes a root or the child of one.
+
+    Rank r receives the forest of rank r - 1, then that of rank r - 2, which has been joined with
+    that of r - 3, then that of r - 4, and so on: a forest is sent ceil(log2(size)) times. Joining
+    forests again that are part of both changes nothing.
+
+    References
+    ----------
+    .. [1] D. Hensgen, R. Finkel and U. Manber, "Two algorithms for barrier synchronization",
+       International Journal of Parallel Programming 17(1), 1988 (the dissemination barrier).
+    """
     xp, num_vertices = device.array_module(parents), parents.size
     offsets = xp.arange(num_vertices + 1, dtype=xp.int64)
-    for forest in forests[1:]:
+    distance = 1
+    while distance < communicator.size:
+        forest = communicator.ring_shift(parents, distance)
         device.launch(
             "union_find", "link_neighbor", size=num_vertices,
             num_vertices=num_vertices, position=0, offsets=offsets, neighbors=forest,
             parents=parents,
         )  # fmt: skip
         compress(parents)
-    return parents
-
-
-def _create_component_frame(labeling: Labeling, numbers: Array, start: int, stop: int) -> Frame:
-    return create_vertex_frame(labeling, {"component": numbers[start:stop]}, start, stop)
+        distance *= 2

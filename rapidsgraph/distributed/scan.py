@@ -1,20 +1,23 @@
 """Structural similarity and SCAN of a distributed graph.
 
-Each partition finds its cores and joins similar ones, also across its range, to a forest over all
-vertices; the forests are joined to one. Borders attach to their most similar core among all, one
-task numbers the clusters, and hubs are vertices whose own neighbors are in several clusters.
-Results equal those of `algorithms.scan`; `scan_partition` counts common neighbors once,
-so that other epsilon and mu take arrays over vertices only.
+Common neighbors of the edges are counted by triangles as in `algorithms.similarity`: the upper
+lists of each rank's vertices travel around a ring of all ranks, with the counts of their edges, and
+every rank counts the triangles that its own vertices own. Counts stay on the partitions, so that
+other epsilon and mu take arrays over vertices only.
+
+For SCAN each rank finds its cores and links similar ones to a forest over all vertices; the ranks
+join their forests, attach their borders to the most similar core, and number the clusters alike.
+Hubs are vertices whose own neighbors are in several clusters. Partitions are those of
+`DistributedGraph.simple_partitions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import repeat
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from .. import device
-from ..algorithms.components import compress
 from ..algorithms.scan import (
     BORDER,
     CORE,
@@ -27,21 +30,33 @@ from ..algorithms.scan import (
     check_epsilon,
     check_mu,
     find_cores,
+    link_cores,
     list_memberships,
     number_clusters,
 )
-from ..algorithms.similarity import METHODS, ScanMethod, SimilarityGraph
+from ..algorithms.similarity import (
+    METHODS,
+    ScanMethod,
+    SimilarityGraph,
+    closed_neighborhood_sizes,
+    count_triangles,
+    offsets_from_sizes,
+    orient_by_degree,
+)
 from ..device.arrays import Array
 from ..frames import Frame
-from ..graph.csr import row_indices
+from ..graph.csr import Adjacency, row_indices, select_arcs, transpose
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
-from ..validation import check_auto_method, check_flag
+from ..kernels.constants import NO_CLUSTER
+from ..memory import ALGORITHM_BYTES
+from ..progress import Report
+from ..validation import check_auto_method, check_flag, check_free_memory
+from .communicator import Communicator
 from .components import join_forests
 from .executor import release_on_error
-from .graph import DistributedGraph
-from .partition import Partition, add_arrays, concatenate
-from .scan_partition import all_gather, get_neighborhoods, is_within
+from .graph import DistributedGraph, finish_frame
+from .partition import Partition
 
 
 @release_on_error
@@ -69,10 +84,11 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     graph = _as_undirected(graph)
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
-    edges = graph.executor.map(
-        _compute_similarities, *get_neighborhoods(graph), name="similarities"
-    )
-    return _to_dask(graph, edges, _create_edge_frame)
+    frame, _ = graph.run_for_frame(
+        _compute_similarities, graph.simple_partitions(), graph.labeling, tuple(graph.bounds),
+        name="similarity",
+    )  # fmt: skip
+    return frame
 
 
 @release_on_error
@@ -107,28 +123,16 @@ def scan(
     InsufficientMemoryError
         A partition would not fit on its worker.
     """
-    epsilon, mu = check_epsilon(epsilon), check_mu(mu)
+    exact_epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     check_flag("memberships", memberships)
     check_auto_method(method, METHODS, "distributed graphs")
     graph = _as_undirected(graph)
     graph.check_name_collisions("cluster", "role")
-    executor, neighborhoods = graph.executor, (*get_neighborhoods(graph), repeat(epsilon))
-    partitions = graph.simple_partitions()
-    local_cores = executor.map(_find_cores, *neighborhoods, repeat(mu), name="cores")
-    is_core = all_gather(executor, local_cores, "is-core")
-    forests = executor.map(_join_cores, *neighborhoods, is_core, name="forest")
-    joined = executor.tree_reduce(_join_forests, forests, "join-forests")
-    forest = executor.submit(_compress, joined, name="forest")
-    labels = executor.map(_label, *neighborhoods, is_core, repeat(forest), name="labels")
-    clusters = repeat(executor.submit(_number_clusters, labels, name="clusters"))
-    roles = executor.map(_assign_roles, partitions, is_core, clusters, name="roles")
-    if memberships:
-        rows = executor.map(
-            _list_memberships, *neighborhoods, is_core, clusters, roles, name="memberships"
-        )
-    else:
-        rows = executor.map(_list_vertices, partitions, clusters, roles, name="clustering")
-    return _to_dask(graph, rows, _create_vertex_frame)
+    frame, _ = graph.run_for_frame(
+        _find_clusters, graph.simple_partitions(), graph.labeling, tuple(graph.bounds),
+        exact_epsilon, mu, memberships, name="scan",
+    )  # fmt: skip
+    return frame
 
 
 def _as_undirected(edges: Any) -> DistributedGraph:
@@ -138,43 +142,69 @@ def _as_undirected(edges: Any) -> DistributedGraph:
     return DistributedGraph(edges, directed=False, self_loops="drop")
 
 
-def _to_dask(
-    graph: DistributedGraph, rows: list, create_frame: Callable[[Labeling, Any], Frame]
-) -> Frame:
-    """Return a Dask frame of ``create_frame(labeling, rows)`` of each partition."""
-    executor = graph.executor
-    counts = executor.gather(executor.map(_count_rows, rows, name="rows"))
-    frames = executor.map(create_frame, repeat(graph.labeling), rows, name="label")
-    return graph.to_dask(frames, counts)
-
-
-def _count_rows(rows: tuple) -> int:
-    return rows[0].size
-
-
-# Tasks of the similarity
+# Ranks
 
 
 def _compute_similarities(
-    partition: Partition, common: Array, sizes: Array
-) -> tuple[Array, Array, Array]:
-    """Return sources, destinations and similarities of the edges to larger ids."""
-    adjacency, xp = partition.local_adjacency, partition.xp
-    sources, destinations = row_indices(adjacency), adjacency.neighbors
-    sources += xp.int32(partition.start)
+    communicator: Communicator,
+    report: Report,
+    partition: Partition,
+    labeling: Labeling,
+    bounds: tuple[int, ...],
+) -> tuple:
+    """Return the frame of the edges from the partition's vertices to later ones."""
+    common, sizes = _get_common_neighbors(communicator, partition, bounds)
+    sources, destinations = row_indices(partition.adjacency), partition.adjacency.neighbors
     is_later = destinations > sources
     sources, destinations, common = sources[is_later], destinations[is_later], common[is_later]
-    product = sizes[sources].astype(xp.float64)
+    product = sizes[sources].astype(partition.xp.float64)
     product *= sizes[destinations]
-    return sources, destinations, common / xp.sqrt(product)
+    similarities = common / partition.xp.sqrt(product)
+    frame = labeling.edge_frame(sources, destinations, {"similarity": similarities})
+    return finish_frame(communicator, frame)
 
 
-def _create_edge_frame(labeling: Labeling, edges: tuple[Array, Array, Array]) -> Frame:
-    sources, destinations, similarities = edges
-    return labeling.edge_frame(sources, destinations, {"similarity": similarities})
-
-
-# Tasks of the clustering
+def _find_clusters(
+    communicator: Communicator,
+    report: Report,
+    partition: Partition,
+    labeling: Labeling,
+    bounds: tuple[int, ...],
+    epsilon: Fraction,
+    mu: int,
+    memberships: bool,
+) -> tuple:
+    """Return the frame of the clusters and roles of the partition's vertices."""
+    xp, own = partition.xp, partition.local_range
+    common, sizes = _get_common_neighbors(communicator, partition, bounds)
+    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
+    is_core = communicator.all_gather(find_cores(similar, mu)[own])
+    cores = _select_local(partition, is_core)
+    parents, is_border = link_cores(similar, cores, is_core)
+    join_forests(communicator, parents)
+    borders = _select_local(partition, communicator.all_reduce(is_border, "max"))
+    nearest_cores, _ = attach_borders(similar, borders, is_core)
+    labels = xp.full(partition.num_vertices, NO_CLUSTER, xp.int32)
+    labels[cores] = parents[cores]
+    labels[borders] = parents[nearest_cores[borders]]
+    labels = communicator.all_gather(labels[own])
+    members = xp.flatnonzero(labels != NO_CLUSTER).astype(xp.int32)
+    clusters, num_clusters = number_clusters(labels, members)
+    roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
+    roles[_find_between_clusters(partition, clusters)] = HUB  # unless it is in a cluster itself
+    roles[borders], roles[cores] = BORDER, CORE
+    if memberships:
+        # Borders of other ranks count as outliers here: each has one row, which is dropped.
+        roles[is_core] = CORE
+        clustering = Clustering(clusters, roles, num_clusters, members, similar)
+        ids, clusters = list_memberships(clustering)
+        is_local = _is_within(ids, partition.start, partition.stop)
+        ids, clusters = ids[is_local], clusters[is_local]
+    else:
+        ids, clusters = partition.local_ids, clusters[own]
+    role = labeling.text_column(roles[ids], ROLES)
+    columns = {"cluster": (clusters, clusters != NO_CLUSTER), "role": role}
+    return finish_frame(communicator, labeling.vertex_frame(columns, ids))
 
 
 def _select_local(partition: Partition, flags: Array) -> Array:
@@ -183,117 +213,107 @@ def _select_local(partition: Partition, flags: Array) -> Array:
     return (xp.flatnonzero(flags[partition.local_range]) + partition.start).astype(xp.int32)
 
 
-def _find_cores(partition: Partition, common: Array, sizes: Array, epsilon: Any, mu: int) -> Array:
-    """Return whether each vertex of the partition is a core."""
-    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
-    return find_cores(similar, mu)[partition.local_range].copy()
-
-
-def _join_cores(
-    partition: Partition, common: Array, sizes: Array, epsilon: Any, is_core: Array
-) -> tuple[Array, Array]:
-    """Return the forest of similar cores along the partition's arcs, and which vertices border."""
-    xp, similar = partition.xp, SimilarityGraph(partition.adjacency, common, epsilon, sizes)
-    parents = xp.arange(partition.num_vertices, dtype=xp.int32)
-    is_border = xp.zeros(partition.num_vertices, bool)
-    similar.launch(
-        "join_cores", _select_local(partition, is_core), is_core=is_core, parents=parents,
-        is_border=is_border,
-    )  # fmt: skip
-    return parents, is_border
-
-
-def _join_forests(*forests: tuple[Array, Array]) -> tuple[Array, Array]:
-    parents, flags = zip(*forests, strict=True)
-    return join_forests(*parents), add_arrays(*flags)
-
-
-def _compress(forest: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return the forest with every vertex one step from its root."""
-    parents, is_border = forest[0].copy(), forest[1]
-    compress(parents)
-    return parents, is_border
-
-
-def _label(
-    partition: Partition,
-    common: Array,
-    sizes: Array,
-    epsilon: Any,
-    is_core: Array,
-    forest: tuple[Array, Array],
-) -> Array:
-    """Return the root of the cluster of each vertex of the partition, or -1: int32."""
-    xp, (parents, is_border) = partition.xp, forest
-    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
-    cores, borders = _select_local(partition, is_core), _select_local(partition, is_border)
-    nearest_cores, _ = attach_borders(similar, borders, is_core)
-    labels = xp.full(partition.num_local, -1, xp.int32)
-    labels[cores - partition.start] = parents[cores]
-    labels[borders - partition.start] = parents[nearest_cores[borders]]
-    return labels
-
-
-def _number_clusters(labels: list[Array]) -> Array:
-    """Return the cluster number of every vertex, or -1: int32."""
-    all_labels = concatenate(labels)
-    xp = device.array_module(all_labels)
-    members = xp.flatnonzero(all_labels >= 0).astype(xp.int32)
-    return number_clusters(all_labels, members)[0]
-
-
-def _assign_roles(partition: Partition, is_core: Array, clusters: Array) -> Array:
-    """Return the index in ROLES of each vertex of the partition: int8."""
-    own = partition.local_range
-    roles = partition.xp.full(partition.num_local, OUTLIER, partition.xp.int8)
-    roles[_find_between_clusters(partition, clusters)] = HUB  # unless it is in a cluster itself
-    roles[clusters[own] >= 0] = BORDER
-    roles[is_core[own]] = CORE
-    return roles
-
-
 def _find_between_clusters(partition: Partition, clusters: Array) -> Array:
-    """Return the rows, with repetitions, whose neighbors are in several clusters."""
-    adjacency = partition.local_adjacency
+    """Return the vertices, with repetitions, whose neighbors are in several clusters."""
+    adjacency = partition.adjacency
     rows, neighbor_clusters = row_indices(adjacency), clusters[adjacency.neighbors]
-    is_clustered = neighbor_clusters >= 0
+    is_clustered = neighbor_clusters != NO_CLUSTER
     rows, neighbor_clusters = rows[is_clustered], neighbor_clusters[is_clustered]
     # A row has several clusters if two consecutive entries differ.
     differs = neighbor_clusters[1:] != neighbor_clusters[:-1]
     return rows[1:][(rows[1:] == rows[:-1]) & differs]
 
 
-def _list_vertices(
-    partition: Partition, clusters: Array, roles: Array
-) -> tuple[Array, Array, Array]:
-    """Return ids, clusters and roles of the partition's vertices."""
-    return partition.local_ids, clusters[partition.local_range], roles
+def _is_within(ids: Array, start: int, stop: int) -> Array:
+    """Return whether ids are in a range."""
+    is_within = ids >= start
+    is_within &= ids < stop
+    return is_within
 
 
-def _list_memberships(
+# Common neighbors
+
+
+def _get_common_neighbors(
+    communicator: Communicator, partition: Partition, bounds: tuple[int, ...]
+) -> tuple[Array, Array]:
+    """Return |N[u] & N[v]| of every arc (u, v) of the partition, and all |N[v]|, both int32.
+
+    They are cached on the partition.
+    """
+    key = "common neighbors"
+    if all(communicator.all_gather_object(partition.is_cached(key))):
+        return partition.cached(key, lambda: None)
+    counts = _count_common_neighbors(communicator, partition, bounds)
+    return partition.cached(key, lambda: counts, replace=True)
+
+
+def _count_common_neighbors(
+    communicator: Communicator, partition: Partition, bounds: tuple[int, ...]
+) -> tuple[Array, Array]:
+    bytes_per_vertex, bytes_per_arc, _ = ALGORITHM_BYTES["scan"]
+    num_bytes = partition.num_vertices * bytes_per_vertex + partition.num_arcs * bytes_per_arc
+    what = f"common neighbors of {partition.num_arcs:,} arcs in a partition"
+    check_free_memory(what, num_bytes, partition.xp)
+    xp, adjacency, neighbors = partition.xp, partition.adjacency, partition.adjacency.neighbors
+    sizes = communicator.all_gather(closed_neighborhood_sizes(partition.local_adjacency))
+    degrees = sizes - xp.int32(1)
+    upper = orient_by_degree(adjacency, degrees)
+    triangles = _count_in_ring(communicator, partition, bounds, degrees, upper)
+    # Arcs to upper neighbors are in the order of `upper`; the others have the counts of their
+    # reverse arcs, which are on the ranks of their neighbors.
+    common = xp.empty(neighbors.size, xp.int32)
+    rows = row_indices(adjacency)
+    row_degrees, neighbor_degrees = degrees[rows], degrees[neighbors]
+    is_lower = row_degrees > neighbor_degrees
+    is_lower |= (row_degrees == neighbor_degrees) & (rows > neighbors)
+    del rows, row_degrees, neighbor_degrees
+    common[~is_lower] = triangles
+    reverse = transpose(Adjacency(upper.offsets, upper.neighbors, triangles))
+    limits = device.to_host(reverse.offsets[xp.asarray(bounds)]).tolist()
+    received = communicator.all_to_all(
+        [reverse.weights[start:stop] for start, stop in pairwise(limits)]
+    )
+    for (start, stop), counts in zip(pairwise(bounds), received, strict=True):
+        common[is_lower & _is_within(neighbors, start, stop)] = counts
+    common += 2  # both endpoints
+    return common, sizes
+
+
+def _count_in_ring(
+    communicator: Communicator,
     partition: Partition,
-    common: Array,
-    sizes: Array,
-    epsilon: Any,
-    is_core: Array,
-    clusters: Array,
-    roles: Array,
-) -> tuple[Array, Array, Array]:
-    """Return the rows of `_list_vertices` and one for each further cluster of a border."""
-    similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
-    xp = partition.xp
-    all_roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
-    all_roles[is_core] = CORE
-    all_roles[partition.local_range] = roles
-    # Borders of other partitions count as outliers: they get one row, which is dropped.
-    clustering = Clustering(clusters, all_roles, 0, xp.empty(0, xp.int32), similar)
-    ids, clusters = list_memberships(clustering)
-    keep = is_within(ids, partition.start, partition.num_local)
-    ids = ids[keep]
-    return ids, clusters[keep], roles[ids - partition.start]
+    bounds: tuple[int, ...],
+    degrees: Array,
+    upper: Adjacency,
+) -> Array:
+    """Return the number of triangles of every edge of the partition's upper lists: int32.
 
-
-def _create_vertex_frame(labeling: Labeling, rows: tuple[Array, Array, Array]) -> Frame:
-    ids, clusters, roles = rows
-    columns = {"cluster": (clusters, clusters >= 0), "role": labeling.text_column(roles, ROLES)}
-    return labeling.vertex_frame(columns, ids)
+    In each step a rank has the upper lists of one other rank, adds to the counts of their edges,
+    and passes both on. An edge is processed on the rank of its owner; see kernels/similarity.cu.
+    """
+    xp, rank, size = partition.xp, communicator.rank, communicator.size
+    adjacency, upper_degrees = partition.adjacency, xp.diff(upper.offsets)
+    upper_degrees = communicator.all_gather(upper_degrees[partition.local_range])
+    triangles = xp.zeros(upper.neighbors.size, xp.int32)
+    visitor = upper.neighbors, xp.zeros_like(triangles)
+    for step in range(size):
+        other = (rank - step) % size
+        start, stop = bounds[other : other + 2]
+        arcs = select_arcs(adjacency, _is_within(adjacency.neighbors, start, stop))
+        if not step:
+            count_triangles(arcs, degrees, upper, triangles)
+            continue
+        visitor = communicator.ring_shift(visitor[0]), communicator.ring_shift(visitor[1])
+        pair_degrees = xp.zeros_like(upper_degrees)
+        for vertices in (partition.local_range, slice(start, stop)):
+            pair_degrees[vertices] = upper_degrees[vertices]
+        ascending = 1 if rank < other else -1
+        parts = [(upper.neighbors, triangles), visitor][::ascending]
+        neighbors, counts = (xp.concatenate(each) for each in zip(*parts, strict=True))
+        pair = Adjacency(offsets_from_sizes(pair_degrees), neighbors, xp.empty(0))
+        count_triangles(arcs, degrees, pair, counts)
+        middle = parts[0][1].size
+        triangles, visitor_counts = (counts[:middle], counts[middle:])[::ascending]
+        visitor = visitor[0], visitor_counts
+    return triangles + communicator.ring_shift(visitor[1]) if size > 1 else triangles

@@ -132,8 +132,15 @@ def simplify(
         keep = row_indices(adjacency) != neighbors
         keep &= _is_first_of_run(adjacency)
         if not bool(keep.all()):
-            neighbors, offsets = neighbors[keep], _filter_offsets(keep, offsets)
+            return select_arcs(adjacency, keep)
     return Adjacency(offsets, neighbors, xp.empty(0))
+
+
+def select_arcs(adjacency: Adjacency, keep: Array) -> Adjacency:
+    """Return the arcs that `keep` marks, without weights."""
+    neighbors = adjacency.neighbors[keep]
+    xp = device.array_module(neighbors)
+    return Adjacency(_filter_offsets(keep, adjacency.offsets), neighbors, xp.empty(0))
 
 
 def is_simple(adjacency: Adjacency) -> bool:

@@ -83,13 +83,14 @@ __device__ __forceinline__ bool is_owner(long long size, long long vertex, long 
 }
 
 // Triangles whose owner has at most `max_degree` neighbors: lists are merged, one thread per owner.
+// As in the next entries, the lists may lack neighbors that degrees count, and their triangles.
 extern "C" __global__ void count_by_thread(long long num_vertices, long long max_degree,
-                                           const long long *offsets, const int *neighbors,
-                                           const long long *upper_offsets,
+                                           const int *degrees, const long long *offsets,
+                                           const int *neighbors, const long long *upper_offsets,
                                            const int *upper_neighbors, int *triangles) {
   STRIDE(x, num_vertices) {
+    if (degrees[x] > max_degree) continue;
     const long long start = offsets[x], stop = offsets[x + 1];
-    if (stop - start > max_degree) continue;
     const long long first = upper_offsets[x], last = upper_offsets[x + 1];
     if (last - first < 2) continue;
     for (long long arc = start; arc < stop; arc++) {
@@ -395,69 +396,6 @@ extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
     const int row = sources[arc], neighbor = neighbors[arc];
     if (row > neighbor)
       common[arc] = common[position(neighbors, offsets[neighbor], offsets[neighbor + 1], row)];
-  }
-}
-
-// Count the common neighbors of pairs: arcs between two sets of rows, which begin at the vertices
-// `start` and `other_start`. Lists have ids of the whole graph. Pairs are stored from both sides:
-// pair_neighbors[pair_offsets[x] ...] are the neighbors of row x in the other set, pair_rows has
-// the row of each pair, and other_pair_* are the same for rows of the other set. Counts of both
-// sides are written for the pairs whose row has the longer list, or the larger id if lists are
-// equally long; the shorter list is looked up in the longer one.
-extern "C" __global__ void count_between(
-    long long num_rows, long long num_pairs, long long num_vertices, long long start,
-    long long other_start, long long *next_pair, const int *pair_rows, const long long *offsets,
-    const int *neighbors, const long long *pair_offsets, const int *pair_neighbors, int *common,
-    const long long *other_offsets, const int *other_neighbors, const long long *other_pair_offsets,
-    const int *other_pair_neighbors, int *other_common) {
-  const int lane = threadIdx.x % WARP;
-  while (true) {
-    long long first_pair = 0;
-    if (lane == 0)
-      first_pair = (long long)atomicAdd((unsigned long long *)next_pair, (unsigned long long)WARP);
-    first_pair = __shfl_sync(FULL_MASK, first_pair, 0);
-    if (first_pair >= num_pairs) return;
-    const long long pair = first_pair + lane;
-    const bool is_valid = pair < num_pairs;
-    const int row = is_valid ? pair_rows[pair] : 0;
-    const int other = is_valid ? (int)(pair_neighbors[pair] - other_start) : 0;
-    const long long row_start = is_valid ? offsets[row] : 0,
-                    row_stop = is_valid ? offsets[row + 1] : 0;
-    const long long other_row_start = is_valid ? other_offsets[other] : 0;
-    const long long other_row_stop = is_valid ? other_offsets[other + 1] : 0;
-    const long long size = row_stop - row_start, length = other_row_stop - other_row_start;
-    const bool owns_pair =
-        is_valid && (length < size || (length == size && other + other_start < row + start));
-    int num_common = 0;
-    if (owns_pair && length < MAX_LANE_DEGREE) {
-      long long low = row_start;
-      for (long long i = other_row_start; i < other_row_stop; i++) {
-        const int vertex = other_neighbors[i];
-        low = position(neighbors, low, row_stop, vertex);
-        num_common += low < row_stop && neighbors[low] == vertex;
-      }
-    }
-    __syncwarp();
-    for (unsigned remaining = __ballot_sync(FULL_MASK, owns_pair && length >= MAX_LANE_DEGREE);
-         remaining; remaining &= remaining - 1) {
-      const int source_lane = __ffs(remaining) - 1;
-      const long long low = __shfl_sync(FULL_MASK, row_start, source_lane),
-                      high = __shfl_sync(FULL_MASK, row_stop, source_lane);
-      const long long list_start = __shfl_sync(FULL_MASK, other_row_start, source_lane);
-      const long long list_stop = __shfl_sync(FULL_MASK, other_row_stop, source_lane);
-      int shared = 0;
-      for (long long i = list_start + lane; i < list_stop; i += WARP) {
-        const int vertex = other_neighbors[i];
-        const long long index = position(neighbors, low, high, vertex);
-        shared += index < high && neighbors[index] == vertex;
-      }
-      shared = warp_total(shared);
-      if (lane == source_lane) num_common = shared;
-    }
-    if (!owns_pair) continue;
-    common[pair] = num_common + 2;
-    other_common[position(other_pair_neighbors, other_pair_offsets[other],
-                          other_pair_offsets[other + 1], (int)(row + start))] = num_common + 2;
   }
 }
 

@@ -87,17 +87,17 @@ def _add_to_edge(upper_offsets, upper, triangles, one, other, num_common):
 
 @parallel
 def count_by_thread(
-    num_vertices, max_degree, offsets, neighbors, upper_offsets, upper_neighbors, triangles
+    num_vertices, max_degree, degrees, offsets, neighbors, upper_offsets, upper_neighbors, triangles
 ):
     for block_ in prange(NUM_BLOCKS):
         block = np.int64(block_)
         for x in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
-            start, stop = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
             first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
-            if stop - start > max_degree or last - first < 2:
+            if degrees[np.uint64(x)] > max_degree or last - first < 2:
                 continue
+            start, stop = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
             for arc in range(start, stop):
                 y = np.int64(neighbors[np.uint64(arc)])
                 i, j = first, upper_offsets[np.uint64(y)]
@@ -337,75 +337,6 @@ def mirror_counts(num_arcs, sources, offsets, neighbors, common):
                 start, stop = offsets[np.uint64(neighbor)], offsets[np.uint64(neighbor + 1)]
                 index = _position(neighbors, start, stop, row)
                 common[np.uint64(arc)] = common[np.uint64(index)]
-
-
-@serial
-def _count_row(
-    row, first_row, other_start, offsets, neighbors, pair_offsets, pair_neighbors, common,
-    other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common, bits,
-):  # fmt: skip
-    """Count common neighbors of the pairs of a row whose other list is not longer."""
-    start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
-    last = pair_offsets[np.uint64(row + 1)] - 1
-    is_marked = False
-    for pair in range(pair_offsets[np.uint64(row)], last + 1):
-        ahead = np.uint64(pair_neighbors[np.uint64(min(pair + 2 * AHEAD, last))] - other_start)
-        prefetch(other_offsets, ahead)
-        prefetch(other_pair_offsets, ahead)
-        ahead = np.uint64(pair_neighbors[np.uint64(min(pair + AHEAD, last))] - other_start)
-        prefetch(other_neighbors, np.uint64(other_offsets[ahead]))
-        prefetch(other_pair_neighbors, np.uint64(other_pair_offsets[ahead]))
-        other = np.uint64(pair_neighbors[np.uint64(pair)] - other_start)
-        other_list_start, other_list_stop = (
-            other_offsets[other],
-            other_offsets[other + np.uint64(1)],
-        )
-        length = other_list_stop - other_list_start - (stop - start)
-        if length > 0 or (length == 0 and pair_neighbors[np.uint64(pair)] > first_row + row):
-            continue
-        if not is_marked:
-            for index in range(start, stop):
-                vertex = np.uint32(neighbors[np.uint64(index)])
-                bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
-            is_marked = True
-        num_common = np.uint64(2)
-        for index in range(other_list_start, other_list_stop):
-            vertex = np.uint32(other_neighbors[np.uint64(index)])
-            word = bits[vertex >> np.uint32(6)]
-            num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
-        back = _position(
-            other_pair_neighbors,
-            other_pair_offsets[other],
-            other_pair_offsets[other + np.uint64(1)],
-            first_row + row,
-        )
-        common[np.uint64(pair)] = num_common
-        other_common[np.uint64(back)] = num_common
-    if is_marked:
-        for index in range(start, stop):
-            bits[np.uint32(neighbors[np.uint64(index)]) >> np.uint32(6)] = 0
-
-
-@parallel
-def count_between(
-    num_rows, num_pairs, num_vertices, start, other_start, next_pair, pair_rows, offsets,
-    neighbors, pair_offsets, pair_neighbors,
-    common, other_offsets, other_neighbors, other_pair_offsets, other_pair_neighbors, other_common,
-):  # fmt: skip
-    for _ in prange(NUM_BLOCKS):
-        if next_pair[0] >= num_rows:
-            continue
-        bits = np.zeros(num_vertices // 64 + 1, np.uint64)
-        while True:
-            first_row = add_at(next_pair, np.uint64(0), np.int64(OWNERS_PER_FETCH))
-            if first_row >= num_rows:
-                break
-            for row in range(first_row, min(first_row + OWNERS_PER_FETCH, num_rows)):
-                _count_row(
-                    row, start, other_start, offsets, neighbors, pair_offsets, pair_neighbors,
-                    common, other_offsets, other_neighbors, other_pair_offsets,
-                    other_pair_neighbors, other_common, bits,
-                )  # fmt: skip
 
 
 @parallel

@@ -19,7 +19,7 @@ from clusterings import (
     thresholds,
 )
 from conftest import columns_of, gpu, on_host, random_edges
-from local_ranks import use_local_ranks
+from local_ranks import run_ranks, use_local_ranks
 from pandas.testing import assert_frame_equal
 from test_scan import CLOSED_FORMS, LARGE
 from test_similarity import common_by_matrix, dense_and_hubs
@@ -34,7 +34,7 @@ distributed = pytest.importorskip("distributed")
 
 
 from rapidsgraph.dispatch import storage_of  # noqa: E402
-from rapidsgraph.distributed import executor, scan_partition  # noqa: E402
+from rapidsgraph.distributed import scan  # noqa: E402
 from rapidsgraph.distributed.partition import Partition  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -237,51 +237,37 @@ def test_debian_packages(client):
 # Counting
 
 
-def test_counts_are_cached_on_the_graph(monkeypatch):
+@pytest.fixture
+def recorded_counts(monkeypatch):
+    """Record the rank of each count of common neighbors."""
+    ranks, count = [], scan._count_common_neighbors
+
+    def record(communicator, *arguments):
+        ranks.append(communicator.rank)
+        return count(communicator, *arguments)
+
+    monkeypatch.setattr(scan, "_count_common_neighbors", record)
+    return ranks
+
+
+def test_counts_are_cached_on_partitions(monkeypatch, recorded_counts):
     use_local_ranks(monkeypatch, 4)
-    launched, count = [], scan_partition._launch_count
-    monkeypatch.setattr(
-        scan_partition, "_launch_count", lambda *sides: launched.append(sides[-1]) or count(*sides)
-    )
     graph = rg.Graph(spread(columns_of(random_edges(33))))
     rg.scan(graph, epsilon=0.3)
-    assert len(launched) == 4 + 2 * 6  # each partition, and each pair in both directions
     rg.scan(graph, epsilon=0.7, mu=2, memberships=True)
     rg.structural_similarity(graph)
-    assert len(launched) == 16
+    assert sorted(recorded_counts) == [0, 1, 2, 3]
 
 
-class RecordingExecutor(executor.LocalExecutor):
-    """Records the name, the arguments and the worker of each task."""
-
-    workers = (None,) * 7
-
-    def __init__(self):
-        self.tasks = {}
-
-    def submit(self, function, *arguments, name, worker=None):
-        task = super().submit(function, *arguments, name=name, worker=worker)
-        self.tasks[task] = name, arguments, worker
-        return task
-
-
-def test_lists_are_sent_one_partition_at_a_time(monkeypatch):
-    recorded = RecordingExecutor()
-    monkeypatch.setattr("rapidsgraph.distributed.graph.get_executor", lambda: recorded)
-    graph = storage_of(rg.Graph(spread(columns_of(random_edges(34, 200, 900)))))
-    scan_partition.common_neighbors(graph)
-    pairs = []
-    for name, arguments, at in recorded.tasks.values():
-        if name != "count-between":
-            continue
-        _, [other, token], other_at = recorded.tasks[arguments[1]]
-        _, [last], token_at = recorded.tasks[token]
-        last_name, _, last_at = recorded.tasks[last]
-        assert (token_at, last_at) == (at, at) and other is graph.simple_partitions()[other_at]
-        assert last_name == ("count-within" if (other_at - at) % 7 == 1 else "count-between")
-        pairs.append((at, other_at))
-    assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 21
-    assert [at for at, _ in pairs] == [at for at in range(7) for _ in range(3)]
+def test_all_ranks_count_again_if_one_lost_its_counts(monkeypatch, recorded_counts):
+    use_local_ranks(monkeypatch, 3)
+    columns = columns_of(random_edges(33))
+    graph = rg.Graph(spread(columns))
+    rg.scan(graph)
+    partition = storage_of(graph).simple_partitions()[1].result
+    partition.__setstate__(partition.__getstate__())  # as on another worker
+    check(graph, pandas.DataFrame(columns))
+    assert sorted(recorded_counts) == [0, 0, 1, 1, 2, 2]
 
 
 def split_graph(graph, bounds):
@@ -296,16 +282,32 @@ def split_graph(graph, bounds):
     return parts
 
 
-class PartitionedGraph:
-    """The attributes of a DistributedGraph that counting uses."""
+def count_in_ranks(parts, bounds):
+    """Return the counts and closed sizes of every rank."""
 
-    def __init__(self, parts, bounds):
-        self.executor, self.bounds = executor.LocalExecutor(), bounds
-        self.cached = lambda _, make: make()
-        self.tasks = [executor._LocalTask(part) for part in parts]
+    def count(communicator, report, part):
+        return scan._count_common_neighbors(communicator, part, bounds)
 
-    def simple_partitions(self):
-        return self.tasks
+    return run_ranks(count, [[part] for part in parts])
+
+
+def test_a_rank_has_one_other_range_at_a_time(monkeypatch):
+    graph = storage_of(rg.Graph(pandas.DataFrame(columns_of(random_edges(34, 200, 900)))))
+    bounds = [0, 20, 40, 70, 90, 120, 160, 200]
+    calls, count = [], scan.count_triangles
+
+    def record(arcs, degrees, upper, triangles):
+        has_arcs, has_upper = np.diff(arcs.offsets) > 0, np.diff(upper.offsets) > 0
+        ranges = [slice(*pair) for pair in itertools.pairwise(bounds)]
+        [owner] = [number for number, each in enumerate(ranges) if has_arcs[each].any()]
+        others = {int(number) for number in np.searchsorted(bounds, arcs.neighbors, "right") - 1}
+        assert {n for n, each in enumerate(ranges) if has_upper[each].any()} == {owner, *others}
+        calls.append((owner, *others))
+        count(arcs, degrees, upper, triangles)
+
+    monkeypatch.setattr(scan, "count_triangles", record)
+    count_in_ranks(split_graph(graph, bounds), bounds)
+    assert sorted(calls) == [(owner, other) for owner in range(7) for other in range(7)]
 
 
 @pytest.mark.parametrize("shape", ["cliques and hubs", "rmat", "uniform", "sparse rmat"])
@@ -320,15 +322,13 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
         [0, count // 3, count],
         [0, 1, 1, 5, count // 2, count // 2 + 40, count - 1, count],
     ):
-        partitioned = PartitionedGraph(split_graph(graph, bounds), bounds)
-        found = [task.result for task in scan_partition.common_neighbors(partitioned)]
-        assert {each.dtype for each in found} == {np.dtype(np.int32)}
-        np.testing.assert_array_equal(np.concatenate([on_host(each) for each in found]), common)
-        at = [on_host(rows_of_lists(task.result.adjacency)) for task in partitioned.tasks]
+        parts = split_graph(graph, bounds)
+        counts, all_sizes = zip(*count_in_ranks(parts, bounds))
+        assert {each.dtype for each in counts} == {np.dtype(np.int32)}
+        np.testing.assert_array_equal(np.concatenate(list(map(on_host, counts))), common)
+        at = [on_host(rows_of_lists(part.adjacency)) for part in parts]
         np.testing.assert_array_equal(np.concatenate(at), rows)
-        whole = scan_partition.closed_sizes(partitioned)
-        assert len(whole) == len(bounds) - 1
-        np.testing.assert_array_equal(on_host(whole[-1].result), sizes)
+        np.testing.assert_array_equal(on_host(all_sizes[-1]), sizes)
 
 
 # Errors

@@ -157,9 +157,8 @@ TASKS = [
     ("pagerank", "label"),
     ("sssp", "search-member"),
     ("sssp", "predecessors"),
-    ("components", "link"),
 ]
-LONG_TASKS = ("label", "predecessors", "link")
+LONG_TASKS = ("label", "predecessors")
 
 
 @pytest.mark.parametrize(
