@@ -7,8 +7,7 @@ other epsilon and mu take arrays over vertices only.
 
 For SCAN each rank finds its cores and links similar ones to a forest over all vertices; the ranks
 join their forests, attach their borders to the most similar core, and number the clusters alike.
-Hubs are vertices whose own neighbors are in several clusters. Partitions are those of
-`DistributedGraph.simple_partitions`.
+Partitions are those of `DistributedGraph.simple_partitions`.
 """
 
 from __future__ import annotations
@@ -191,7 +190,7 @@ def _find_clusters(
     members = xp.flatnonzero(labels != NO_CLUSTER).astype(xp.int32)
     clusters, num_clusters = number_clusters(labels, members)
     roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
-    roles[_find_between_clusters(partition, clusters)] = HUB  # unless it is in a cluster itself
+    roles[_find_hubs(communicator, partition, similar, clusters)] = HUB
     roles[borders], roles[cores] = BORDER, CORE
     if memberships:
         # Borders of other ranks count as outliers here: each has one row, which is dropped.
@@ -213,15 +212,24 @@ def _select_local(partition: Partition, flags: Array) -> Array:
     return (xp.flatnonzero(flags[partition.local_range]) + partition.start).astype(xp.int32)
 
 
-def _find_between_clusters(partition: Partition, clusters: Array) -> Array:
-    """Return the vertices, with repetitions, whose neighbors are in several clusters."""
-    adjacency = partition.adjacency
-    rows, neighbor_clusters = row_indices(adjacency), clusters[adjacency.neighbors]
-    is_clustered = neighbor_clusters != NO_CLUSTER
-    rows, neighbor_clusters = rows[is_clustered], neighbor_clusters[is_clustered]
-    # A row has several clusters if two consecutive entries differ.
-    differs = neighbor_clusters[1:] != neighbor_clusters[:-1]
-    return rows[1:][(rows[1:] == rows[:-1]) & differs]
+def _find_hubs(
+    communicator: Communicator, partition: Partition, similar: SimilarityGraph, clusters: Array
+) -> Array:
+    """Return whether each vertex is in no cluster and has neighbors in several."""
+    xp, num_vertices = partition.xp, partition.num_vertices
+    neighbor_clusters = xp.full(num_vertices, NO_CLUSTER, xp.int32)
+    is_hub = xp.zeros(num_vertices, bool)
+    similar.launch_on_rows(
+        "find_hubs", _select_local(partition, clusters != NO_CLUSTER),
+        offsets=partition.adjacency.offsets, neighbors=partition.adjacency.neighbors,
+        labels=clusters, neighbor_labels=neighbor_clusters, is_hub=is_hub,
+    )  # fmt: skip
+    # The lowest cluster of each vertex's neighbors on all ranks, and the negative highest one.
+    extremes = xp.stack([neighbor_clusters, -neighbor_clusters])
+    extremes[:, neighbor_clusters == NO_CLUSTER] = num_vertices
+    extremes[:, is_hub] = -num_vertices
+    lowest, negative_highest = communicator.all_reduce(extremes, "min")
+    return lowest < -negative_highest
 
 
 def _is_within(ids: Array, start: int, stop: int) -> Array:
