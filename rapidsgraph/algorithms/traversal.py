@@ -297,22 +297,48 @@ def run_sssp(
     return result
 
 
-def relax_from(graph: Any, ids: Array, distances: Array, cutoff: float = math.inf) -> int:
-    """Lower `distances` in place along all paths from int32 `ids`; return the number of steps."""
+def relax_from(
+    graph: Any,
+    ids: Array,
+    distances: Array,
+    cutoff: float = math.inf,
+    stop: float = math.inf,
+    queues: Array | None = None,
+) -> int:
+    """Lower `distances` in place along all paths from int32 `ids`; return the number of steps.
+
+    Parameters
+    ----------
+    graph : LocalGraph or Partition
+    ids : int32 array
+        Distinct vertices nearer than `stop`.
+    distances : float64 array, shape (vertices,)
+    cutoff : float
+        Largest distance to write.
+    stop : float
+        Vertices at this distance or farther are reached, but not expanded.
+    queues : int32 array, optional
+        From `allocate_queues`, for several calls.
+    """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
     work_space = _allocate_work_space(graph)
-    delta = graph.cached("delta", lambda: _sample_delta(adjacency, xp))
     device.launch(
         "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
         threads=COOPERATIVE_THREADS, cooperative=True,
-        num_vertices=num_vertices, num_arcs=graph.num_arcs, cutoff=cutoff, delta=delta,
-        num_sources=ids.size, sources=ids, offsets=adjacency.offsets,
-        neighbors=adjacency.neighbors, weights=adjacency.weights, distances=distances,
-        queues=xp.zeros(4 * num_vertices + 2, xp.int32),
-        marks=xp.zeros(2 * num_vertices, xp.int32), min_distance=xp.full(3, math.inf),
-        **work_space,
+        num_vertices=num_vertices, num_arcs=graph.num_arcs, cutoff=cutoff, stop=stop,
+        delta=get_delta(graph), num_sources=ids.size, sources=ids,
+        offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
+        distances=distances,
+        queues=allocate_queues(num_vertices, xp) if queues is None else queues,
+        marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
+        min_distance=xp.full(3, math.inf), **work_space,
     )  # fmt: skip
     return int(work_space["state"][0])
+
+
+def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
+    """Return the queues of `relax_from`, of valid vertices: a CPU prefetches beyond their ends."""
+    return xp.zeros((2 if xp is np else 4) * num_vertices + 2, xp.int32)
 
 
 def _allocate_work_space(graph: Any) -> dict[str, Any]:
@@ -382,11 +408,17 @@ def zero_weight_edges(
     return ArcSubgraph(xp, Adjacency(offsets, adjacency.neighbors[arcs], xp.empty(0)))
 
 
-def _sample_delta(adjacency: Adjacency, xp: ModuleType) -> float:
-    weights = adjacency.weights[:: max(adjacency.weights.size // SAMPLE_SIZE, 1)]
-    num_sources = int((adjacency.offsets[1:] > adjacency.offsets[:-1]).sum())
-    weights = weights if xp is np else weights.get()
-    return initial_delta(weights, adjacency.neighbors.size / max(num_sources, 1), xp)
+def get_delta(graph: Any) -> float:
+    """Return the initial width of the near queue of SSSP, cached on the graph or partition."""
+    adjacency, xp = graph.csr, graph.xp
+
+    def sample() -> float:
+        weights = adjacency.weights[:: max(adjacency.weights.size // SAMPLE_SIZE, 1)]
+        num_sources = int((adjacency.offsets[1:] > adjacency.offsets[:-1]).sum())
+        weights = device.to_host(weights)
+        return initial_delta(weights, adjacency.neighbors.size / max(num_sources, 1), xp)
+
+    return graph.cached("delta", sample)
 
 
 def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:

@@ -1,65 +1,80 @@
-"""BFS and SSSP on a distributed graph.
+"""BFS and SSSP on a distributed graph, as SPMD code over a communicator.
 
-Each partition relaxes its own arcs until nothing changes there (chaotic relaxation: D. Chazan and
-W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2(2), 1969,
-https://doi.org/10.1016/0024-3795(69)90028-7), and reports which vertices of other partitions it
-improved. Supersteps end when no partition has updates. Distances equal those of Dijkstra's
-algorithm bit for bit, in whatever order they fall.
+In a superstep each rank relaxes the arcs of its active vertices, and of all vertices that become
+active, up to a common bound (chaotic relaxation: D. Chazan and W. Miranker, "Chaotic relaxation",
+Linear Algebra and its Applications 2(2), 1969, https://doi.org/10.1016/0024-3795(69)90028-7). Then
+it sends the distances it lowered to the ranks that own those vertices. Supersteps end when no rank
+has active vertices. Distances equal those of Dijkstra's algorithm bit for bit, in whatever order
+they are lowered. The first superstep of SSSP covers a short distance, and each further one twice as
+much, so that all ranks soon have active vertices.
 
-BFS is the same with edges of length 1, within bounds: with many active vertices a superstep takes
-one level, so that nothing is expanded twice; with few it takes more and more levels, since a
-superstep costs more than they do. A single partition is searched as a graph in one memory. On
-several workers, members of a group exchange updates directly; without a client, or where a member
-is lost, a superstep is some tasks per partition. `traversal_partition` has what a worker does.
+BFS is the same with edges of length 1. A superstep is one level, or more and more levels while
+frontiers are small, since a superstep takes longer than they do. A large frontier is expanded
+bottom-up: each rank searches the in-neighbors of its unreached vertices in the frontier of all
+ranks (S. Beamer, K. Asanovic, D. Patterson, "Direction-optimizing breadth-first search", SC 2012,
+https://doi.org/10.1109/SC.2012.50).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import device
 from ..algorithms.traversal import (
-    TraversalResult,
+    ArcSubgraph,
+    allocate_queues,
     check_cutoff,
     check_depth_limit,
     check_result_columns,
     float_distances,
+    get_delta,
+    relax_from,
     run_bfs,
     run_sssp,
+    zero_weight_edges,
 )
 from ..device.arrays import Array
 from ..frames import Frame, Vertices, compute_if_dask
 from ..graph import weight_sums
-from ..graph.csr import Adjacency
+from ..graph.csr import Adjacency, from_coo, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import NO_VERTEX
-from ..progress import Progress, reporter
-from ..validation import check_memory_limit
-from . import traversal_partition as tasks
-from .actors import (
-    ActorGroup,
-    BatchSize,
-    MemberLostError,
-    Recomputation,
-    report_increases,
-)
-from .executor import DaskExecutor, Executor, release_on_error
-from .graph import DistributedGraph, as_distributed, create_vertex_frame
-from .partition import Partition, concatenate
-from .traversal_partition import Schedule
+from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX, WARP
+from ..memory import ALGORITHM_BYTES
+from ..progress import Progress, Report, reporter
+from ..validation import check_free_memory, check_memory_limit
+from .communicator import Communicator
+from .executor import release_on_error
+from .graph import DistributedGraph, as_distributed, create_vertex_frame, finish_frame
+from .partition import Partition
 
-MIN_ACTIVE = {"cpu": 2**12, "gpu": 2**18}  # vertices that are worth a superstep of one level
+MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
+NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels
+MAX_DOUBLINGS = 40  # of the distance that a superstep covers
 
-Report = Callable[[int, str], Any]
+
+class Search(NamedTuple):
+    """What the ranks of a search compute.
+
+    Attributes
+    ----------
+    is_sssp, weighted, predecessors : bool
+    cutoff : float
+        Vertices that are farther away count as unreached.
+    can_overflow : bool
+        Whether distances may exceed double precision.
+    """
+
+    is_sssp: bool
+    weighted: bool
+    predecessors: bool
+    cutoff: float
+    can_overflow: bool
 
 
 @release_on_error
@@ -77,7 +92,8 @@ def bfs(
     check_memory_limit(memory_limit)
     is_built = isinstance(graph, DistributedGraph)
     graph = as_distributed(graph)
-    return _search(graph, source, False, cutoff, predecessors, progress, is_built)
+    search = Search(False, False, predecessors, cutoff, False)
+    return _search(graph, source, search, progress, is_built)
 
 
 @release_on_error
@@ -97,148 +113,248 @@ def sssp(
     if not is_built and "weight" in graph.columns:
         graph = DistributedGraph(graph, weight="weight", multi_edges="min")
     graph = as_distributed(graph)
-    return _search(graph, source, True, max_distance, predecessors, progress, is_built)
+    can_overflow = (
+        graph.weighted and max_distance == math.inf and weight_sums.can_overflow(graph.total_weight)
+    )
+    search = Search(True, graph.weighted, predecessors, max_distance, can_overflow)
+    return _search(graph, source, search, progress, is_built)
 
 
 def _search(
     graph: DistributedGraph,
-    source: Vertices,
-    is_sssp: bool,
-    cutoff: float,
-    predecessors: bool,
+    source: Vertices | None,
+    search: Search,
     progress: Progress,
     is_built: bool,
 ) -> Frame:
-    executor = graph.executor
-    check_result_columns(graph, predecessors)
-    ids = executor.submit(resolve_vertices, graph.labeling, compute_if_dask(source), name="sources")
-    executor.gather([executor.submit(len, ids, name="stats")])  # raises for invalid sources
-    weighted = is_sssp and graph.weighted
+    check_result_columns(graph, search.predecessors)
     # A graph that the caller keeps gets CSC, too, for this and later searches, as a LocalGraph.
-    csr = graph.partitions("csr")
     csc = graph.partitions("csc") if is_built or not graph.directed else None
-    if graph.num_partitions == 1:
-        result = executor.submit(
-            _search_single_partition, csr[0], csc and csc[0], ids, weighted, cutoff, predecessors,
-            name="search",
+    with reporter(progress, "SSSP" if search.is_sssp else "BFS", None) as report:
+        frame, _ = graph.run_for_frame(
+            _search_on_rank, graph.partitions("csr"), csc, tuple(graph.bounds),
+            graph.labeling, [compute_if_dask(source)] * graph.num_partitions, search,
+            name="search", report=report,
         )  # fmt: skip
-        distances = [executor.submit(_get_distances, result, name="distances")]
-        if predecessors:
-            local_predecessors = [executor.submit(_get_predecessors, result, name="predecessors")]
-    else:
-        if not weighted:
-            csr = _with_unit_weights(graph, "csr")
-            csc = csc and _with_unit_weights(graph, "csc")
-        schedule = Schedule(cutoff, not weighted, MIN_ACTIVE[graph.device])
-        with reporter(progress, "SSSP" if is_sssp else "BFS", None) as report:
-            distances = _run_supersteps(executor, csr, ids, graph.bounds, schedule, report)
-    if weighted and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight):
-        all_distances = executor.submit(concatenate, distances, name="all-distances")
-        executor.gather(
-            executor.map(
-                _check_distances, csr, repeat(all_distances), repeat(graph.labeling), name="stats"
-            )
-        )
-    if not predecessors:
-        local_predecessors = [None] * graph.num_partitions
-    elif graph.num_partitions > 1:
-        local_predecessors = tasks.find_predecessors(
-            executor, csr, csc, distances, ids, graph.bounds
-        )
-    frames = executor.map(
-        _create_traversal_frame, repeat(graph.labeling), repeat(is_sssp), distances,
-        local_predecessors, graph.starts, graph.stops, name="label",
-    )  # fmt: skip
-    return graph.to_dask(frames)
+    return frame
 
 
-def _with_unit_weights(graph: DistributedGraph, layout: str) -> list:
-    """Return partitions whose edges have length 1."""
-
-    def create() -> list:
-        partitions = graph.partitions(layout)
-        return graph.executor.map(_set_unit_weights, partitions, name="unit-weights")
-
-    key = layout if graph.directed else "undirected"
-    return graph.cached(f"unit weights, {key}", create)
+# SPMD functions: every rank of a communicator calls them.
 
 
-def _run_supersteps(
-    executor: Executor, csr: list, ids: Any, bounds: list[int], schedule: Schedule, report: Report
-) -> list:
-    """Return a task per partition of the distances of its range."""
-    arguments = csr, ids, bounds, schedule, report_increases(report)
-    if isinstance(executor, DaskExecutor):
-        with suppress(MemberLostError):
-            return _search_by_group(executor, *arguments)
-    return _search_by_tasks(executor, *arguments)
-
-
-def _search_by_group(
-    executor: DaskExecutor,
-    csr: list,
-    ids: Any,
-    bounds: list[int],
-    schedule: Schedule,
+def _search_on_rank(
+    communicator: Communicator,
     report: Report,
-) -> list:
-    num_supersteps, is_done, batch_size = 0, False, BatchSize()
-    recomputation = Recomputation(executor, _recompute, [*csr, ids])
-    members = [(partition, ids, schedule) for partition in csr]
-    with ActorGroup(executor, tasks.SearchMember, members, name="search-member") as group:
-        while not is_done:
-            num_updates, is_done = group.call("search", batch_size.next(num_supersteps))[0]
-            for updates in num_updates:
-                num_supersteps += 1
-                report(num_supersteps, _format_progress(updates))
-        recomputation.arguments = bounds, schedule
-        return group.result_tasks(recomputation, "distances")
+    csr: Partition,
+    csc: Partition | None,
+    bounds: tuple[int, ...],
+    labeling: Labeling,
+    source: Vertices | None,
+    search: Search,
+) -> tuple[Frame, Any]:
+    """Return the rows of the result for the vertices of a partition; see `finish_frame`."""
+    ids = resolve_vertices(labeling, source)
+    _check_search_memory(csr, "sssp" if search.weighted or communicator.size > 1 else "bfs")
+    if communicator.size == 1:
+        distances, predecessors = _search_single_partition(csr, csc, ids, search)
+        if search.can_overflow:
+            weight_sums.check_distances(csr.adjacency, distances, labeling)
+    else:
+        traversal = _Traversal(communicator, csr, csc, bounds, search)
+        traversal.find_distances(ids, report)
+        distances = traversal.distances[csr.local_range]
+        all_distances = distances
+        if search.can_overflow or search.predecessors:
+            all_distances = _all_gather(communicator, distances, bounds)
+        if search.can_overflow:
+            weight_sums.check_distances(csr.adjacency, all_distances, labeling)
+        predecessors = traversal.predecessors[csr.local_range]
+        if search.predecessors:
+            predecessors = traversal.find_predecessors(ids, all_distances)
+    columns: dict[str, Any] = {"distance": distances}
+    if not search.is_sssp:
+        is_reached = distances < math.inf
+        columns["distance"] = csr.xp.where(is_reached, distances, -1).astype(np.int32), is_reached
+    if search.predecessors:
+        columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
+    frame = create_vertex_frame(labeling, columns, csr.start, csr.stop)
+    return finish_frame(communicator, frame)
 
 
-def _recompute(executor: Executor, inputs: list, bounds: list[int], schedule: Schedule) -> list:
-    def report(superstep: int, text: str) -> None:
-        """Report nothing."""
+class _Traversal:
+    """A search on several ranks, as one of them sees it.
 
-    *csr, ids = inputs
-    return _search_by_tasks(executor, csr, ids, bounds, schedule, report)
+    Attributes
+    ----------
+    distances : float64 array, shape (vertices,)
+        Final for the vertices of the partition when the search is complete; for other vertices the
+        length of the shortest path that this rank knows.
+    predecessors : int32 array, shape (vertices,) or (0,)
+        Those that are known when the distances are complete, else NO_VERTEX.
+    """
 
+    def __init__(
+        self,
+        communicator: Communicator,
+        csr: Partition,
+        csc: Partition | None,
+        bounds: tuple[int, ...],
+        search: Search,
+    ) -> None:
+        self._communicator, self._bounds, self._search = communicator, bounds, search
+        self._csr = csr if search.weighted else _with_unit_weights(csr)
+        self._csc = csc if search.weighted or csc is None else _with_unit_weights(csc)
+        xp, num_vertices = csr.xp, csr.num_vertices
+        self.distances = xp.full(num_vertices, math.inf)
+        self.predecessors = xp.full(num_vertices if search.predecessors else 0, NO_VERTEX, xp.int32)
 
-def _format_progress(num_updates: int) -> str:
-    return f"{num_updates:,} updates between partitions"
+    def find_distances(self, ids: Array, report: Report) -> None:
+        """Compute the distances of the partition's vertices from int32 `ids`."""
+        csr, search, distances = self._csr, self._search, self.distances
+        xp, own, is_bfs = csr.xp, self.distances[csr.local_range], not self._search.weighted
+        min_arcs = MIN_ARCS["cpu" if xp is np else "gpu"]
+        queues = allocate_queues(csr.num_vertices, xp)
+        distances[ids] = 0.0
+        self._ghosts, self._splits = csr.cached("ghosts", lambda: _list_ghosts(csr, self._bounds))
+        self._sent = distances[self._ghosts]
+        first_width = min(self._communicator.all_gather_object(get_delta(csr)))
+        # Expanded are all vertices nearer than `bound`, except those that other ranks improved.
+        bound, improved = 0.0, xp.empty(0, xp.int32)
+        may_pull, num_small, num_supersteps = is_bfs and self._csc is not None, 0, 0
+        while True:
+            unexpanded = xp.flatnonzero((own >= bound) & (own < math.inf)) + csr.start
+            active = xp.concatenate([improved, unexpanded.astype(xp.int32)])
+            min_distance, num_arcs, total_arcs = self._sum_up(active)
+            if min_distance == math.inf or (is_bfs and min_distance >= search.cutoff):
+                return  # active vertices of a BFS lead beyond the cutoff only
+            num_supersteps += 1
+            report(num_supersteps, f"distance {min_distance:g}, {num_arcs:,} active edges")
+            if may_pull and num_arcs * BFS_ALPHA > total_arcs:
+                bound = self._expand_bottom_up(min_distance)
+                self._sent = distances[self._ghosts]
+                improved, may_pull, num_small = improved[:0], False, 0
+                continue
+            num_small = num_small + 1 if num_arcs < min_arcs else 0
+            exponent = num_small - NUM_SMALL if is_bfs else num_supersteps
+            width = first_width * 2.0 ** min(max(exponent, 0), MAX_DOUBLINGS)
+            bound = max(bound, min_distance + width)
+            active = active[distances[active] < bound]
+            if active.size:
+                relax_from(csr, active, distances, search.cutoff, bound, queues)
+            improved = self._exchange(bound)
 
+    def _sum_up(self, active: Array) -> tuple[float, int, int]:
+        """Return minimum distance and arcs of active vertices, and all arcs, over all ranks."""
+        min_distance, num_arcs = math.inf, 0
+        if active.size:
+            offsets = self._csr.adjacency.offsets
+            degrees = offsets[active + 1] - offsets[active]
+            sums = self._csr.xp.stack([self.distances[active].min(), degrees.sum()])
+            min_distance, num_arcs = device.to_host(sums).tolist()
+        values = self._communicator.all_gather_object((min_distance, num_arcs, self._csr.num_arcs))
+        minima, active_arcs, arcs = zip(*values, strict=True)
+        return min(minima), int(sum(active_arcs)), sum(arcs)
 
-def _search_by_tasks(
-    executor: Executor, csr: list, ids: Any, bounds: list[int], schedule: Schedule, report: Report
-) -> list:
-    superstep = schedule.first()
-    states = executor.map(
-        tasks.start_search, csr, repeat(ids), repeat(schedule.cutoff), repeat(superstep.bound),
-        name="relax",
-    )  # fmt: skip
-    for num_supersteps in count(1):
-        updates = executor.map(tasks.get_update, states, csr, name="updates")
-        [totals] = executor.gather(
-            [executor.submit(tasks.combine_updates, *updates, name="stats", worker=0)]
+    def _exchange(self, bound: float) -> Array:
+        """Send the distances that were lowered to the owners of their vertices, and receive others.
+
+        Returns the vertices of the partition nearer than `bound` that other ranks have improved.
+        """
+        xp, distances = self._csr.xp, self.distances
+        values = distances[self._ghosts]
+        positions = xp.flatnonzero(values < self._sent)
+        self._sent = values
+        updates = xp.stack([self._ghosts[positions].astype(np.float64), values[positions]], axis=1)
+        splits = device.to_host(xp.searchsorted(positions, self._splits)).tolist()
+        received = self._communicator.all_to_all(
+            [updates[splits[rank] : splits[rank + 1]] for rank in range(self._communicator.size)]
         )
-        report(num_supersteps, _format_progress(totals[0]))
-        following = schedule.next(superstep, *totals)
-        if following is None:
-            break
-        superstep = following
-        states = executor.map(
-            tasks.continue_search, csr, states, count(), repeat(schedule.cutoff),
-            repeat(superstep.bound), *map(repeat, updates), name="relax",
+        improved = []
+        for message in received:
+            if message.size:
+                ids, values = message[:, 0].astype(xp.int32), message[:, 1]
+                is_lower = values < distances[ids]
+                ids = ids[is_lower]
+                distances[ids] = values[is_lower]
+                improved.append(ids)
+        if not improved:
+            return xp.empty(0, xp.int32)
+        ids = improved[0] if len(improved) == 1 else xp.unique(xp.concatenate(improved))
+        return ids[distances[ids] < bound]
+
+    def _expand_bottom_up(self, distance: float) -> float:
+        """Expand levels from the one at `distance` while frontiers are large; return the last."""
+        assert self._csc is not None
+        csc, communicator, search = self._csc, self._communicator, self._search
+        xp, rows, num_vertices = csc.xp, csc.local_adjacency, csc.num_vertices
+        self.distances[self.distances > distance] = math.inf  # they may be too large
+        own, predecessors = self.distances[csc.local_range], self.predecessors
+        if search.predecessors:
+            predecessors = predecessors[csc.local_range]
+        frontier = communicator.allocate((2, num_vertices), self._bounds, bool, xp)
+        row = frontier.array[0]
+        row[csc.local_range] = own == distance
+        num_new = sum(communicator.all_gather_object(int(row[csc.local_range].sum())))
+        for level in range(int(distance) + 1, int(min(search.cutoff, num_vertices)) + 1):
+            index = (level - int(distance) - 1) % 2
+            frontier.all_gather(index)
+            count = xp.zeros(1, np.int64)
+            if own.size:
+                device.launch(
+                    "bfs", "expand_bottom_up", size=own.size, num_vertices=own.size, level=level,
+                    with_predecessors=search.predecessors, offsets=rows.offsets,
+                    neighbors=rows.neighbors, frontier=frontier.array[index],
+                    next_frontier=frontier.array[1 - index][csc.local_range], distances=own,
+                    predecessors=predecessors, num_new=count,
+                )  # fmt: skip
+            before, num_new = num_new, sum(communicator.all_gather_object(int(count[0])))
+            if not num_new or (num_new < before and num_new * BFS_BETA < num_vertices):
+                return float(level)
+        return search.cutoff
+
+    def find_predecessors(self, ids: Array, distances: Array) -> Array:
+        """Return the smallest valid predecessors of the partition's vertices: int32.
+
+        Parameters
+        ----------
+        ids : int32 array
+            Sources of the search.
+        distances : float64 array, shape (vertices,)
+        """
+        csr, communicator, local = self._csr, self._communicator, self._csr.local_range
+        xp, predecessors, partition = csr.xp, self.predecessors, self._csc or self._csr
+        adjacency = partition.adjacency
+        device.launch(
+            "sssp", "push_predecessors" if self._csc is None else "pull_predecessors",
+            size=WARP * csr.num_vertices, num_vertices=csr.num_vertices,
+            offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
+            distances=distances, predecessors=predecessors,
         )  # fmt: skip
-    return executor.map(
-        tasks.get_local_distances, states, bounds[:-1], bounds[1:], name="distances"
-    )
+        if self._csc is None:
+            predecessors = communicator.all_reduce(predecessors, "min")
+        if not self._search.weighted:
+            return predecessors[local]
+        # Only zero-weight edges lead to the remaining vertices. These are few: every rank resolves
+        # all of them.
+        unresolved = (predecessors == NO_VERTEX) & (distances < math.inf)
+        unresolved[ids] = False
+        if not any(communicator.all_gather_object(bool(unresolved[local].any()))):
+            return predecessors[local]
+        unresolved = communicator.all_gather(unresolved[local])
+        arcs = zero_weight_edges(csr.adjacency, distances, unresolved, xp).csr
+        coo = [communicator.all_gather(each) for each in (row_indices(arcs), arcs.neighbors)]
+        subgraph = ArcSubgraph(xp, from_coo([*coo, None], csr.num_vertices, "keep"))
+        resolved = xp.flatnonzero(~unresolved & (distances < math.inf)).astype(xp.int32)
+        along_zeros = run_bfs(subgraph, resolved, bottom_up=False).predecessors
+        return xp.where(unresolved[local], along_zeros[local], predecessors[local])
 
 
-# Tasks
-
-
-def _check_distances(csr: Partition, distances: Array, labeling: Labeling) -> None:
-    weight_sums.check_distances(csr.adjacency, distances, labeling)
+def _check_search_memory(partition: Partition, algorithm: str) -> None:
+    """Raise InsufficientMemoryError if a search of a partition would not fit."""
+    bytes_per_vertex, _, bytes_per_arc = ALGORITHM_BYTES[algorithm]
+    num_bytes = partition.num_vertices * bytes_per_vertex + partition.num_arcs * bytes_per_arc
+    what = f"distances in a partition of {partition.num_arcs:,} arcs"
+    check_free_memory(what, num_bytes, partition.xp)
 
 
 @dataclass
@@ -253,53 +369,46 @@ class _WholeGraph:
 
 
 def _search_single_partition(
-    csr: Partition,
-    csc: Partition | None,
-    ids: Array,
-    weighted: bool,
-    cutoff: float,
-    predecessors: bool,
-) -> TraversalResult:
-    tasks.check_search_memory(csr, "sssp" if weighted else "bfs")
+    csr: Partition, csc: Partition | None, ids: Array, search: Search
+) -> tuple[Array, Array]:
+    """Return the distances and predecessors of a search by one rank."""
     graph = _WholeGraph(csr, None if csc is None else csc.adjacency)
-    bottom_up = csc is not None
-    if weighted:
-        return run_sssp(graph, ids, cutoff, predecessors, bottom_up)
-    result = run_bfs(graph, ids, int(min(cutoff, NO_VERTEX)), predecessors, bottom_up)
-    result.distances = float_distances(result.distances)
-    return result
+    if search.weighted:
+        result = run_sssp(graph, ids, search.cutoff, search.predecessors, csc is not None)
+        return result.distances, result.predecessors
+    depth_limit = int(min(search.cutoff, NO_VERTEX))
+    result = run_bfs(graph, ids, depth_limit, search.predecessors, csc is not None)
+    return float_distances(result.distances), result.predecessors
 
 
-def _get_distances(result: TraversalResult) -> Array:
-    return result.distances
+def _with_unit_weights(partition: Partition) -> Partition:
+    """Return a partition whose edges have length 1."""
+
+    def create() -> Partition:
+        adjacency, xp = partition.adjacency, partition.xp
+        weights = xp.ones(adjacency.neighbors.size, xp.uint8)
+        adjacency = Adjacency(adjacency.offsets, adjacency.neighbors, weights)
+        units = Partition(adjacency, partition.start, partition.stop, True)
+        units.cached("delta", lambda: 1.0)  # the initial delta of SSSP
+        return units
+
+    return partition.cached("unit weights", create)
 
 
-def _get_predecessors(result: TraversalResult) -> Array:
-    return result.predecessors
+def _list_ghosts(partition: Partition, bounds: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the neighbors in other partitions, ascending, and the index of each rank's first."""
+    xp = partition.xp
+    is_ghost = xp.zeros(partition.num_vertices, bool)
+    is_ghost[partition.adjacency.neighbors] = True
+    is_ghost[partition.local_range] = False
+    ghosts = xp.flatnonzero(is_ghost).astype(xp.int32)
+    return ghosts, xp.searchsorted(ghosts, xp.asarray(bounds, dtype=xp.int32))
 
 
-def _set_unit_weights(partition: Partition) -> Partition:
-    adjacency, xp = partition.adjacency, partition.xp
-    weights = xp.ones(adjacency.neighbors.size, xp.uint8)
-    adjacency = Adjacency(adjacency.offsets, adjacency.neighbors, weights)
-    units = Partition(adjacency, partition.start, partition.stop, True)
-    units.cached("delta", lambda: 1.0)  # the initial delta of SSSP
-    return units
-
-
-def _create_traversal_frame(
-    labeling: Labeling,
-    is_sssp: bool,
-    distances: Array,
-    predecessors: Array | None,
-    start: int,
-    stop: int,
-) -> Frame:
-    xp = device.array_module(distances)
-    columns: dict[str, Any] = {"distance": distances}
-    if not is_sssp:
-        is_reached = distances < math.inf
-        columns["distance"] = xp.where(is_reached, distances, -1).astype(np.int32), is_reached
-    if predecessors is not None:
-        columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
-    return create_vertex_frame(labeling, columns, start, stop)
+def _all_gather(communicator: Communicator, values: Array, bounds: tuple[int, ...]) -> Array:
+    """Return the values of all vertices from those of each rank's range."""
+    xp = device.array_module(values)
+    buffer = communicator.allocate((1, bounds[-1]), bounds, values.dtype, xp)
+    buffer.array[0, bounds[communicator.rank] : bounds[communicator.rank + 1]] = values
+    buffer.all_gather()
+    return buffer.array[0]

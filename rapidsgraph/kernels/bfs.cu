@@ -8,7 +8,8 @@
 // destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
 // NO_VERTEX, and counters and arrived_blocks to 0.
 //
-// Entry: search. Frontiers in the shared memory of a few blocks are not from the papers below.
+// Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from the
+// papers below.
 //
 // References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
 // algorithms on GPU", Int. J. Parallel Program. 47, 2019.
@@ -405,4 +406,33 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     state[0] = round + report[3];
   }
+}
+
+// A bottom-up level of BFS on consecutive vertices of a larger graph: each one with an infinite
+// distance gets `level` and its first in-neighbor in the frontier as predecessor, if it has one.
+// `frontier` is over all vertices; offsets, next_frontier, distances and predecessors are over the
+// consecutive ones. num_new[0] grows by the number of vertices reached.
+extern "C" __global__ void expand_bottom_up(long long num_vertices, double level,
+                                            long long with_predecessors, const long long *offsets,
+                                            const int *neighbors, const bool *frontier,
+                                            bool *next_frontier, double *distances,
+                                            int *predecessors, long long *num_new) {
+  long long num_reached = 0;
+  for (long long first = warp_id() * WARP; first < num_vertices; first += warp_count() * WARP) {
+    const long long vertex = first + lane_id();
+    const bool is_unreached = vertex < num_vertices && isinf(distances[vertex]);
+    const long long start = is_unreached ? offsets[vertex] : 0,
+                    stop = is_unreached ? offsets[vertex + 1] : 0;
+    const long long arc = first_arc(start, stop, 0, [=](long long position, int) {
+      return frontier[neighbors[position]];
+    });
+    if (arc >= 0) {
+      distances[vertex] = level;
+      if (with_predecessors) predecessors[vertex] = neighbors[arc];
+      num_reached++;
+    }
+    if (vertex < num_vertices) next_frontier[vertex] = arc >= 0;
+  }
+  num_reached = warp_total(num_reached);
+  if (lane_id() == 0 && num_reached) atomicAdd((u64 *)num_new, (u64)num_reached);
 }

@@ -247,3 +247,38 @@ def search(
         level += 1
     _unpack(keys, with_predecessors, distances, predecessors)
     state[0] = level
+
+
+@parallel
+def expand_bottom_up(
+    num_vertices,
+    level,
+    with_predecessors,
+    offsets,
+    neighbors,
+    frontier,
+    next_frontier,
+    distances,
+    predecessors,
+    num_new,
+):
+    num_reached = 0
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for vertex_ in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
+            vertex = np.uint64(vertex_)
+            next_frontier[vertex] = False
+            if distances[vertex] < np.inf:
+                continue
+            for arc in range(offsets[vertex], offsets[vertex + ONE]):
+                neighbor = neighbors[np.uint64(arc)]
+                if frontier[np.uint64(neighbor)]:
+                    distances[vertex] = level
+                    next_frontier[vertex] = True
+                    if with_predecessors:
+                        predecessors[vertex] = neighbor
+                    num_reached += 1
+                    break
+    num_new[0] += num_reached

@@ -29,11 +29,12 @@ __device__ __forceinline__ double lower(double *address, double value) {
 }
 
 // Relax all paths from `sources`. Vertices nearer than `bound` are expanded in rounds until none is
-// left; others wait in the far queue, once each, until `bound` grows by delta. Reads the adjacency
+// left; others wait in the far queue, once each, until `bound` grows by delta. Vertices at distance
+// `stop` or farther are reached, but not expanded. Sources are nearer. Reads the adjacency
 // lists, writes distances; marks has the round in whose frontier each vertex is, then whether it is
 // in the far queue. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
-    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double delta,
+    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double stop, double delta,
                    long long num_sources, const int *sources, const long long *offsets,
                    const int *neighbors, const weight_t *weights, double *distances, int *queues,
                    int *marks, long long *chunks, long long *counters,
@@ -45,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   u64 *far_lengths = (u64 *)(counters + 12);
   long long round = 0, barriers = 0, splits = 0, expanded = 0, num_rounds = 0;
   const double first_step = delta;
-  double bound = delta;
+  double bound = fmin(delta, stop);
   bool has_expanded = true;
 
   auto begin_round = [&]() {
@@ -122,13 +123,13 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     }
 
     const long long num_far = __ldcg(far_lengths + splits % 3);
-    if (num_far == 0) break;
+    if (num_far == 0 || bound >= stop) break;
     if (num_rounds && expanded < num_rounds * GROW_BELOW) delta *= 2;
     if (num_rounds && expanded > num_rounds * SHRINK_ABOVE && delta > first_step) delta /= 2;
     expanded = num_rounds = 0;
     const double old_bound = bound;
     const double min_far = has_expanded ? bound : __ldcg(min_distance + (splits + 2) % 3);
-    bound = fmax(min_far + delta, nextafter(min_far, INFINITE));
+    bound = fmin(fmax(min_far + delta, nextafter(min_far, INFINITE)), stop);
     Next next = begin_round();
     Appender far = far_queue(splits + 1);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -164,14 +165,15 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
 }
 
 // predecessors[v] = the source of the first arc of v's in-list that attains distances[v] and comes
-// from a nearer vertex.
+// from a nearer vertex, unless v has a predecessor already.
 extern "C" __global__ void pull_predecessors(long long num_vertices, const long long *offsets,
                                              const int *neighbors, const weight_t *weights,
                                              const double *distances, int *predecessors) {
   for (long long first = warp_id() * WARP; first < num_vertices; first += warp_count() * WARP) {
     const long long vertex = first + lane_id();
     const double distance = vertex < num_vertices ? distances[vertex] : 0.0;
-    const bool is_reached = distance > 0.0 && distance <= LARGEST;
+    const bool is_reached =
+        distance > 0.0 && distance <= LARGEST && predecessors[vertex] == NO_VERTEX;
     const long long start = is_reached ? offsets[vertex] : 0,
                     stop = is_reached ? offsets[vertex + 1] : 0;
     const long long arc =

@@ -7,6 +7,7 @@ and the near queue is a ring buffer.
 import numpy as np
 from numba import prange
 
+from .constants import NO_VERTEX
 from .intrinsics import prefetch
 from .jit import parallel, serial
 
@@ -25,6 +26,7 @@ def shortest_paths(
     num_vertices,
     num_arcs,
     cutoff,
+    stop,
     delta,
     num_sources,
     sources,
@@ -48,7 +50,7 @@ def shortest_paths(
         near[tail] = sources[index]
         status[sources[index]] = 1
         tail += ONE
-    bound, low = delta, 0.0  # the near queue holds distances from `low` up to `bound`
+    bound, low = min(delta, stop), 0.0  # the near queue holds distances from `low` up to `bound`
     rounds, work_done, repeated_work = 0, 0, 0
     while True:
         while head != tail:
@@ -91,22 +93,24 @@ def shortest_paths(
             if work_done > 4096 and 4 * repeated_work > 3 * work_done:
                 # Many vertices are expanded repeatedly, so delta is too large.
                 delta = min(delta / 4, (distance - low) / 2 if distance > low else delta)
-                bound = _above(low, delta)
+                bound = min(_above(low, delta), stop)
                 work_done, repeated_work = 0, 0
         rounds += 1
-        if num_far == 0:
+        if num_far == 0 or bound >= stop:
             break
         # A pass over the far queue should cost less than the expansions since the last one.
         if (work_done < 1024 or 4 * work_done < num_far) and delta * 2 < np.inf:
             delta *= 2
         work_done, repeated_work = 0, 0
         old_bound, min_far = bound, np.inf
-        bound = _above(bound, delta)
+        bound = min(_above(bound, delta), stop)
         while head == tail and num_far > 0:
             num_remaining = np.uint64(0)
             low = old_bound
             if min_far < np.inf:
-                low, bound = min_far, _above(min_far, delta)
+                low, bound = min_far, min(_above(min_far, delta), stop)
+                if min_far >= stop:
+                    break
             min_far = np.inf
             for index_ in range(num_far):
                 vertex = np.uint64(far[np.uint64(index_)])
@@ -134,7 +138,7 @@ def pull_predecessors(num_vertices, offsets, neighbors, weights, distances, pred
         ):
             vertex = np.uint64(vertex_)
             distance = distances[vertex]
-            if distance == np.inf or distance == 0.0:
+            if distance == np.inf or distance == 0.0 or predecessors[vertex] != NO_VERTEX:
                 continue
             for arc_ in range(offsets[vertex], offsets[vertex + ONE]):
                 arc = np.uint64(arc_)
