@@ -194,12 +194,27 @@ class Executor(ABC):
         """Return a task for each partition of a Dask frame."""
 
     @abstractmethod
+    def locate(self, tasks: Sequence[Any]) -> list[int | None]:
+        """Wait for tasks, and return the index of a worker that has each result, if any has."""
+
+    @abstractmethod
     def gather(self, tasks: Iterable[Any]) -> list:
         """Return the results of tasks."""
 
     @abstractmethod
     def are_valid(self, tasks: Any) -> bool:
         """Return whether no task, in nested lists or by itself, has failed or been cancelled."""
+
+    @abstractmethod
+    def to_keys(self, tasks: Sequence[Any]) -> list:
+        """Return keys of tasks, which unlike them do not keep the results in memory.
+
+        The tasks can be computed again for as long as another task exists that depends on them.
+        """
+
+    @abstractmethod
+    def from_keys(self, keys: Sequence[Any]) -> list:
+        """Return the tasks of keys."""
 
     @abstractmethod
     def to_dask(self, tasks: Sequence[Any], meta: Frame, divisions: tuple) -> Frame:
@@ -274,6 +289,10 @@ class LocalExecutor(Executor):
 
         return [_LocalTask(frame) for frame in dask.compute(*collection.to_delayed())]
 
+    def locate(self, tasks: Sequence[Any]) -> list[int | None]:
+        """Return None for each task: all workers are this process."""
+        return [None] * len(tasks)
+
     def gather(self, tasks: Iterable[_LocalTask]) -> list:
         """Return the results of tasks."""
         return [task.result for task in tasks]
@@ -281,6 +300,14 @@ class LocalExecutor(Executor):
     def are_valid(self, tasks: Any) -> bool:
         """Return True: a task that fails raises when it is submitted."""
         return True
+
+    def to_keys(self, tasks: Sequence[Any]) -> list:
+        """Return the tasks themselves, which have been computed."""
+        return list(tasks)
+
+    def from_keys(self, keys: Sequence[Any]) -> list:
+        """Return the keys themselves, which are tasks."""
+        return list(keys)
 
     def to_dask(self, tasks: Sequence[_LocalTask], meta: Frame, divisions: tuple) -> Frame:
         """Return a Dask frame whose partitions are the results of tasks."""
@@ -385,6 +412,14 @@ class DaskExecutor(Executor):
         futures = self.client.compute(collection.to_delayed())
         return [_release_if_error(future) for future in futures]
 
+    def locate(self, tasks: Sequence[Any]) -> list[int | None]:
+        """Wait for tasks, and return the index of a worker that has each result, if any has."""
+        self._complete(tasks, fetch=False)
+        holders = monitor.ask_scheduler(self.client, "who_has", keys=[task.key for task in tasks])
+        indices = {address: index for index, address in enumerate(self.workers)}
+        located = ([indices.get(each) for each in holders.get(task.key, ())] for task in tasks)
+        return [next((index for index in each if index is not None), None) for each in located]
+
     def gather(self, tasks: Iterable[Any]) -> list:
         """Return the results of tasks.
 
@@ -393,21 +428,25 @@ class DaskExecutor(Executor):
         ClusterError
             The cluster cannot compute them; the message names the process that failed.
         """
+        return self._complete(list(tasks), fetch=True)
+
+    def _complete(self, tasks: Sequence[Any], fetch: bool) -> list:
+        """Wait for tasks, or raise their error, and return their results if `fetch` is true."""
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
         from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
-        tasks, lost_errors = list(tasks), (KilledWorker, NoValidWorkerError, NoWorkerError)
+        lost_errors = (KilledWorker, NoValidWorkerError, NoWorkerError)
         failed = self._failed_keys(lost_errors)
         try:
             try:
-                return self._gather(tasks)
+                return self._gather(tasks, fetch)
             except lost_errors as error:
                 if cast(Any, error).task not in failed:
                     raise
                 # The task failed in an earlier call, and was not tried in this one.
                 self._retry(tasks)
-                return self._gather(tasks)
+                return self._gather(tasks, fetch)
         except KilledWorker as error:
             raise ClusterError(
                 f"workers died repeatedly, the last one at {error.last_worker.address}; see their "
@@ -435,7 +474,7 @@ class DaskExecutor(Executor):
         """Run a coroutine function in the client's event loop; see `monitor.supervise`."""
         return self.client.sync(monitor.supervise, self.client, function, check)
 
-    def _gather(self, tasks: list) -> list:
+    def _gather(self, tasks: Sequence[Any], fetch: bool) -> list:
         from distributed.client import _wait
 
         client = self.client
@@ -443,7 +482,8 @@ class DaskExecutor(Executor):
         async def gather() -> list:
             # If Client.gather is cancelled while it waits for tasks, it leaves errors of its own.
             await _wait(tasks)
-            return await client.gather(tasks, asynchronous=True)
+            fetched = tasks if fetch else [task for task in tasks if task.status != "finished"]
+            return await client.gather(list(fetched), asynchronous=True)
 
         check_open(client)
         return self.supervise(gather)
@@ -453,7 +493,7 @@ class DaskExecutor(Executor):
         errors = [state.exception for state in list(self.client.futures.values())]
         return {cast(Any, error).task for error in errors if isinstance(error, error_types)}
 
-    def _retry(self, tasks: list) -> None:
+    def _retry(self, tasks: Sequence[Any]) -> None:
         """Run failed tasks again, with the failed tasks that they depend on."""
         client, failed = self.client, [task.key for task in tasks if task.status == "error"]
 
@@ -468,9 +508,22 @@ class DaskExecutor(Executor):
 
     def are_valid(self, tasks: Any) -> bool:
         """Return whether no task, in nested lists or by itself, has failed or been cancelled."""
+        from distributed import Future
+
         if isinstance(tasks, (list, tuple)):
             return all(map(self.are_valid, tasks))
-        return getattr(tasks, "status", None) not in ("error", "cancelled", "lost")
+        is_future = isinstance(tasks, Future)
+        return not is_future or tasks.status not in ("error", "cancelled", "lost")
+
+    def to_keys(self, tasks: Sequence[Any]) -> list:
+        """Return the keys of futures; see `Executor.to_keys`."""
+        return [task.key for task in tasks]
+
+    def from_keys(self, keys: Sequence[Any]) -> list:
+        """Return futures of keys."""
+        from distributed import Future
+
+        return [_release_if_error(Future(key, self.client)) for key in keys]
 
     def to_dask(self, tasks: Sequence[Any], meta: Frame, divisions: tuple) -> Frame:
         """Return a Dask frame whose partitions are the results of tasks."""

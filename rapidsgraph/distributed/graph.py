@@ -1,23 +1,21 @@
 """DistributedGraph: a graph built from a Dask frame, with a partition on each worker.
 
-Partitions are built once and stay on their workers; the other layout is built from them on
-first use. Only statistics of a few bytes reach the client. Edges need not fit on one worker, but
-arrays over all vertices must.
+Partitions are built once and stay on their workers; the other layout is built from them on first
+use. Only statistics of a few bytes reach the client. Edges need not fit on one worker, but arrays
+over all vertices must. If a worker is lost, the next call builds all partitions from the frame.
 """
 
 from __future__ import annotations
 
-import operator
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from itertools import count, repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask, library_name
-from ..graph import weight_sums
 from ..graph.csr import MultiEdges
 from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
@@ -25,10 +23,14 @@ from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_colum
 from ..progress import Report
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
-from . import vertex_names
-from .communicator import Communicator
-from .executor import DistributedStorage, Executor, get_executor, on_error, release_on_error
-from .vertex_names import PartitionStats
+from .build import BuildInfo, BuildOptions, build
+from .communicator import Communicator, RankLostError
+from .executor import DistributedStorage, get_executor, on_error, release_on_error
+from .partition import Partition
+
+MAX_BUILDS = 3  # of lost partitions in one call
+
+R = TypeVar("R")
 
 
 class DistributedGraph(DistributedStorage):
@@ -79,98 +81,60 @@ class DistributedGraph(DistributedStorage):
         layout: str = "csr",
     ) -> None:
         check_policies(directed, multi_edges, self_loops)
-        options = source, destination, weight, multi_edges
-        schema = read_columns(edges._meta, *options)
+        schema = read_columns(edges._meta, source, destination, weight, multi_edges)
         self.executor = executor = get_executor()
         self.client = executor.client
-        self.directed, self._multi_edges, self._self_loops = directed, multi_edges, self_loops
-        self.weighted = weight is not None or multi_edges == "sum"
-        self._partitions: dict[str, list] = {}
+        self.directed, self.weighted = directed, weight is not None or multi_edges == "sum"
+        self._multi_edges, self._self_loops = multi_edges, self_loops
+        self._partitions: dict[str, list] = {}  # by layout, or "simple"
+        self._derivations: dict[str, tuple] = {}  # how layouts follow from the one built first
+        self._nbytes: dict[str, int] = {}
         self._cache: dict[str, Any] = {}
-        vertices = check_vertex_range(vertices, len(schema.labels))
-        columns = executor.map(
-            vertex_names.read_partition,
+        self._lock, self._num_builds = threading.Lock(), 0
+        labels, vertex_range = schema.labels, None
+        vertices = check_vertex_range(vertices, len(labels))
+        frames, extra = (
             executor.compute_partitions(_select_columns(edges, source, destination, weight)),
-            count(),
-            *map(repeat, options),
-            name="read-edges",
+            [],
         )
-        stats = executor.gather(executor.map(vertex_names.compute_stats, columns, name="stats"))
-        extra, extra_stats, vertex_range = [], [], None
         if isinstance(vertices, range) and not vertices.start:
             vertex_range = vertices
+        elif is_dask(vertices):
+            extra = executor.compute_partitions(vertices)
         elif vertices is not None:
-            extra = self._read_vertices(vertices, stats)
-            extra_stats = executor.gather(
-                executor.map(vertex_names.compute_stats, extra, name="stats")
-            )
-        self.labeling, self.num_vertices, endpoints = vertex_names.factorize(
-            executor, columns, stats, extra, extra_stats, vertex_range
-        )
-        self._schema, self._is_on_gpu = stats[0].schema, any(each.is_on_gpu for each in stats)
-        self._num_rows = sum(each.num_rows for each in stats)
-        self._total_weight = sum(each.total_weight for each in stats)
-        edge_lists = executor.map(
-            partitioning.select_edges, endpoints, columns, repeat(self_loops), name="rows"
-        )
-        del columns, extra, endpoints  # workers forget them as soon as the edge lists exist
-        self._num_dropped = 0
-        if self_loops == "drop":
-            counts = executor.map(partitioning.count_edges, edge_lists, name="stats")
-            self._num_dropped = self._num_rows - sum(executor.gather(counts))
-        self.bounds = self._balance_ranges(edge_lists)
-        arc_lists = executor.map(
-            partitioning.split_edges, edge_lists, repeat(self.bounds), repeat(layout),
-            repeat(directed), name="split",
-        )  # fmt: skip
-        del edge_lists
-        self._partitions[layout] = _build_partitions(
-            executor, self.bounds, arc_lists, multi_edges,
-            self._sum_type(stats) if multi_edges == "sum" else None,
-            self.labeling if weight is not None and multi_edges == "sum" else None,
-        )  # fmt: skip
-        self.num_arcs, num_loops, _ = self._count_arcs(layout)
-        self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
-
-    def _read_vertices(self, vertices: Any, stats: list[PartitionStats]) -> list:
-        """Return tasks of EdgeColumns of the names in `vertices`."""
-        executor, labels = self.executor, stats[0].schema.labels
-        if is_dask(vertices):
-            frames = executor.compute_partitions(vertices)
-        else:
             check_vertices(vertices, len(labels), labels, np)
-            frames = [vertices]
-        is_on_gpu = any(each.is_on_gpu for each in stats)
-        return [
-            executor.submit(
-                vertex_names.read_extra_vertices, frame, len(labels), labels, is_on_gpu,
-                name="read-vertices",
-            )
-            for frame in frames
-        ]  # fmt: skip
+            extra = [executor.submit(_identity, vertices, name="vertices")]
+        self._built, self._options = layout, BuildOptions(
+            source, destination, weight, multi_edges, self_loops, directed, layout, labels,
+            vertex_range, is_on_gpu=schema.xp is not np,
+        )  # fmt: skip
+        numbers = _assign(executor.locate(frames), len(executor.workers))
+        infos = self._build(numbers, frames, extra)
+        # Workers may forget the frames: the scheduler knows how to compute them again.
+        self._sources = numbers, executor.to_keys(frames), executor.to_keys(extra)
+        info, *_ = infos
+        self._schema, self.bounds, self.num_vertices = info.schema, info.bounds, info.bounds[-1]
+        self._num_rows, self._total_weight = info.num_rows, info.total_weight
+        self._num_dropped = sum(each.num_dropped for each in infos)
+        self.num_arcs = sum(each.num_arcs for each in infos)
+        self.num_edges = sum(each.num_edges for each in infos)
 
-    def _balance_ranges(self, edge_lists: list) -> list[int]:
-        """Return the bounds of the partitions' ranges."""
-        executor = self.executor
-        counts = executor.map(
-            partitioning.count_endpoints,
-            edge_lists,
-            repeat(self.num_vertices),
-            name="count-endpoints",
+    def _build(self, numbers: list[list[int]], frames: list, extra: list) -> list[BuildInfo]:
+        """Build the partitions from tasks of frames; rank r reads the frames ``numbers[r]``."""
+        arguments = [
+            [own, [frames[number] for number in own], extra[rank :: len(numbers)], self._options]
+            for rank, own in enumerate(numbers)
+        ]
+        tasks, infos = self.executor.run_spmd(
+            build, arguments, name="build", on_gpu=self._options.is_on_gpu
         )
-        total = executor.tree_reduce(partitioning.add_arrays, counts, "count-endpoints")
-        [counts] = executor.gather([total])
-        return partitioning.balance_ranges(counts, len(executor.workers), self.num_vertices)
+        self._set_partitions(self._built, tasks, [each.nbytes for each in infos])
+        return infos
 
-    def _sum_type(self, stats: list[PartitionStats]) -> type:
-        """Return the type of sums of parallel edges' weights; float64 without weights."""
-        are_integers = {each.weight_kind for each in stats if each.num_rows} == {"i"}
-        return weight_sums.sum_type(self._total_weight) if are_integers else np.float64
-
-    def _count_arcs(self, layout: str) -> list[int]:
-        """Return the numbers of arcs, self-loops and bytes of the adjacency of a layout."""
-        tasks = self.executor.map(partitioning.count_arcs, self.partitions(layout), name="stats")
-        return [sum(each) for each in zip(*self.executor.gather(tasks), strict=True)]
+    def _set_partitions(self, layout: str, tasks: list, nbytes: list[int]) -> None:
+        # In place: arguments of calls that are repeated are these lists.
+        self._partitions.setdefault(layout, [])[:] = tasks
+        self._nbytes[layout] = sum(nbytes)
 
     @property
     def num_partitions(self) -> int:
@@ -187,40 +151,66 @@ class DistributedGraph(DistributedStorage):
         """Vertex behind the last one of each partition."""
         return self.bounds[1:]
 
+    @property
+    def labeling(self) -> Any:
+        """A task of the Labeling of all vertices, which each partition has, too."""
+        return self.cached(
+            "labeling",
+            lambda: self.executor.submit(_get_labeling, self.built_partitions()[0], name="label"),
+        )
+
     def partitions(self, layout: str = "csr") -> list:
         """Return a task for each Partition, by source ("csr") or by destination ("csc")."""
-        built = next(iter(self._partitions))
-        if not self.directed:
-            layout = built
-        if layout not in self._partitions:
-            arc_lists = self.executor.map(
-                partitioning.split_transpose, self._partitions[built], repeat(self.bounds),
-                name="split",
-            )  # fmt: skip
-            on_error(lambda: self._partitions.pop(layout, None))
-            self._partitions[layout] = _build_partitions(
-                self.executor, self.bounds, arc_lists, "keep"
-            )
-        return self._partitions[layout]
+        return self._derive(layout if self.directed else self._built, partitioning.transpose)
 
     def built_partitions(self) -> list:
         """Return a task for each Partition of the layout that was built first."""
-        return next(iter(self._partitions.values()))
+        return self._partitions[self._built]
 
     def simple_partitions(self) -> list:
         """Return partitions of the undirected graph without self-loops, parallel edges, weights."""
-        executor = self.executor
+        return self._derive("simple", partitioning.simplify, self.directed)
 
-        def build() -> list:
-            partitions = self.built_partitions()
-            if not self.directed:
-                return executor.map(partitioning.simplify, partitions, name="simplify")
-            arc_lists = executor.map(
-                partitioning.split_undirected, partitions, repeat(self.bounds), name="split"
-            )
-            return _build_partitions(executor, self.bounds, arc_lists, "first")
+    def _derive(self, layout: str, function: Callable[..., Any], *arguments: Any) -> list:
+        """Return the partitions of a layout, which `function` computes from those built first."""
+        if layout not in self._partitions:
+            own = self.built_partitions(), tuple(self.bounds), *arguments
+            tasks, nbytes = self.run(function, *own, name=layout)
+            self._derivations[layout] = function, own
+            on_error(lambda: self._partitions.pop(layout, None))
+            self._set_partitions(layout, tasks, nbytes)
+        return self._partitions[layout]
 
-        return self.cached("simple partitions", build)
+    def _recover(self, call: Callable[[], R]) -> R:
+        """Return ``call()``; if it fails because partitions are lost, build them and call again."""
+        for _ in range(MAX_BUILDS):
+            num_builds = self._num_builds
+            try:
+                return call()
+            except RankLostError:
+                if not self._rebuild(num_builds):
+                    raise
+        return call()
+
+    def _rebuild(self, num_builds: int) -> bool:
+        """Build lost partitions again; return False if none is lost since a call began.
+
+        `num_builds` was `_num_builds` at the begin of the call. Calls of other threads may fail for
+        the same lost worker.
+        """
+        with self._lock:
+            if self._num_builds != num_builds:
+                return True
+            if self.executor.are_valid(list(self._partitions.values())):
+                return False
+            self._num_builds += 1
+            self._cache.clear()
+            numbers, *keys = self._sources
+            self._build(numbers, *map(self.executor.from_keys, keys))
+            for layout, (function, own) in self._derivations.items():
+                tasks, nbytes = self._run(function, own, name=layout)
+                self._set_partitions(layout, tasks, nbytes)
+            return True
 
     def __reduce__(self) -> tuple:
         raise GraphError(
@@ -232,10 +222,15 @@ class DistributedGraph(DistributedStorage):
     @release_on_error
     def compute(self) -> LocalGraph:
         """Return the graph in the memory of this process."""
-        layout, tasks = next(iter(self._partitions.items()))
-        [labeling, *partitions] = self.executor.gather([self.labeling, *tasks])
+        map_rows = partitioning.get_local_adjacency
+        executor = self.executor
+        labeling, *rows = self._recover(
+            lambda: executor.gather(
+                [self.labeling, *executor.map(map_rows, self.built_partitions(), name="rows")]
+            )
+        )
         return LocalGraph(
-            labeling, partitioning.join_partitions(partitions), layout, directed=self.directed,
+            labeling, partitioning.join_rows(rows), self._built, directed=self.directed,
             weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
             num_rows=self._num_rows, num_loops_dropped=self._num_dropped,
             num_edges=self.num_edges,
@@ -262,7 +257,7 @@ class DistributedGraph(DistributedStorage):
     @property
     def device(self) -> str:
         """``"cpu"`` or ``"gpu"``."""
-        return "gpu" if self._is_on_gpu else "cpu"
+        return "gpu" if self._options.is_on_gpu else "cpu"
 
     def to_dask(self, tasks: list, counts: Sequence[int] | None = None) -> Frame:
         """Return a Dask frame of a frame per partition.
@@ -294,12 +289,32 @@ class DistributedGraph(DistributedStorage):
 
         An argument that is a list has one entry per rank, such as the tasks of `partitions`.
         """
+        labeling = self._cache.get("labeling")
+        are_labelings = [each is labeling for each in arguments]
+
+        def call() -> tuple[list, list]:
+            own = [
+                self.labeling if is_labeling and labeling is not None else each
+                for is_labeling, each in zip(are_labelings, arguments, strict=True)
+            ]
+            return self._run(function, own, name=name, report=report)
+
+        return self._recover(call)
+
+    def _run(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        arguments: Sequence[Any],
+        *,
+        name: str,
+        report: Report | None = None,
+    ) -> tuple[list, list]:
         by_rank = [
             [each[rank] if isinstance(each, list) else each for each in arguments]
             for rank in range(self.num_partitions)
         ]
         return self.executor.run_spmd(
-            function, by_rank, name=name, on_gpu=self._is_on_gpu, report=report
+            function, by_rank, name=name, on_gpu=self._options.is_on_gpu, report=report
         )
 
     def run_for_frame(
@@ -330,11 +345,8 @@ class DistributedGraph(DistributedStorage):
     @property
     def vertices(self) -> Frame:
         """Dask frame of the vertex names, sorted."""
-        frames = self.executor.map(
-            create_vertex_frame, repeat(self.labeling), repeat({}), self.starts, self.stops,
-            name="label",
-        )  # fmt: skip
-        return self.to_dask(frames)
+        frame, _ = self.run_for_frame(_name_vertices, self.built_partitions(), name="label")
+        return frame
 
     @property
     def total_weight(self) -> float:
@@ -344,16 +356,13 @@ class DistributedGraph(DistributedStorage):
     @property
     def nbytes(self) -> int:
         """Size of the adjacency on all workers in bytes."""
-        return sum(self._count_arcs(layout)[-1] for layout in self._partitions)
+        return sum(self._nbytes[layout] for layout in self._partitions if layout != "simple")
 
     @property
     def report(self) -> BuildReport:
         """Row counts of the build."""
-        executor = self.executor
-        flags = executor.map(partitioning.has_edges, self.built_partitions(), name="has-edges")
-        [isolates] = executor.gather(
-            [executor.submit(partitioning.count_isolates, *flags, name="stats")]
-        )
+        partitions = self.built_partitions()
+        _, [isolates, *_] = self.run(partitioning.count_isolates, partitions, name="report")
         num_merged = self._num_rows - self._num_dropped - self.num_edges
         return BuildReport(
             self._num_rows, self._num_dropped, num_merged, self.num_edges, self.num_vertices,
@@ -376,26 +385,22 @@ def as_distributed(edges: Any, layout: str = "csr") -> DistributedGraph:
     return DistributedGraph(edges, layout=layout)
 
 
-def _build_partitions(
-    executor: Executor,
-    bounds: list[int],
-    arc_lists: list,
-    multi_edges: MultiEdges,
-    sum_type: type | None = None,
-    labeling: Any = None,
-) -> list:
-    """Return a task for each Partition, built from tasks of lists of arcs; empties `arc_lists`."""
-    partitions = []
-    for number in range(len(bounds) - 1):
-        arcs = executor.map(operator.getitem, arc_lists, repeat(number), name="shuffle")
-        partitions.append(
-            executor.submit(
-                partitioning.build_partition, number, bounds, multi_edges, sum_type, labeling,
-                *arcs, name="build-partition", worker=number,
-            )
-        )  # fmt: skip
-    arc_lists.clear()
-    return partitions
+def _assign(locations: list[int | None], num_ranks: int) -> list[list[int]]:
+    """Return which tasks each rank reads, ascending: as many on each, and its own if possible.
+
+    `locations` has the rank whose worker has the result of each task, or None.
+    """
+    assigned: list[list[int]] = [[] for _ in range(num_ranks)]
+    capacity = -(-len(locations) // num_ranks)
+    rest = []
+    for task, rank in enumerate(locations):
+        if rank is not None and len(assigned[rank]) < capacity:
+            assigned[rank].append(task)
+        else:
+            rest.append(task)
+    for task in rest:
+        min(assigned, key=len).append(task)
+    return list(map(sorted, assigned))
 
 
 def _select_columns(edges: Frame, *columns: str | Sequence[str] | None) -> Frame:
@@ -408,6 +413,22 @@ def _select_columns(edges: Frame, *columns: str | Sequence[str] | None) -> Frame
 
 
 # Tasks
+
+
+def _identity(value: R) -> R:
+    return value
+
+
+def _get_labeling(partition: Partition) -> Labeling:
+    return partition.labeling
+
+
+def _name_vertices(
+    communicator: Communicator, report: Report, partition: Partition
+) -> tuple[Frame, Any]:
+    """Return the frame of the vertices of a partition."""
+    own = create_vertex_frame(partition.labeling, {}, partition.start, partition.stop)
+    return finish_frame(communicator, own)
 
 
 def create_vertex_frame(

@@ -1,4 +1,4 @@
-"""Partition: one worker's rows of a distributed graph, and the tasks that build partitions.
+"""Partition: one rank's rows of a distributed graph, and the exchange of arcs that builds it.
 
 A partition has the adjacency lists of a range of vertices. Ranges have about equally many edge
 endpoints; the list of one vertex is never split. To kernels a partition is a graph with a row for
@@ -7,7 +7,7 @@ every vertex, empty outside of its range.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,16 @@ from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..graph import csr
 from ..graph.build_memory import build_bytes
-from ..graph.csr import Adjacency, MultiEdges, from_coo, row_indices, to_undirected
-from ..graph.edge_columns import EdgeColumns
-from ..graph.local_graph import SelfLoops
+from ..graph.csr import Adjacency, MultiEdges, from_coo, row_indices
 from ..graph.vertex_names import Labeling
-from ..graph.weight_sums import check_merged_weights
+from ..kernels.constants import WARP
+from ..progress import Report
 from ..validation import check_free_memory
+from .communicator import Communicator
 
 NUM_BINS = 2**14  # of vertices; ranges begin at their bounds
-
-EdgeList = tuple[Array, Array, Array | None]  # sources, destinations and weights
-ArcList = tuple[Array, Array, Array | None]  # vertices of a range, their neighbors, and weights
+MAX_SAMPLE = 2**20  # edges whose endpoints are counted to balance ranges
+CHUNK_EDGES = 2**14  # edges that one warp or thread distributes among ranks
 
 
 class Partition:
@@ -40,12 +39,22 @@ class Partition:
         The range.
     weighted : bool
         Whether arcs have weights; the weights array of a partition without arcs does not tell.
+    labeling : Labeling, optional
+        The names of all vertices of the graph.
     """
 
     directed = True
 
-    def __init__(self, adjacency: Adjacency, start: int, stop: int, weighted: bool) -> None:
+    def __init__(
+        self,
+        adjacency: Adjacency,
+        start: int,
+        stop: int,
+        weighted: bool,
+        labeling: Any = None,
+    ) -> None:
         self.adjacency, self.start, self.stop, self.weighted = adjacency, start, stop, weighted
+        self.labeling = labeling
         self._cache: dict[str, Any] = {}
 
     @property
@@ -111,51 +120,258 @@ class Partition:
         """Return the state without empty rows and cached results."""
         rows = self.local_adjacency
         numbers = (self.start, self.stop, self.weighted, self.num_vertices)
-        return rows.offsets, rows.neighbors, rows.weights, *numbers
+        return rows.offsets, rows.neighbors, rows.weights, *numbers, self.labeling
 
     def __setstate__(self, state: tuple) -> None:
-        local_offsets, neighbors, weights, start, stop, weighted, num_vertices = state
+        local_offsets, neighbors, weights, start, stop, weighted, num_vertices, labeling = state
         xp = device.array_module(neighbors)
         offsets = xp.empty(num_vertices + 1, xp.int64)
         offsets[:start], offsets[stop:] = 0, neighbors.size
         offsets[start : stop + 1] = local_offsets
-        self.__init__(Adjacency(offsets, neighbors, weights), start, stop, weighted)  # type: ignore[misc]
+        adjacency = Adjacency(offsets, neighbors, weights)
+        self.__init__(adjacency, start, stop, weighted, labeling)  # type: ignore[misc]
 
 
-# Tasks
+# Ranges of vertices
 
 
-def select_edges(
-    endpoints: tuple[Array, Array], columns: EdgeColumns, self_loops: SelfLoops
-) -> EdgeList:
-    """Return the edges of a frame partition under a policy for self-loops."""
-    sources, destinations = endpoints
-    if self_loops != "drop":
-        return sources, destinations, columns.weights
-    keep = sources != destinations
-    weights = None if columns.weights is None else columns.weights[keep]
-    return sources[keep], destinations[keep], weights
+def choose_bounds(
+    communicator: Communicator, endpoints: Array, num_edges: int, num_vertices: int
+) -> list[int]:
+    """Return the bounds of the ranges of all ranks.
 
-
-def count_edges(edges: EdgeList) -> int:
-    """Return the number of edges."""
-    return edges[0].size
-
-
-def count_endpoints(edges: EdgeList, num_vertices: int) -> np.ndarray:
-    """Return the number of edge endpoints in each bin of vertices: int64, on the host."""
+    Parameters
+    ----------
+    communicator : Communicator
+    endpoints : int32 array
+        Sources and destinations of this rank's edges.
+    num_edges, num_vertices : int
+        Of all ranks.
+    """
+    stride = 2 * num_edges // MAX_SAMPLE | 1  # odd: regular rows often repeat at powers of two
     width = _bin_width(num_vertices)
     num_bins = -(-num_vertices // width)
     counts = np.zeros(num_bins, np.int64)
-    for ids in edges[:2]:
-        if ids.size:
-            bins = device.array_module(ids).bincount(ids // width, minlength=num_bins)
-            counts += device.to_host(bins)
-    return counts
+    sample = endpoints[::stride]
+    if sample.size:
+        xp = device.array_module(sample)
+        counts += device.to_host(xp.bincount(sample // width, minlength=num_bins))
+    return balance_ranges(communicator.all_reduce(counts), communicator.size, num_vertices)
+
+
+def balance_ranges(counts: np.ndarray, num_partitions: int, num_vertices: int) -> list[int]:
+    """Return the bounds of ranges with about equal counts: ``num_partitions + 1`` values."""
+    width, cumulative = _bin_width(num_vertices), np.concatenate([[0], np.cumsum(counts)])
+    targets = cumulative[-1] * np.arange(1, num_partitions) / num_partitions
+    bins = np.zeros(0, np.int64)
+    if num_partitions > 1:
+        bins = np.abs(cumulative[None, :] - targets[:, None]).argmin(axis=1)
+    inner = np.minimum(bins.astype(np.int64) * width, num_vertices)
+    return [0, *np.maximum.accumulate(inner).tolist(), num_vertices]
 
 
 def _bin_width(num_vertices: int) -> int:
     return max(1, -(-num_vertices // NUM_BINS))
+
+
+# Exchange of arcs
+
+
+def exchange_arcs(
+    communicator: Communicator,
+    edges: list[Any],
+    bounds: Sequence[int],
+    blocks: dict[int, int] | None = None,
+    *,
+    directed: bool = True,
+    drop_loops: bool = False,
+) -> list[Any]:
+    """Send each arc to the rank that owns its source, and return the arcs of this rank.
+
+    Parameters
+    ----------
+    communicator : Communicator
+    edges : list
+        [sources, destinations, weights or None] of this rank's edges; emptied, so that arrays are
+        freed early.
+    bounds : sequence of int
+        Rank r owns the vertices ``bounds[r]`` to ``bounds[r + 1]``.
+    blocks : dict of int to int, optional
+        The edges are blocks of a larger list: the place of each block in that list, ascending, and
+        its number of edges. By default the list is the edges of all ranks, in rank order.
+    directed : bool, default True
+        Otherwise an edge is two arcs; a self-loop is one.
+    drop_loops : bool, default False
+
+    Returns
+    -------
+    list
+        [sources, destinations, weights or None] in the order of the whole list, as far as it
+        matters: parallel arcs with weights.
+    """
+    rank, size, weights = communicator.rank, communicator.size, edges[2]
+    if size == 1 and directed and not drop_loops:
+        arcs = list(edges)
+        edges.clear()
+        return arcs
+    blocks = {rank: edges[0].size} if blocks is None else blocks
+    arcs, counts = _group_by_owner(edges, bounds, list(blocks.values()), directed, drop_loops)
+    splits = np.cumsum(counts.sum(axis=0))[:-1].tolist()
+    order = None
+    if weights is not None:
+        order = _block_order(communicator.all_gather_object((list(blocks), counts)), rank)
+    del weights
+    for column, values in enumerate(arcs):
+        if values is None:
+            continue
+        xp = device.array_module(values)
+        received = communicator.all_to_all(xp.split(values, splits))
+        arcs[column] = values = None
+        if order is not None:
+            received = [received[sender][start:stop] for _, sender, start, stop in order]
+        arcs[column] = received[0] if len(received) == 1 else xp.concatenate(received)
+    return arcs
+
+
+def _group_by_owner(
+    edges: list[Any], bounds: Sequence[int], sizes: list[int], directed: bool, drop_loops: bool
+) -> tuple[list[Any], np.ndarray]:
+    """Return arcs sorted by owner, and their number by block and owner; empties `edges`."""
+    sources, destinations, weights = edges
+    edges.clear()
+    xp, num_ranks = device.array_module(sources), len(bounds) - 1
+    ends = np.cumsum([0, *sizes])
+    chunks = [np.arange(ends[i], ends[i + 1], CHUNK_EDGES) for i in range(len(sizes))]
+    chunk_starts = np.concatenate([*chunks, ends[-1:]])
+    num_chunks = chunk_starts.size - 1
+    arguments: dict[str, Any] = {
+        "num_chunks": num_chunks, "chunk_starts": xp.asarray(chunk_starts), "sources": sources,
+        "destinations": destinations, "directed": directed, "drop_loops": drop_loops,
+        "num_ranks": num_ranks, "bounds": xp.asarray(bounds, xp.int64),
+    }  # fmt: skip
+    on_device = xp.zeros(num_chunks * num_ranks, xp.int64)
+    size = WARP * num_chunks
+    device.launch("build", "count_by_owner", size=size, counts=on_device, **arguments)
+    counts = device.to_host(on_device).reshape(num_chunks, num_ranks)
+    by_owner = counts.T.ravel()
+    cursors = (np.cumsum(by_owner) - by_owner).reshape(num_ranks, num_chunks).T.ravel()
+    num_arcs = int(by_owner.sum())
+    keys, neighbors = xp.empty(num_arcs, xp.int32), xp.empty(num_arcs, xp.int32)
+    weighted = weights is not None
+    new_weights = xp.empty(num_arcs if weighted else 0, weights.dtype if weighted else np.float64)
+    device.launch(
+        "build", "group_by_owner", size=size, cursors=xp.asarray(cursors),
+        weights=weights if weighted else new_weights, weighted=weighted, keys=keys,
+        neighbors=neighbors, new_weights=new_weights, **arguments,
+    )  # fmt: skip
+    before = np.concatenate([np.zeros((1, num_ranks), np.int64), np.cumsum(counts, axis=0)])
+    chunk_bounds = np.cumsum([0, *map(len, chunks)])
+    by_block = np.diff(before[chunk_bounds], axis=0)
+    return [keys, neighbors, new_weights if weighted else None], by_block
+
+
+def _block_order(
+    blocks: list[tuple[list[int], np.ndarray]], rank: int
+) -> list[tuple[int, int, int, int]] | None:
+    """Return (block, sender, start, stop) of the arcs that a rank receives, ordered by block.
+
+    None if the arcs are in that order when those of all senders are concatenated.
+    """
+    pieces = []
+    for sender, (numbers, counts) in enumerate(blocks):
+        ends = np.cumsum([0, *counts[:, rank]]).tolist()
+        pieces += [(block, sender, *ends[i : i + 2]) for i, block in enumerate(numbers)]
+    ordered = sorted(pieces)
+    return None if ordered == pieces else ordered
+
+
+def build_partition(
+    arcs: list[Any],
+    bounds: Sequence[int],
+    rank: int,
+    labeling: Labeling,
+    multi_edges: MultiEdges,
+    *,
+    is_transpose: bool = False,
+) -> Partition:
+    """Build a partition from [sources, destinations, weights or None], which are emptied.
+
+    Arcs of a transpose come in the order of their destinations.
+    """
+    xp, num_rows, weighted = device.array_module(arcs[0]), arcs[0].size, arcs[2] is not None
+    num_bytes = build_bytes(num_rows, bounds[-1], weighted=weighted)
+    check_free_memory(f"building a partition of {num_rows:,} rows", num_bytes, xp)
+    adjacency = from_coo(arcs, bounds[-1], multi_edges, minor_sorted=is_transpose)
+    return Partition(adjacency, bounds[rank], bounds[rank + 1], weighted, labeling)
+
+
+# SPMD functions
+
+
+def transpose(
+    communicator: Communicator, report: Report, partition: Partition, bounds: tuple[int, ...]
+) -> tuple[Partition, int]:
+    """Return the partition of the reversed graph, and its size in bytes."""
+    adjacency = partition.adjacency
+    weights = adjacency.weights if partition.weighted else None
+    arcs = [adjacency.neighbors, row_indices(adjacency), weights]
+    arcs = exchange_arcs(communicator, arcs, bounds)
+    transposed = build_partition(
+        arcs, bounds, communicator.rank, partition.labeling, "keep", is_transpose=True
+    )
+    return transposed, transposed.adjacency.nbytes
+
+
+def simplify(
+    communicator: Communicator,
+    report: Report,
+    partition: Partition,
+    bounds: tuple[int, ...],
+    directed: bool,
+) -> tuple[Partition, int]:
+    """Return the partition of the undirected graph without self-loops, parallel edges, weights."""
+    adjacency, labeling = partition.adjacency, partition.labeling
+    if directed:
+        arcs = [row_indices(adjacency), adjacency.neighbors, None]
+        arcs = exchange_arcs(communicator, arcs, bounds, directed=False, drop_loops=True)
+        simple = build_partition(arcs, bounds, communicator.rank, labeling, "first")
+    else:
+        adjacency = csr.simplify(adjacency)
+        simple = Partition(adjacency, partition.start, partition.stop, False, labeling)
+    return simple, simple.adjacency.nbytes
+
+
+def count_isolates(
+    communicator: Communicator, report: Report, partition: Partition
+) -> tuple[None, int]:
+    """Return the number of vertices of the graph without an edge."""
+    adjacency = partition.adjacency
+    has_edge = adjacency.offsets[1:] > adjacency.offsets[:-1]
+    has_edge[adjacency.neighbors] = True
+    has_edge = communicator.all_reduce(has_edge, "max")
+    return None, int(has_edge.size - has_edge.sum())
+
+
+def get_local_adjacency(partition: Partition) -> Adjacency:
+    """Return the rows of a partition's range."""
+    return partition.local_adjacency
+
+
+def join_rows(rows: list[Adjacency]) -> Adjacency:
+    """Return the adjacency of the whole graph from those of consecutive ranges."""
+    xp = device.array_module(rows[0].neighbors)
+    num_arcs, offsets = 0, [xp.zeros(1, xp.int64)]
+    for each in rows:
+        offsets.append(each.offsets[1:] + num_arcs)
+        num_arcs += each.neighbors.size
+    return Adjacency(
+        xp.concatenate(offsets),
+        xp.concatenate([each.neighbors for each in rows]),
+        xp.concatenate([each.weights for each in rows]),
+    )
+
+
+# Helpers of task functions
 
 
 def concatenate(arrays: list[Array]) -> Array:
@@ -170,130 +386,3 @@ def add_arrays(*arrays: Array) -> Array:
         for other in arrays[1:]:
             total += other
     return total
-
-
-def balance_ranges(counts: np.ndarray, num_partitions: int, num_vertices: int) -> list[int]:
-    """Return the bounds of ranges with about equal counts: ``num_partitions + 1`` values."""
-    width, cumulative = _bin_width(num_vertices), np.concatenate([[0], np.cumsum(counts)])
-    targets = cumulative[-1] * np.arange(1, num_partitions) / num_partitions
-    bins = np.zeros(0, np.int64)
-    if num_partitions > 1:
-        bins = np.abs(cumulative[None, :] - targets[:, None]).argmin(axis=1)
-    inner = np.minimum(bins.astype(np.int64) * width, num_vertices)
-    return [0, *np.maximum.accumulate(inner).tolist(), num_vertices]
-
-
-def split_edges(edges: EdgeList, bounds: list[int], layout: str, directed: bool) -> list[ArcList]:
-    """Return the arcs of a frame partition for each partition of the graph.
-
-    An undirected edge becomes two arcs, in the order of the edges; a self-loop becomes one.
-    """
-    sources, destinations, weights = edges
-    xp = device.array_module(sources)
-    keys, neighbors = sources, destinations
-    if layout == "csc" and directed:
-        keys, neighbors = destinations, sources
-    if not directed:
-        keys = xp.stack([sources, destinations], axis=1).ravel()
-        neighbors = xp.stack([destinations, sources], axis=1).ravel()
-        keep = xp.ones(keys.size, bool)
-        keep[1::2] = sources != destinations
-        keys, neighbors = keys[keep], neighbors[keep]
-        weights = None if weights is None else xp.repeat(weights, 2)[keep]
-    return _split_arcs(keys, neighbors, weights, bounds)
-
-
-def split_transpose(partition: Partition, bounds: list[int]) -> list[ArcList]:
-    """Return the arcs of the transpose for each partition of the graph."""
-    adjacency = partition.adjacency
-    weights = adjacency.weights if partition.weighted else None
-    return _split_arcs(adjacency.neighbors, row_indices(adjacency), weights, bounds)
-
-
-def split_undirected(partition: Partition, bounds: list[int]) -> list[ArcList]:
-    """Return both arcs of every edge, without self-loops and weights, for each partition."""
-    adjacency = to_undirected(partition.adjacency)
-    return _split_arcs(row_indices(adjacency), adjacency.neighbors, None, bounds)
-
-
-def simplify(partition: Partition) -> Partition:
-    """Return an undirected partition without self-loops, parallel edges and weights."""
-    return Partition(csr.simplify(partition.adjacency), partition.start, partition.stop, False)
-
-
-def _split_arcs(
-    keys: Array, neighbors: Array, weights: Array | None, bounds: list[int]
-) -> list[ArcList]:
-    if len(bounds) == 2:
-        return [(keys, neighbors, weights)]
-    xp = device.array_module(keys)
-    owners = xp.searchsorted(xp.asarray(bounds[1:-1]), keys, side="right")
-    arcs = []
-    for number in range(len(bounds) - 1):
-        own = owners == number
-        own_weights = None if weights is None else weights[own]
-        arcs.append((keys[own], neighbors[own], own_weights))
-    return arcs
-
-
-def build_partition(
-    number: int,
-    bounds: list[int],
-    multi_edges: MultiEdges,
-    sum_type: type | None,
-    labeling: Labeling | None,
-    *arcs: ArcList,
-) -> Partition:
-    """Build a partition from its arcs in every partition of the frame.
-
-    `sum_type` is the type of summed weights under the policy "sum", and `labeling` has the vertex
-    names for errors about them.
-    """
-    keys, neighbors, all_weights = zip(*arcs, strict=True)
-    xp = device.array_module(keys[0])
-    num_rows, num_vertices = sum(each.size for each in keys), bounds[-1]
-    weights = None if all_weights[0] is None else xp.concatenate(all_weights)
-    if sum_type is not None:
-        weights = xp.ones(num_rows) if weights is None else weights.astype(sum_type)
-    weighted = weights is not None
-    num_bytes = build_bytes(num_rows, num_vertices, weighted=weighted)
-    check_free_memory(f"building a partition of {num_rows:,} rows", num_bytes, xp)
-    coo = [xp.concatenate(keys), xp.concatenate(neighbors), weights]
-    del keys, neighbors, all_weights, weights
-    adjacency = from_coo(coo, num_vertices, multi_edges)
-    if labeling is not None:
-        check_merged_weights(adjacency, labeling)
-    return Partition(adjacency, bounds[number], bounds[number + 1], weighted)
-
-
-def count_arcs(partition: Partition) -> tuple[int, int, int]:
-    """Return the number of arcs, of self-loops among them, and of bytes."""
-    adjacency = partition.adjacency
-    num_loops = int((row_indices(adjacency) == adjacency.neighbors).sum())
-    return partition.num_arcs, num_loops, adjacency.nbytes
-
-
-def has_edges(partition: Partition) -> Array:
-    """Return whether each vertex of the graph has an edge in the partition: bool."""
-    adjacency = partition.adjacency
-    flags = adjacency.offsets[1:] > adjacency.offsets[:-1]
-    flags[adjacency.neighbors] = True
-    return flags
-
-
-def count_isolates(*flags: Array) -> int:
-    """Return the number of vertices without an edge in any partition."""
-    return int(flags[0].size - add_arrays(*flags).sum())
-
-
-def join_partitions(partitions: list[Partition]) -> Adjacency:
-    """Return the adjacency of the whole graph."""
-    xp = partitions[0].xp
-    num_arcs, offsets = 0, [xp.zeros(1, xp.int64)]
-    for partition in partitions:
-        offsets.append(partition.local_adjacency.offsets[1:] + num_arcs)
-        num_arcs += partition.num_arcs
-    weighted = [each.adjacency.weights for each in partitions if each.weighted]
-    weights = xp.concatenate(weighted) if weighted else xp.empty(0)
-    neighbors = xp.concatenate([each.adjacency.neighbors for each in partitions])
-    return Adjacency(xp.concatenate(offsets), neighbors, weights)

@@ -148,7 +148,8 @@ def run(
         try:
             return _run_once(executor, function, arguments, addresses, name, on_gpu, report)
         except RankLostError:
-            if attempt == MAX_ATTEMPTS - 1:
+            # Arguments that are results of an earlier call are not computed again.
+            if attempt == MAX_ATTEMPTS - 1 or not executor.are_valid(list(arguments)):
                 raise
     raise AssertionError("unreachable")
 

@@ -1,213 +1,231 @@
-"""Factorization of vertex names in several partitions: ids 0..n-1 in the order of the names.
+"""Factorization of vertex names on several ranks: ids 0..n-1 in the order of the names.
 
-Integer names in a range not much wider than the number of rows are marked in a bitmap of that
-range, a partition at a time; the combined bitmap yields a table from names to ids. Other names are
-factorized in each partition, the distinct names are merged, and each partition maps its own ids to
-those of all. Integers that already are 0..n-1 are their own ids. An array over all names must fit
-on a worker.
+Integers in a range not much wider than the number of rows are marked in a bitmap of that range; the
+union of all bitmaps yields a table from names to ids. Of other names each rank finds its distinct
+ones, and all ranks merge them. Names of several columns are factorized column by column, and then
+the tuples of ids as integers. Integers that already are 0..n-1 are their own ids. Every rank has
+the names of all vertices, which must fit in its memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import count, repeat
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import device, frames
 from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError
-from ..frames import Frame
-from ..graph.edge_columns import EdgeColumns, check_ids_in_range, name_vertices, read_columns
-from ..graph.vertex_names import Labeling, VertexNames
-from ..graph.weight_sums import total_weight
-from ..validation import check_vertex_count, check_vertices
-from .executor import Executor
-from .partition import add_arrays
+from ..frames import Column
+from ..graph.edge_columns import EdgeColumns, check_ids_in_range
+from ..graph.vertex_names import VertexNames
+from ..validation import check_vertex_count
+from .communicator import Communicator
 
-RANGE_SLACK = 1024  # how much wider than the number of rows a range of names may be
+RANGE_SLACK = 1024  # how much wider than the number of names a range of integers may be
 
 
-@dataclass
-class PartitionStats:
-    """What the client knows about the columns of a partition.
+@dataclass(frozen=True)
+class NameStats:
+    """What all ranks know about a name column of all rows.
 
     Attributes
     ----------
-    schema : EdgeColumns
-        The columns' description without the columns: how vertices are named.
-    num_rows : int
-    types : list of str
-        Types of the name columns that have rows, ``""`` for other types than integers.
-    declared_types : list of str
-        Types of all integer name columns, also without rows.
+    num_names : int
+        Number of values in all columns of sources, destinations and additional vertices.
+    types : frozenset of str
+        Types of the integer columns that have rows; ``""`` stands for text.
+    declared_types : frozenset of str
+        Types of all integer columns, also without rows.
     min_name, max_name : int
         Bounds of integer names; 0 and -1 without any.
-    weight_kind : str
-        NumPy's kind of the weights' type.
-    total_weight : int or float
-        Exact for integers.
-    is_on_gpu : bool
     """
 
-    schema: EdgeColumns
-    num_rows: int
-    types: list[str]
-    declared_types: list[str]
+    num_names: int
+    types: frozenset[str]
+    declared_types: frozenset[str]
     min_name: int
     max_name: int
-    weight_kind: str
-    total_weight: int | float
-    is_on_gpu: bool
 
 
-def read_partition(frame: Frame, number: int, *options: Any) -> EdgeColumns:
-    """Read the columns of a partition; errors name the partition."""
-    try:
-        return read_columns(frame, *options)
-    except GraphError as error:
-        raise _with_partition(error, number) from None
-
-
-def read_extra_vertices(
-    vertices: Any, num_columns: int, labels: list[str], is_on_gpu: bool
-) -> EdgeColumns:
-    """Read the names in the parameter `vertices` of a graph, as columns without edges."""
-    xp = _array_module(is_on_gpu)
-    columns = check_vertices(vertices, num_columns, labels, xp)
-    assert isinstance(columns, list)  # counts and ranges from 0 have no names to read
-    no_names = [values[:0] for values in columns]
-    return EdgeColumns("", columns, no_names, None, xp, labels, [], [], {})
-
-
-def compute_stats(columns: EdgeColumns) -> PartitionStats:
-    """Return what the client needs to know about a partition."""
-    endpoints = columns.sources + columns.destinations
-    names = [values for values in endpoints if len(values)]
-    types = [_integer_type(values) for values in names]
-    are_integers = bool(types) and all(types)
-    weights = columns.weights
-    return PartitionStats(
-        schema=replace(columns, sources=[], destinations=[], weights=None, xp=None),
-        num_rows=len(columns.sources[0]),
-        types=types,
-        declared_types=[name for name in map(_integer_type, endpoints) if name],
-        min_name=min(int(values.min()) for values in names) if are_integers else 0,
-        max_name=max(int(values.max()) for values in names) if are_integers else -1,
-        weight_kind="" if weights is None else weights.dtype.kind,
-        total_weight=0 if weights is None else total_weight(weights),
-        is_on_gpu=columns.xp is not np,
+def compute_name_stats(columns: Sequence[Column]) -> NameStats:
+    """Return the statistics of columns that belong to one name column."""
+    filled = [values for values in columns if len(values)]
+    types = frozenset(map(_integer_type, filled))
+    integers = [values for values in filled if _integer_type(values)]
+    return NameStats(
+        sum(map(len, filled)),
+        types,
+        frozenset(filter(None, map(_integer_type, columns))),
+        min((int(values.min()) for values in integers), default=0),
+        max((int(values.max()) for values in integers), default=-1),
     )
 
 
-def _integer_type(values: Any) -> str:
+def merge_name_stats(stats: Sequence[NameStats]) -> NameStats:
+    """Return the statistics of all rows."""
+    filled = [each for each in stats if each.types - {""}]
+    return NameStats(
+        sum(each.num_names for each in stats),
+        frozenset().union(*(each.types for each in stats)),
+        frozenset().union(*(each.declared_types for each in stats)),
+        min((each.min_name for each in filled), default=0),
+        max((each.max_name for each in filled), default=-1),
+    )
+
+
+def _integer_type(values: Column) -> str:
     return values.dtype.name if device.is_array(values) and values.dtype.kind in "iu" else ""
 
 
-def _array_module(is_on_gpu: bool) -> ArrayModule:
-    return device.import_cupy() if is_on_gpu else np
-
-
-def factorize(
-    executor: Executor,
-    columns: list,
-    stats: list[PartitionStats],
-    extra: list,
-    extra_stats: list[PartitionStats],
+def number_vertices(
+    communicator: Communicator,
+    columns: Sequence[EdgeColumns],
+    stats: Sequence[NameStats],
+    labels: list[str],
     vertices: range | None,
-) -> tuple[Any, int, list]:
-    """Number the vertices of all partitions.
+    xp: ArrayModule,
+) -> tuple[VertexNames, Array]:
+    """Number the vertices of all ranks.
 
     Parameters
     ----------
-    executor : Executor
-    columns : list of tasks
-        EdgeColumns of each partition.
-    stats : list of PartitionStats
-    extra, extra_stats : list
-        The same for names of vertices that may have no edges.
+    communicator : Communicator
+    columns : sequence of EdgeColumns
+        Of the edge frames of this rank; additional vertices are sources without destinations.
+    stats : sequence of NameStats
+        Of each name column.
+    labels : list of str
+        The name columns.
     vertices : range or None
         All names, where the caller passed a number of vertices or a range.
+    xp : module
+        NumPy or CuPy.
 
     Returns
     -------
-    named : task of Labeling
-    num_vertices : int
-    endpoints : list of tasks
-        int32 ids of sources and destinations in each partition.
+    names : VertexNames
+        Of all vertices of the graph.
+    ids : int32 array
+        Of all sources, and then of all destinations, in the order of `columns`.
     """
-    all_stats, schema = stats + extra_stats, stats[0].schema
-    types = {name for each in all_stats for name in each.types}
-    nonempty = [each for each in all_stats if each.types]
-    min_name = min((each.min_name for each in nonempty), default=0)
-    max_name = max((each.max_name for each in nonempty), default=-1)
-    if vertices is not None:
-        if "" in types:
+    distinct: list[Any] = []
+    pairs: list[Array] = []
+    ids: Any = None
+    dtype = None
+    for column, (label, own_stats) in enumerate(zip(labels, stats, strict=True)):
+        values = [each.sources[column] for each in columns]
+        values += [each.destinations[column] for each in columns]
+        names, dtype, count, positions = _name_column(
+            communicator, values, own_stats, label, vertices, xp
+        )
+        distinct.append(xp.arange(count, dtype=dtype) if names is None and labels[1:] else names)
+        if ids is None:
+            ids = positions
+            continue
+        packed = ids.astype(xp.int64)
+        packed *= count
+        packed += positions
+        pairs.append(_distinct_numbers(communicator, [packed], xp))
+        count = check_vertex_count(pairs[-1].size)
+        ids = frames.encode_numbers(packed, pairs[-1], xp)
+    return VertexNames(labels, distinct, count, pairs, dtype), ids
+
+
+def _name_column(
+    communicator: Communicator,
+    columns: list[Column],
+    stats: NameStats,
+    label: str,
+    vertices: range | None,
+    xp: ArrayModule,
+) -> tuple[Column | None, Any, int, Array]:
+    """Return (sorted names or None for 0..count-1, their type, count, int32 ids of `columns`)."""
+    if "" in stats.types:
+        if len(stats.types) > 1 or vertices is not None:
             raise GraphError(
-                f"vertices is {vertices}, but {schema.labels[0]} names are not integers",
-                parameter="vertices",
-                column=schema.labels[0],
-                value=vertices,
+                f"{label} names are text in one column and numbers in another; convert one of them",
+                column=label,
             )
+        names, ids = _name_text(communicator, columns, xp)
+        return names, None, check_vertex_count(len(names)), ids
+    min_name, max_name = stats.min_name, stats.max_name
+    if vertices is not None:
         check_ids_in_range(min_name, max_name, len(vertices))
         min_name, max_name = 0, len(vertices) - 1
+    dtype = _name_type(stats, max_name, label)
+    width, bitmap = max_name - min_name + 1, None
+    if vertices is not None:
+        count = check_vertex_count(len(vertices))
+    elif width > stats.num_names + RANGE_SLACK or max_name >= 2**63:
+        common = _kernel_type(dtype)
+        arrays = [values.astype(common, copy=False) for values in columns if len(values)]
+        values = xp.concatenate(arrays) if arrays else xp.empty(0, common)
+        del arrays
+        names = _distinct_numbers(communicator, [values], xp)
+        ids = frames.encode_numbers(values, names, xp)
+        return names.astype(dtype, copy=False), dtype, check_vertex_count(names.size), ids
     else:
-        max_width = 2 * sum(each.num_rows for each in all_stats) + RANGE_SLACK
-        is_narrow = len(schema.labels) == 1 and "" not in types and max_name < 2**63
-        if not is_narrow or max_name - min_name + 1 > max_width:
-            return _factorize_by_merging(executor, columns, extra, schema)
-    bitmap = table = None
-    if vertices is None:
-        width = max_name - min_name + 1
-        bitmaps = executor.map(
-            _mark_names, columns + extra, repeat(min_name), repeat(width), name="mark-names"
-        )
-        bitmap = executor.tree_reduce(add_arrays, bitmaps, "mark-names")
-        [num_vertices] = executor.gather([executor.submit(_count, bitmap, name="count-names")])
-        if num_vertices < width or min_name:
-            table = executor.submit(_build_table, bitmap, name="number-names")
-    else:
-        num_vertices = len(vertices)
-    check_vertex_count(num_vertices)
-    labeling = executor.submit(
-        _label_integers, schema, bitmap if table is not None else None, num_vertices, min_name,
-        _name_type(types, all_stats, max_name), any(each.is_on_gpu for each in stats),
-        name="name-vertices",
-    )  # fmt: skip
-    endpoints = executor.map(
-        _translate, columns, repeat(min_name), repeat(table), name="look-up-names"
-    )
-    return labeling, num_vertices, endpoints
+        bitmap = communicator.all_reduce(_mark_names(columns, min_name, width, xp), "max")
+        count = check_vertex_count(int(bitmap.sum()))
+    if bitmap is None or (count == width and not min_name):
+        return None, dtype, count, _translate(columns, 0, None, xp)
+    table = xp.cumsum(bitmap, dtype=xp.int32)
+    table -= 1
+    ids = _translate(columns, min_name, table, xp)
+    del table
+    names = xp.flatnonzero(bitmap)
+    names += min_name
+    return names.astype(dtype, copy=False), dtype, count, ids
 
 
-def _name_type(types: set[str], stats: list[PartitionStats], max_name: int) -> np.dtype:
-    types = types or {name for each in stats for name in each.declared_types}
+def _name_type(stats: NameStats, max_name: int, label: str) -> np.dtype:
+    """Return the type of the names of a column of integers."""
+    types = stats.types or stats.declared_types
     dtype = np.result_type(*types) if types else np.dtype(np.int64)
+    if dtype.kind == "f" and max_name >= 2**63:  # int64 and uint64
+        raise GraphError(
+            f"{label} names are beyond 2^63 in one column and signed in another", column=label
+        )
     fits = dtype.kind in "iu" and max_name <= np.iinfo(dtype).max
     return dtype if fits else np.dtype(np.int64)
 
 
-def _factorize_by_merging(
-    executor: Executor, columns: list, extra: list, schema: EdgeColumns
-) -> tuple[Any, int, list]:
-    local = executor.map(_factorize_locally, columns + extra, count(), name="name-locally")
-    names = executor.map(_get_names, local, name="distinct-names")
-    merged = executor.tree_reduce(_merge_names, names, "merge-names")
-    [num_vertices] = executor.gather([executor.submit(_count_names, merged, name="count-names")])
-    check_vertex_count(num_vertices)
-    labeling = executor.submit(_label_merged, schema, merged, name="name-vertices")
-    endpoints = executor.map(_look_up, local[: len(columns)], repeat(merged), name="look-up-names")
-    return labeling, num_vertices, endpoints
+def _kernel_type(dtype: np.dtype) -> type[np.integer]:
+    """Return one of the integer types that kernels have: int32, int64 or uint64."""
+    if dtype == np.uint64:
+        return np.uint64
+    return np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64
 
 
-# Tasks for integers in a narrow range
+def _name_text(
+    communicator: Communicator, columns: list[Column], xp: ArrayModule
+) -> tuple[Column, Array]:
+    """Return the sorted names of all ranks, and the int32 ids of this rank's columns."""
+    filled = [values for values in columns if len(values)]
+    own = frames.distinct_text(filled) if filled else None
+    gathered = [names for names in communicator.all_gather_object(own) if names is not None]
+    names = gathered[0] if len(gathered) == 1 else frames.distinct_text(gathered)
+    if not filled:
+        return names, xp.empty(0, xp.int32)
+    values = frames.series_library(names).concat(filled) if filled[1:] else filled[0]
+    return names, frames.encode_text(values, names)
 
 
-def _mark_names(columns: EdgeColumns, min_name: int, width: int) -> Array:
-    xp = columns.xp
+def _distinct_numbers(communicator: Communicator, arrays: list[Array], xp: ArrayModule) -> Array:
+    """Return the sorted distinct integers of all ranks."""
+    own = frames.distinct_numbers(arrays, xp)
+    if communicator.size == 1:
+        return own
+    return frames.distinct_numbers([communicator.all_gather(own)], xp)
+
+
+def _mark_names(columns: list[Column], min_name: int, width: int, xp: ArrayModule) -> Array:
+    """Return whether each integer of a range occurs."""
     bitmap = xp.zeros(width, bool)
-    for values in (*columns.sources, *columns.destinations):
+    for values in columns:
         if len(values):
             names = _widen(values, xp)
             device.launch(
@@ -217,122 +235,23 @@ def _mark_names(columns: EdgeColumns, min_name: int, width: int) -> Array:
     return bitmap
 
 
-def _widen(values: Array, xp: ArrayModule) -> Array:
-    """Return names in one of the integer types that kernels have: int32, int64 or uint64."""
-    dtype = xp.int64
-    if values.dtype == np.uint64:
-        dtype = xp.uint64
-    elif values.dtype.itemsize < 4 or values.dtype == np.int32:
-        dtype = xp.int32
-    return xp.ascontiguousarray(values.astype(dtype, copy=False))
-
-
-def _count(bitmap: Array) -> int:
-    return int(bitmap.sum())
-
-
-def _build_table(bitmap: Array) -> Array:
-    """Return the id of each name of the range, minus 1 of none: int32."""
-    table = device.array_module(bitmap).cumsum(bitmap, dtype=np.int32)
-    table -= 1
-    return table
-
-
-def _translate(columns: EdgeColumns, min_name: int, table: Array | None) -> tuple[Array, ...]:
-    """Return int32 ids of both endpoints."""
-    xp, endpoints = columns.xp, []
-    for [values] in (columns.sources, columns.destinations):
+def _translate(columns: list[Column], min_name: int, table: Array | None, xp: ArrayModule) -> Array:
+    """Return the int32 ids of all values, which are the names themselves without a table."""
+    ids, start = xp.empty(sum(map(len, columns)), xp.int32), 0
+    for values in columns:
         if not len(values):
-            endpoints.append(xp.empty(0, xp.int32))
-        elif table is None:
-            endpoints.append(xp.ascontiguousarray(values.astype(xp.int32, copy=False)))
+            continue
+        own, start = ids[start : start + len(values)], start + len(values)
+        if table is None:
+            own[:] = values
         else:
-            names, ids = _widen(values, xp), xp.empty(values.size, xp.int32)
+            names = _widen(values, xp)
             device.launch(
                 "build", "translate", size=names.size,
-                num_names=names.size, names=names, min_name=min_name, table=table, ids=ids,
+                num_names=names.size, names=names, min_name=min_name, table=table, ids=own,
             )  # fmt: skip
-            endpoints.append(ids)
-    return tuple(endpoints)
+    return ids
 
 
-def _label_integers(
-    schema: EdgeColumns,
-    bitmap: Array | None,
-    num_vertices: int,
-    min_name: int,
-    dtype: np.dtype,
-    is_on_gpu: bool,
-) -> Labeling:
-    column = None
-    if bitmap is not None:
-        column = (device.array_module(bitmap).flatnonzero(bitmap) + min_name).astype(dtype)
-    names = VertexNames(schema.labels, [column], num_vertices, dtype=dtype)
-    return schema.labeling(names, _array_module(is_on_gpu))
-
-
-# Tasks for other names
-
-
-def _factorize_locally(columns: EdgeColumns, number: int) -> tuple[VertexNames, Array, Array, bool]:
-    """Return the names of one partition, int32 sources and destinations, and whether on a GPU."""
-    try:
-        names, sources, destinations = name_vertices(
-            columns.sources, columns.destinations, None, columns.labels, columns.xp
-        )
-    except GraphError as error:
-        raise _with_partition(error, number) from None
-    return names, sources, destinations, columns.xp is not np
-
-
-def _get_names(
-    local: tuple[VertexNames, Array, Array, bool],
-) -> tuple[VertexNames, list, bool]:
-    """Return the names of one partition, their columns, and whether they are on a GPU."""
-    names, _, _, is_on_gpu = local
-    return names, list(names.columns(_array_module(is_on_gpu)).values()), is_on_gpu
-
-
-def _merge_names(
-    *partitions: tuple[VertexNames, list, bool],
-) -> tuple[VertexNames, list, bool]:
-    (names, columns, is_on_gpu), *others = partitions
-    xp = _array_module(is_on_gpu)
-    for _, other_columns, _ in others:
-        names, *_ = name_vertices(columns, other_columns, None, names.labels, xp)
-        columns = list(names.columns(xp).values())
-    return names, columns, is_on_gpu
-
-
-def _count_names(merged: tuple[VertexNames, list, bool]) -> int:
-    return merged[0].count
-
-
-def _look_up(
-    local: tuple[VertexNames, Array, Array, bool], merged: tuple[VertexNames, list, bool]
-) -> tuple[Array, Array]:
-    """Return int32 ids of both endpoints from the ids within the partition."""
-    names, sources, destinations, is_on_gpu = local
-    if not names.count:
-        return sources, destinations
-    xp = _array_module(is_on_gpu)
-    ids = merged[0].ids(list(names.columns(xp).values()), xp, "names")
-    return ids[sources], ids[destinations]
-
-
-def _label_merged(schema: EdgeColumns, merged: tuple[VertexNames, list, bool]) -> Labeling:
-    names, _, is_on_gpu = merged
-    return schema.labeling(names, _array_module(is_on_gpu))
-
-
-def _with_partition(error: GraphError, number: int) -> GraphError:
-    """Return an error whose message names the partition of the frame."""
-    return GraphError(
-        f"partition {number} of the Dask frame: {error}",
-        parameter=error.parameter,
-        column=error.column,
-        row=error.row,
-        value=error.value,
-        path=error.path,
-        hint=error.hint,
-    )
+def _widen(values: Array, xp: ArrayModule) -> Array:
+    return xp.ascontiguousarray(values.astype(_kernel_type(values.dtype), copy=False))

@@ -52,7 +52,9 @@ class Adjacency:
         return self.offsets.nbytes + self.neighbors.nbytes + self.weights.nbytes
 
 
-def from_coo(coo: list[Any], num_rows: int, multi_edges: MultiEdges) -> Adjacency:
+def from_coo(
+    coo: list[Any], num_rows: int, multi_edges: MultiEdges, *, minor_sorted: bool = False
+) -> Adjacency:
     """Return the adjacency of arcs, with parallel arcs merged.
 
     Parameters

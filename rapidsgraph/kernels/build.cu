@@ -2,6 +2,11 @@
 //
 // Names are less than the length of is_present or table after min_name is subtracted; offsets
 // ascend from 0. Sorting is left to CuPy and, on a CPU, to counting.py.
+//
+// count_by_owner and group_by_owner distribute edges among ranks: rank r owns the vertices from
+// bounds[r] to bounds[r + 1] - 1, and gets the arcs that start at them. An edge is the arc from its
+// source to its destination or, if not `directed`, also the reverse one unless it is a self-loop;
+// without self-loops if drop_loops. Chunk c is the edges chunk_starts[c] to chunk_starts[c + 1].
 
 #include "grid.cuh"
 
@@ -106,4 +111,90 @@ extern "C" __global__ void count_upper(long long num_rows, const long long *offs
     }
     counts[row] -= start;
   }
+}
+
+__device__ __forceinline__ int find_owner(int vertex, const long long *bounds, int num_ranks) {
+  int owner = 0, stop = num_ranks;
+  while (stop - owner > 1) {
+    const int middle = (owner + stop) / 2;
+    if (bounds[middle] <= vertex)
+      owner = middle;
+    else
+      stop = middle;
+  }
+  return owner;
+}
+
+// One arc of an edge, and its owner: -1 if there is no such arc. The two arcs of an undirected edge
+// are {min, max} and then {max, min}: so each lane of a warp has the same direction of parallel
+// edges, and equal arcs keep the order of their edges.
+__device__ __forceinline__ int take_arc(bool is_valid, int source, int destination, bool directed,
+                                        bool drop_loops, bool is_reverse, const long long *bounds,
+                                        int num_ranks, int *key, int *neighbor) {
+  if (!is_valid || (source == destination && (drop_loops || is_reverse))) return -1;
+  const bool swap = !directed && (source > destination) != is_reverse;
+  *key = swap ? destination : source;
+  *neighbor = swap ? source : destination;
+  return find_owner(*key, bounds, num_ranks);
+}
+
+// counts[chunk * num_ranks + owner] += arcs of a chunk that the owner gets. A warp per chunk.
+extern "C" __global__ void count_by_owner(long long num_chunks, const long long *chunk_starts,
+                                          const int *sources, const int *destinations,
+                                          long long directed, long long drop_loops,
+                                          long long num_ranks, const long long *bounds,
+                                          long long *counts) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)blockDim.x / WARP;
+  for (long long chunk = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+       chunk < num_chunks; chunk += warps)
+    for (long long start = chunk_starts[chunk]; start < chunk_starts[chunk + 1]; start += WARP) {
+      const long long i = start + lane;
+      const bool is_valid = i < chunk_starts[chunk + 1];
+      const int source = is_valid ? sources[i] : 0, destination = is_valid ? destinations[i] : 0;
+      for (int is_reverse = 0; is_reverse < (directed ? 1 : 2); is_reverse++) {
+        int key, neighbor;
+        const int owner = take_arc(is_valid, source, destination, directed, drop_loops, is_reverse,
+                                   bounds, num_ranks, &key, &neighbor);
+        const unsigned peers = __match_any_sync(FULL_MASK, owner);
+        if (owner >= 0 && lane == __ffs(peers) - 1)
+          counts[chunk * num_ranks + owner] += __popc(peers);
+        __syncwarp();  // another lane may lead the next arcs of this owner
+      }
+    }
+}
+
+// Writes arcs in the order of chunks, and in a chunk equal arcs in the order of edges.
+// cursors[chunk * num_ranks + owner] is the position of the owner's first arc in the chunk, and
+// ends behind its last one.
+extern "C" __global__ void group_by_owner(
+    long long num_chunks, const long long *chunk_starts, const int *sources,
+    const int *destinations, const weight_t *weights, long long weighted, long long directed,
+    long long drop_loops, long long num_ranks, const long long *bounds, long long *cursors,
+    int *keys, int *neighbors, weight_t *new_weights) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)blockDim.x / WARP;
+  for (long long chunk = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+       chunk < num_chunks; chunk += warps)
+    for (long long start = chunk_starts[chunk]; start < chunk_starts[chunk + 1]; start += WARP) {
+      const long long i = start + lane;
+      const bool is_valid = i < chunk_starts[chunk + 1];
+      const int source = is_valid ? sources[i] : 0, destination = is_valid ? destinations[i] : 0;
+      for (int is_reverse = 0; is_reverse < (directed ? 1 : 2); is_reverse++) {
+        int key, neighbor;
+        const int owner = take_arc(is_valid, source, destination, directed, drop_loops, is_reverse,
+                                   bounds, num_ranks, &key, &neighbor);
+        const unsigned peers = __match_any_sync(FULL_MASK, owner);
+        long long *cursor = cursors + chunk * num_ranks + owner;
+        if (owner >= 0) {
+          const long long position = *cursor + __popc(peers & ((1u << lane) - 1));
+          keys[position] = key;
+          neighbors[position] = neighbor;
+          if (weighted) new_weights[position] = weights[i];
+        }
+        __syncwarp();  // all have read the cursor
+        if (owner >= 0 && lane == __ffs(peers) - 1) *cursor += __popc(peers);
+        __syncwarp();
+      }
+    }
 }

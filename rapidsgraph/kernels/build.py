@@ -102,3 +102,80 @@ def count_upper(num_rows, offsets, neighbors, counts):
             else:
                 stop = middle
         counts[row] = last - start
+
+
+@serial
+def _find_owner(vertex, bounds, num_ranks):
+    owner, stop = 0, num_ranks
+    while stop - owner > 1:
+        middle = (owner + stop) // 2
+        if bounds[middle] <= vertex:
+            owner = middle
+        else:
+            stop = middle
+    return owner
+
+
+@parallel
+def count_by_owner(
+    num_chunks,
+    chunk_starts,
+    sources,
+    destinations,
+    directed,
+    drop_loops,
+    num_ranks,
+    bounds,
+    counts,
+):
+    for chunk_ in prange(num_chunks):
+        chunk = np.int64(chunk_)
+        for i in range(chunk_starts[chunk], chunk_starts[chunk + 1]):
+            is_loop = sources[i] == destinations[i]
+            if is_loop and drop_loops:
+                continue
+            owner = _find_owner(sources[i], bounds, num_ranks)
+            counts[chunk * num_ranks + owner] += 1
+            if not (directed or is_loop):
+                owner = _find_owner(destinations[i], bounds, num_ranks)
+                counts[chunk * num_ranks + owner] += 1
+
+
+@parallel
+def group_by_owner(
+    num_chunks,
+    chunk_starts,
+    sources,
+    destinations,
+    weights,
+    weighted,
+    directed,
+    drop_loops,
+    num_ranks,
+    bounds,
+    cursors,
+    keys,
+    neighbors,
+    new_weights,
+):
+    for chunk_ in prange(num_chunks):
+        chunk = np.int64(chunk_)
+        for i in range(chunk_starts[chunk], chunk_starts[chunk + 1]):
+            source, destination = sources[i], destinations[i]
+            is_loop = source == destination
+            if is_loop and drop_loops:
+                continue
+            cursor = chunk * num_ranks + _find_owner(source, bounds, num_ranks)
+            position = cursors[cursor]
+            cursors[cursor] = position + 1
+            keys[np.uint64(position)], neighbors[np.uint64(position)] = source, destination
+            if weighted:
+                new_weights[np.uint64(position)] = weights[i]
+            if directed or is_loop:
+                continue
+            cursor = chunk * num_ranks + _find_owner(destination, bounds, num_ranks)
+            position = cursors[cursor]
+            cursors[cursor] = position + 1
+            keys[np.uint64(position)], neighbors[np.uint64(position)] = destination, source
+            if weighted:
+                new_weights[np.uint64(position)] = weights[i]
