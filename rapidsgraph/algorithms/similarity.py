@@ -17,6 +17,7 @@ from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
 from ..memory import check_run_memory
 from ..validation import check_choice
@@ -100,18 +101,29 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     ]
     graph.labeling.check_name_collisions("similarity", *endpoint_columns)
     check_run_memory(graph, "structural_similarity", f"similarity of {graph.num_edges:,} edges")
-    adjacency, common, xp = neighborhoods(graph), common_neighbors(graph, method), graph.xp
-    num_vertices, num_edges = graph.num_vertices, common.size // 2
+    adjacency, common = neighborhoods(graph), common_neighbors(graph, method)
+    return similarity_frame(graph.labeling, adjacency, common, closed_neighborhood_sizes(adjacency))
+
+
+def similarity_frame(
+    labeling: Labeling, adjacency: Adjacency, common: Array, sizes: Array
+) -> Frame:
+    """Return the result frame of `structural_similarity` for the edges of an adjacency.
+
+    `sizes` are those of all closed neighborhoods; a partition of a graph has rows of its own range.
+    """
+    xp, num_vertices = device.array_module(common), sizes.size
     starts = offsets_from_sizes(count_upper(adjacency))
+    num_edges = int(starts[-1])
     sources, destinations = xp.empty(num_edges, xp.int32), xp.empty(num_edges, xp.int32)
     similarities = xp.empty(num_edges)
     device.launch(
         "similarity", "list_edges", size=num_vertices + common.size,
         num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        common=common, starts=starts, sources=sources, destinations=destinations,
+        common=common, sizes=sizes, starts=starts, sources=sources, destinations=destinations,
         similarities=similarities,
     )  # fmt: skip
-    return graph.labeling.edge_frame(sources, destinations, {"similarity": similarities})
+    return labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
 
 def undirected_graph(edges: GraphLike) -> LocalGraph:

@@ -41,6 +41,7 @@ from ..algorithms.similarity import (
     count_triangles,
     offsets_from_sizes,
     orient_by_degree,
+    similarity_frame,
 )
 from ..device.arrays import Array
 from ..frames import Frame
@@ -153,13 +154,7 @@ def _compute_similarities(
 ) -> tuple:
     """Return the frame of the edges from the partition's vertices to later ones."""
     common, sizes = _get_common_neighbors(communicator, partition, bounds)
-    sources, destinations = row_indices(partition.adjacency), partition.adjacency.neighbors
-    is_later = destinations > sources
-    sources, destinations, common = sources[is_later], destinations[is_later], common[is_later]
-    product = sizes[sources].astype(partition.xp.float64)
-    product *= sizes[destinations]
-    similarities = common / partition.xp.sqrt(product)
-    frame = labeling.edge_frame(sources, destinations, {"similarity": similarities})
+    frame = similarity_frame(labeling, partition.adjacency, common, sizes)
     return finish_frame(communicator, frame)
 
 

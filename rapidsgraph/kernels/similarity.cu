@@ -399,18 +399,19 @@ extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
   }
 }
 
-// One row an edge, from each vertex to the later ones: both endpoints and their similarity.
+// One row an edge, from each vertex to the later ones: both endpoints and their similarity. sizes
+// count closed neighborhoods.
 extern "C" __global__ void list_edges(long long num_vertices, const long long *offsets,
-                                      const int *neighbors, const int *common,
+                                      const int *neighbors, const int *common, const int *sizes,
                                       const long long *starts, int *sources, int *destinations,
                                       double *similarities) {
   each_row(
       num_vertices, nullptr, offsets, [&](auto lanes, int row, long long start, long long stop) {
         const long long first = position(neighbors, start, stop, row), shift = starts[row] - first;
-        const double size = (double)(stop - start + 1);
+        const double size = (double)sizes[row];
         for (long long arc = first + lanes.lane; arc < stop; arc += lanes.count) {
           const int neighbor = neighbors[arc];
-          const double other = (double)(offsets[neighbor + 1] - offsets[neighbor] + 1);
+          const double other = (double)sizes[neighbor];
           sources[arc + shift] = row;
           destinations[arc + shift] = neighbor;
           similarities[arc + shift] = common[arc] / sqrt(size * other);

@@ -341,7 +341,7 @@ def mirror_counts(num_arcs, sources, offsets, neighbors, common):
 
 @parallel
 def list_edges(
-    num_vertices, offsets, neighbors, common, starts, sources, destinations, similarities
+    num_vertices, offsets, neighbors, common, sizes, starts, sources, destinations, similarities
 ):
     for block_ in prange(NUM_BLOCKS):
         block = np.int64(block_)
@@ -351,10 +351,10 @@ def list_edges(
             start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
             first = _position(neighbors, start, stop, row)
             shift = starts[np.uint64(row)] - first
-            size = np.float64(stop - start + 1)
+            size = np.float64(sizes[np.uint64(row)])
             for arc in range(first, stop):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
-                other = np.float64(offsets[neighbor + np.uint64(1)] - offsets[neighbor] + 1)
+                other = np.float64(sizes[neighbor])
                 index = np.uint64(arc + shift)
                 sources[index] = row
                 destinations[index] = neighbor

@@ -1,6 +1,8 @@
 """Similarity and SCAN of Dask frames equal those in memory, whatever the partitioning."""
 
 import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from fractions import Fraction
 
@@ -329,6 +331,75 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
         at = [on_host(rows_of_lists(part.adjacency)) for part in parts]
         np.testing.assert_array_equal(np.concatenate(at), rows)
         np.testing.assert_array_equal(on_host(all_sizes[-1]), sizes)
+
+
+# Workers
+
+
+@pytest.fixture(scope="module")
+def process_client():
+    """A client of two workers in processes of their own."""
+    with rg.cluster("cpu", workers=2, memory_limit="4GB") as client:
+        yield client
+
+
+def kill_worker_in(client, function):
+    """Kill a worker when it next calls a function of the package, during a distributed call."""
+    module, _, name = function.rpartition(".")
+
+    def install():  # pickled by value: workers do not import this file
+        import importlib
+        import os
+        import signal
+
+        setattr(
+            importlib.import_module(f"rapidsgraph.distributed.{module}"), name,
+            lambda *arguments: os.kill(os.getpid(), signal.SIGKILL),
+        )  # fmt: skip
+
+    client.run(install, workers=[next(iter(client.nthreads()))])
+
+
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        (rg.connected_components, "components.join_forests"),
+        (rg.structural_similarity, "scan._count_in_ring"),
+        (rg.structural_similarity, "scan.count_triangles"),
+        (rg.scan, "scan.join_forests"),
+        (rg.scan, "scan._find_hubs"),
+    ],
+)
+def test_a_worker_dies(process_client, call, function):
+    client = process_client
+    client.wait_for_workers(2)
+    pids = set(client.run(os.getpid).values())
+    frame = pandas.DataFrame(columns_of(random_edges(36, 300, 3000)))
+    with client.as_current():
+        graph = rg.Graph(spread(frame))
+        rg.connected_components(graph)
+        kill_worker_in(client, function)
+        found = call(graph).compute()
+    assert_frame_equal(found, call(rg.Graph(frame)))
+    client.wait_for_workers(2)
+    assert len(pids & set(client.run(os.getpid).values())) == 1
+
+
+def test_calls_from_several_threads(process_client):
+    process_client.wait_for_workers(2)
+    frame = pandas.DataFrame(columns_of(random_edges(37, 300, 3000)))
+    whole, calls = rg.Graph(frame), [rg.scan, rg.structural_similarity, rg.connected_components]
+    with process_client.as_current():
+        graph = rg.Graph(spread(frame))
+        graph_calls = [lambda call=call: call(graph).compute() for call in calls * 2]
+
+    def run(call):
+        with process_client.as_current():
+            return call()
+
+    with ThreadPoolExecutor(6) as threads:
+        for call, found in zip(calls * 2, threads.map(run, graph_calls)):
+            assert_frame_equal(found, call(whole))
 
 
 # Errors
