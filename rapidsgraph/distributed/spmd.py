@@ -32,7 +32,7 @@ from .communicator import (
     connect,
     open_listener,
 )
-from .monitor import check_open
+from .monitor import check_open, get_monitor
 from .shared_memory import get_machine_id
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 4  # of a call whose workers are lost
 ERROR_GRACE = 5.0  # seconds for all ranks to fail after the first one has
 POLL_INTERVAL = 0.1  # seconds between two looks at the progress and at the communicator
+CHECK_INTERVAL = 1.0  # seconds between two questions whether all workers exist
 REPORT_INTERVAL = 0.25  # seconds between two reports of progress
 
 R = TypeVar("R")
@@ -81,7 +82,7 @@ class Group:
             )
             for rank in ranks
         ]  # fmt: skip
-        _wait(executor, self.futures)
+        _wait(executor, self.futures, self.workers)
 
     def is_usable(self, workers: Sequence[str], on_gpu: bool) -> bool:
         """Return whether this group can serve a call on these workers."""
@@ -172,7 +173,7 @@ def _run_once(
             )
             for rank, (address, own) in enumerate(zip(addresses, arguments, strict=True))
         ]
-        _wait(executor, tasks, group.futures if group is not None else None, call)
+        _wait(executor, tasks, addresses, group.futures if group is not None else (), call)
     except BaseException:
         if group is not None:
             group.close()
@@ -235,46 +236,61 @@ def _handle_event(event: tuple[float, tuple]) -> None:
 
 
 def _wait(
-    executor: DaskExecutor, futures: list, communicators: list | None = None, call: Any = None
+    executor: DaskExecutor,
+    futures: list,
+    addresses: Sequence[str],
+    communicators: Sequence[Any] = (),
+    call: _Call | None = None,
 ) -> None:
     """Wait until all futures are finished.
 
     Raises
     ------
     RankLostError
-        A worker was lost: one of `communicators` is gone, or ranks have failed for no other reason.
+        A worker was lost: one of `addresses` or `communicators` is gone, or ranks have failed for
+        no other reason.
     Exception
         The error of a rank.
     """
 
-    async def wait() -> None:
-        failed_at = None
+    async def wait() -> BaseException | None:
+        failed_at, checked_at = None, time.monotonic()
         while True:
             with suppress(TimeoutError):
                 await _wait_for_futures(futures, timeout=POLL_INTERVAL)
-            if call is not None:
-                call.report_progress()
+            try:
+                if call is not None:
+                    call.report_progress()
+            except BaseException as error:  # KeyboardInterrupt would end the event loop
+                return error
             if all(future.status == "finished" for future in futures):
                 while call is not None and len(call.infos) < len(futures):
                     await asyncio.sleep(0.001)
-                return
+                return None
             errors = [future._state.exception for future in futures if future.status == "error"]
             if any(not isinstance(error, RankLostError) for error in errors):
-                return  # `gather` raises it
+                return None  # `gather` raises it
             if errors and failed_at is None:
                 failed_at = time.monotonic()
             is_over = all(future.status != "pending" for future in futures)
             if failed_at is not None and (is_over or time.monotonic() - failed_at > ERROR_GRACE):
                 raise RankLostError(str(errors[0]))
-            if any(future.status != "finished" for future in communicators or ()):
+            is_lost = any(future.status != "finished" for future in communicators)
+            if time.monotonic() - checked_at > CHECK_INTERVAL:
+                workers = await get_monitor(executor.client).ask("ncores")
+                is_lost |= not workers.keys() >= set(addresses)
+                checked_at = time.monotonic()
+            if is_lost:
                 raise RankLostError("a worker of the call is lost")
             if any(future.status in ("cancelled", "lost") for future in futures):
-                return  # `gather` explains it
+                return None  # `gather` explains it
 
     from distributed.client import _wait as _wait_for_futures
 
     check_open(executor.client)
-    executor.supervise(wait)
+    error = executor.supervise(wait)
+    if error is not None:
+        raise error
     failed = [future for future in futures if future.status != "finished"]
     failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
     executor.gather(failed[:1])  # raises the error of a rank, if any

@@ -219,7 +219,9 @@ def test_iterations_and_progress(client):
     rg.pagerank(spread, tolerance=1e-4, progress=progress)
     whole = []
     rg.pagerank(frame, tolerance=1e-4, progress=lambda *each: whole.append(each[:2]))
-    assert seen[-1] == whole[-1] and [done for done, _ in seen] == list(range(1, seen[-1][0] + 1))
+    done = [each for each, _ in seen]
+    assert seen[-1] == whole[-1]
+    assert done == sorted(set(done))
     with pytest.raises(rg.ConvergenceError) as caught:
         rg.pagerank(spread, tolerance=1e-15, max_iterations=3)
     with pytest.raises(rg.ConvergenceError) as expected:

@@ -1,0 +1,408 @@
+"""Collectives on every communicator, and SPMD calls on workers that fail, die and work at once."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas
+import pytest
+from conftest import gpu
+from local_ranks import run_ranks
+
+import rapidsgraph as rg
+from rapidsgraph.distributed import communicator, executor, shared_memory, spmd
+
+distributed = pytest.importorskip("distributed")
+dataframe = pytest.importorskip("dask.dataframe")
+
+pytestmark = pytest.mark.slow
+
+SIZES = [1, 2, 3, 4]
+
+
+def on_ranks(size, function, *arguments):
+    """Return ``function(communicator, *arguments)`` of each rank."""
+    results = run_ranks(
+        lambda group, report, *own: (function(group, *own), None), [arguments] * size
+    )
+    return [result for result, _ in results]
+
+
+def check_collectives(group, xp):
+    """Compare every collective with NumPy's answer, for arrays of `xp`."""
+    rank, size = group.rank, group.size
+    own = [xp.arange(5) * (r + 1) - 4 for r in range(size)]
+    for operation, reduce in (("sum", np.sum), ("min", np.min), ("max", np.max)):
+        for dtype in (np.int32, np.int64, np.float32, np.float64):
+            reduced = group.all_reduce(own[rank].astype(dtype), operation)
+            expected = reduce(np.stack([communicator.device.to_host(each) for each in own]), axis=0)
+            assert reduced.dtype == dtype
+            assert reduced.tolist() == expected.astype(dtype).tolist()
+    flags = group.all_reduce(xp.arange(size) == rank, "max")
+    assert flags.dtype == bool
+    assert flags.all()
+    large = group.all_reduce(xp.full((1000, 70), rank + 1.0))
+    assert large.shape == (1000, 70)
+    assert float(large.min()) == float(large.max()) == size * (size + 1) / 2
+    gathered = group.all_gather(xp.full((rank, 2), rank, xp.int32))  # rank 0 has no rows
+    assert gathered.dtype == np.int32
+    assert gathered.tolist() == [[r, r] for r in range(size) for _ in range(r)]
+    received = group.all_to_all([xp.full(rank * target, rank) for target in range(size)])
+    assert [each.tolist() for each in received] == [[r] * (r * rank) for r in range(size)]
+    for root in range(size):
+        sent = xp.arange(root, root + 3.0) if rank == root else None
+        assert group.broadcast(sent, root, xp).tolist() == [root, root + 1, root + 2]
+    assert group.all_gather_object({"rank": rank}) == [{"rank": r} for r in range(size)]
+    bounds = [sum(range(r)) for r in range(size + 1)]
+    buffer = group.allocate((2, bounds[-1] + 1), bounds, np.float32, xp)
+    for row in (0, 1, 0):
+        buffer.array[row, bounds[rank] : bounds[rank + 1]] = rank + 10 * row
+        buffer.all_gather(row)
+        expected = [r + 10.0 * row for r in range(size) for _ in range(r)]
+        assert buffer.array[row].tolist() == [*expected, 0.0]
+        group.barrier()
+    group.check()
+    return True
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("memory", ["shared", "private", "refused"])
+def test_collectives(size, memory, monkeypatch):
+    """On threads, whose buffers are one where memory can be shared."""
+    if memory == "private":
+        monkeypatch.setattr(shared_memory, "get_machine_id", lambda: None)
+    if memory == "refused":
+        monkeypatch.setattr(shared_memory, "attach", lambda *arguments: None)
+    assert all(on_ranks(size, check_collectives, np))
+
+
+def test_ranks_of_two_machines(monkeypatch):
+    """Two of three ranks share memory; the third one sends and receives its columns."""
+    machines = iter(["one", "other", "one"])
+    lock = threading.Lock()
+
+    def get_machine_id():
+        with lock:
+            return next(machines)
+
+    def allocate(group):
+        bounds = [0, 2, 4, 6]
+        buffer = group.allocate((1, 6), bounds, np.int64, np)
+        buffer.array[0, bounds[group.rank] : bounds[group.rank + 1]] = group.rank
+        buffer.all_gather()
+        return buffer.array[0].tolist(), len(buffer._shared)
+
+    monkeypatch.setattr(shared_memory, "get_machine_id", get_machine_id)
+    results = on_ranks(3, allocate)
+    assert [values for values, _ in results] == [[0, 0, 1, 1, 2, 2]] * 3
+    if shared_memory.get_machine_id.__module__ and hasattr(os, "memfd_create"):
+        assert sorted(count for _, count in results) == [0, 2, 2]
+
+
+def test_sums_do_not_depend_on_timing():
+    """Ranks are added in order, also where each adds a slice."""
+    random = np.random.default_rng(1)
+    values = [random.normal(size=40_000) * 10.0 ** (9 * r) for r in range(3)]
+    expected = (values[0] + values[1]) + values[2]
+
+    def add(group):
+        time.sleep(0.02 * ((group.rank + 1) % 3))
+        return group.all_reduce(values[group.rank].copy())
+
+    for total in on_ranks(3, add):
+        assert (total == expected).all()
+
+
+def test_a_rank_that_ends_fails_the_others():
+    def leave(group):
+        if group.rank == 1:
+            raise ValueError("of rank 1")
+        started = time.monotonic()
+        with pytest.raises(communicator.RankLostError):
+            group.barrier()
+        with pytest.raises(communicator.RankLostError):  # it stays closed
+            group.all_reduce(np.ones(1))
+        assert time.monotonic() - started < 5
+
+    with pytest.raises(ValueError, match="of rank 1"):
+        on_ranks(3, leave)
+
+
+def test_strangers_cannot_connect():
+    """A connection without the secret is closed, and the listener waits for the rank."""
+    listeners = [communicator.open_listener("127.0.0.1") for _ in range(2)]
+    addresses = [each.getsockname() for each in listeners]
+    stranger = socket.create_connection(addresses[0])
+    stranger.sendall(b"x" * 24)
+    results = [None, None]
+
+    def connect(rank):
+        results[rank] = communicator.connect(listeners[rank], rank, addresses, b"s" * 16)
+
+    threads = [threading.Thread(target=connect, args=[rank]) for rank in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    with contextlib.suppress(ConnectionResetError):
+        assert stranger.recv(1) == b""
+    stranger.close()
+    for rank in range(2):
+        threads[rank] = threading.Thread(target=exchange, args=[rank, results])
+        threads[rank].start()
+    for each in threads:
+        each.join()
+    assert results == [[0, 1], [0, 1]]
+
+
+def exchange(rank, results):
+    results[rank] = communicator.HostCommunicator(rank, results[rank]).all_gather_object(rank)
+
+
+def test_a_rank_that_does_not_connect(monkeypatch):
+    monkeypatch.setattr(communicator, "CONNECT_TIMEOUT", 0.2)
+    listener = communicator.open_listener("127.0.0.1")
+    with pytest.raises(communicator.RankLostError, match="not all ranks have connected"):
+        communicator.connect(listener, 0, [listener.getsockname()] * 2, b"s" * 16)
+    assert listener.fileno() == -1
+
+
+# On a cluster
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def run(client):
+    """Return a function that runs an SPMD call on two workers."""
+    client.wait_for_workers(2)
+
+    def run(function, *arguments, size=2, **options):
+        own = [list(arguments)] * size
+        ranks = executor.DaskExecutor(client)
+        return ranks.run_spmd(function, own, name="test", on_gpu=False, **options)
+
+    return run
+
+
+def add_ranks(group, report, value):
+    report(1, "added")
+    total = int(group.all_reduce(np.asarray([group.rank + value]))[0])
+    return total, (group.rank, group.size, os.getpid())
+
+
+def test_results_stay_and_infos_return(run, client):
+    results, infos = run(add_ranks, 5)
+    assert [each[:2] for each in infos] == [(0, 2), (1, 2)]
+    assert infos[0][2] != infos[1][2] != os.getpid()
+    assert client.gather(results) == [11, 11]
+    with pytest.raises(KeyError):
+        spmd._calls["none"]
+    assert not spmd._calls
+
+
+def test_more_ranks_than_workers(run, client):
+    """Two ranks on a worker of one thread do not wait for it."""
+    results, infos = run(add_ranks, 1, size=5)
+    assert client.gather(results) == [15] * 5
+    assert len({pid for *_, pid in infos}) == 2
+
+
+def test_communicators_are_reused(run, client):
+    run(add_ranks, 5)
+    names = client.run(communicator_names)
+    run(add_ranks, 5)
+    assert client.run(communicator_names) == names
+    assert any(names.values())
+
+
+def communicator_names():
+    return sorted(name for name, _ in spmd._communicators)
+
+
+def test_progress_is_reported(run):
+    seen = []
+    run(add_ranks, 5, report=lambda step, text: seen.append((step, text)))
+    assert seen == [(1, "added")]
+
+
+def fail(group, report, error):
+    if group.rank == 1:
+        raise error
+    group.barrier()
+    return None, None
+
+
+@pytest.mark.parametrize("error", [ValueError("of rank 1"), rg.GraphError("of rank 1")])
+def test_the_error_of_a_rank_is_raised(run, client, error):
+    """Rank 0, which only lost its peer, is not the one that is reported."""
+    with pytest.raises(type(error), match="of rank 1"):
+        run(fail, error)
+    results, _ = run(add_ranks, 5)
+    assert client.gather(results) == [11, 11]
+
+
+def kill_once(group, report, path, rank):
+    if group.rank == rank:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+            os.kill(os.getpid(), signal.SIGKILL)
+    group.barrier()
+    return group.size, group.rank
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_worker(run, client, tmp_path, rank):
+    """The call starts again on the workers that are left."""
+    started = time.monotonic()
+    results, infos = run(kill_once, str(tmp_path / "killed"), rank)
+    assert (tmp_path / "killed").exists()
+    assert infos == [0, 1]
+    assert client.gather(results) == [2, 2]
+    assert time.monotonic() - started < 30
+
+
+def kill_always(group, report):
+    if group.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    group.barrier()
+    return None, None
+
+
+def test_workers_that_always_die():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        ranks = executor.DaskExecutor(client)
+        with pytest.raises(rg.ClusterError):
+            ranks.run_spmd(kill_always, [[]] * 2, name="test", on_gpu=False)
+
+
+def test_results_of_a_killed_worker(run, client):
+    """Nobody can compute one rank again: the error says so, and nothing hangs."""
+    results, infos = run(add_ranks, 5)
+    os.kill(infos[1][2], signal.SIGKILL)
+    client.wait_for_workers(2)
+    with pytest.raises(rg.ClusterError, match="repeat the call"):
+        results[1].result(timeout=30)
+
+
+def wait_a_little(group, report, value):
+    for _ in range(20):
+        group.barrier()
+        time.sleep(0.005)
+    return value, value
+
+
+def test_calls_from_several_threads(run):
+    """Each has a communicator of its own, and workers of one thread serve all of them."""
+    results = {}
+
+    def call(number):
+        results[number] = run(wait_a_little, number)[1]
+
+    threads = [threading.Thread(target=call, args=[number]) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == {number: [number] * 2 for number in range(4)}
+
+
+def rank_in_task(frame):
+    return len(rg.pagerank(frame).compute())
+
+
+def test_a_call_within_a_task(run, client):
+    """The task leaves its thread, which the ranks need."""
+    frame = pandas.DataFrame({"source": np.arange(50), "destination": (np.arange(50) * 7 + 1) % 50})
+    edges = dataframe.from_pandas(frame, npartitions=2)
+    assert client.submit(rank_in_task, edges, pure=False).result(timeout=60) == 50
+
+
+def test_an_interrupted_call_ends_on_the_workers(run, client):
+    """An exception of the client closes the communicator, so that no rank goes on."""
+
+    def interrupt(step, text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(run_long, report=interrupt)
+    deadline = time.monotonic() + 20
+    while any(client.run(is_running).values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def run_long(group, report):
+    threading.current_thread().name = "run-long"
+    for step in range(2000):
+        report(step, "running")
+        group.barrier()
+        time.sleep(0.02)
+    return None, None
+
+
+def is_running():
+    return any(each.name == "run-long" for each in threading.enumerate())
+
+
+def test_a_client_that_ends_leaves_nothing():
+    """Its communicators are closed when its futures are released."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        program = (
+            "import sys, distributed, numpy, pandas, dask.dataframe as dd, rapidsgraph as rg\n"
+            "client = distributed.Client(sys.argv[1])\n"
+            "frame = pandas.DataFrame({'source': [0, 1, 2], 'destination': [1, 2, 0]})\n"
+            "print(len(rg.pagerank(dd.from_pandas(frame, npartitions=2))))\n"
+            "import os; os._exit(0)\n"
+        )
+        command = [sys.executable, "-c", program, cluster.scheduler_address]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        with distributed.Client(cluster) as client:
+            deadline = time.monotonic() + 20
+            while any(client.run(lambda: len(spmd._communicators)).values()):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+
+
+# On GPUs
+
+
+def check_on_gpu(group, report):
+    import cupy
+
+    check_collectives(group, cupy)
+    return None, type(group).__name__
+
+
+@gpu
+def test_collectives_on_gpus():
+    """NCCL where each rank has a GPU of its own; else arrays are staged in host memory."""
+    import cupy
+
+    num_gpus = cupy.cuda.runtime.getDeviceCount()
+    with rg.cluster("gpu") as client:
+        ranks = executor.DaskExecutor(client)
+        for size in (num_gpus, 2 * num_gpus):
+            _, names = ranks.run_spmd(check_on_gpu, [[]] * size, name="test", on_gpu=True)
+            if size > 1:
+                is_nccl = size == num_gpus
+                expected = "NcclCommunicator" if is_nccl else "HostCommunicator"
+                assert names == [expected] * size
