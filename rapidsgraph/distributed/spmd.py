@@ -256,7 +256,7 @@ def _wait(
     async def wait() -> BaseException | None:
         failed_at, checked_at = None, time.monotonic()
         while True:
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, FuturesCancelledError):
                 await _wait_for_futures(futures, timeout=POLL_INTERVAL)
             try:
                 if call is not None:
@@ -285,6 +285,7 @@ def _wait(
             if any(future.status in ("cancelled", "lost") for future in futures):
                 return None  # `gather` explains it
 
+    from distributed.client import FuturesCancelledError
     from distributed.client import _wait as _wait_for_futures
 
     check_open(executor.client)
