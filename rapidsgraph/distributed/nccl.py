@@ -7,9 +7,12 @@ wait on the GPU, and the next call raises `RankLostError`.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import select
 import socket
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -35,16 +38,25 @@ TYPES = {
 OPERATIONS = {"sum": "NCCL_SUM", "min": "NCCL_MIN", "max": "NCCL_MAX"}
 
 
-def find_gpu() -> str | None:
-    """Return an identifier of this process's GPU, or None where NCCL cannot be used."""
-    try:
-        cupy = device.import_cupy()
-        nccl = cupy.cuda.nccl
-        if not nccl.available:
-            return None
-        return cupy.cuda.runtime.deviceGetPCIBusId(cupy.cuda.Device().id)
-    except Exception:  # no driver, or a broken installation
-        return None
+def find_gpu() -> str:
+    """Return the PCI bus identifier of this process's GPU."""
+    runtime = device.import_cupy().cuda.runtime
+    return runtime.deviceGetPCIBusId(runtime.getDevice())
+
+
+@functools.cache
+def import_nccl() -> Any:
+    """Return CuPy's NCCL module, or None with a warning if NCCL is not installed."""
+    nccl = importlib.import_module("cupy.cuda.nccl")
+    if nccl.available:
+        return nccl
+    warnings.warn(
+        "NCCL cannot be loaded, so GPUs exchange data through host memory, which is slow; install "
+        "rapidsgraph[cu13] or rapidsgraph[cu12], which include it",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
 
 
 class NcclCommunicator(Communicator):
@@ -61,7 +73,7 @@ class NcclCommunicator(Communicator):
     def __init__(self, host: HostCommunicator, watched: list[socket.socket | None]) -> None:
         self.rank, self.size, self._host = host.rank, host.size, host
         self._cupy = cupy = device.import_cupy()
-        self._nccl = nccl = cupy.cuda.nccl
+        self._nccl = nccl = import_nccl()
         unique_id = nccl.get_unique_id() if self.rank == 0 else None
         [unique_id, *_] = host.all_gather_object(unique_id)
         self._communicator = nccl.NcclCommunicator(self.size, unique_id, self.rank)

@@ -162,7 +162,9 @@ def _compute_pagerank(
         pagerank_layout.allocate_buffers(layout), (1 - damping) * teleport, damping * dangling,
     )  # fmt: skip
     is_alone = communicator.size == 1
-    done, residual, step = 0, math.inf, ITERATIONS_PER_LAUNCH if is_alone else 1
+    done, residual = 0, math.inf
+    # Copies for the cache are made between launches.
+    step = ITERATIONS_PER_LAUNCH if is_alone and not cached.size else 1
     while True:
         row = done % 2
         buffer.all_gather(row)

@@ -307,7 +307,7 @@ def _listen(name: str, rank: int, on_gpu: bool) -> dict[str, Any]:
     host = urlsplit(get_worker().address).hostname
     if get_worker().address.startswith("inproc"):
         host = "127.0.0.1"
-    gpu = nccl.find_gpu() if on_gpu else None
+    gpu = nccl.find_gpu() if on_gpu and nccl.import_nccl() is not None else None
     listeners = [open_listener(host or "127.0.0.1") for _ in range(2 if on_gpu else 1)]
     _listeners[name, rank] = listeners
     addresses = [listener.getsockname()[:2] for listener in listeners]
