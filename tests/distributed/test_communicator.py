@@ -55,6 +55,10 @@ def check_collectives(group, xp):
     assert gathered.tolist() == [[r, r] for r in range(size) for _ in range(r)]
     received = group.all_to_all([xp.full(rank * target, rank) for target in range(size)])
     assert [each.tolist() for each in received] == [[r] * (r * rank) for r in range(size)]
+    for distance in range(-1, size + 2):
+        shifted = group.ring_shift(xp.full(rank + 1, rank), distance)
+        sender = (rank - distance) % size
+        assert shifted.tolist() == [sender] * (sender + 1)
     for root in range(size):
         sent = xp.arange(root, root + 3.0) if rank == root else None
         assert group.broadcast(sent, root, xp).tolist() == [root, root + 1, root + 2]
