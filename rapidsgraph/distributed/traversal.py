@@ -55,7 +55,7 @@ from .partition import Partition
 
 MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
 NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels
-MAX_DOUBLINGS = 40  # of the distance that a superstep covers
+MAX_DOUBLINGS = 40  # of the distance that a superstep covers, which is unlimited then
 
 
 class Search(NamedTuple):
@@ -217,7 +217,8 @@ class _Traversal:
         distances[ids] = 0.0
         self._ghosts, self._splits = csr.cached("ghosts", lambda: _list_ghosts(csr, self._bounds))
         self._sent = distances[self._ghosts]
-        first_width = min(self._communicator.all_gather_object(get_delta(csr)))
+        first_width = get_delta(csr) if csr.num_arcs else math.inf
+        first_width = min(self._communicator.all_gather_object(first_width))
         # Expanded are all vertices nearer than `bound`, except those that other ranks improved.
         bound, improved = 0.0, xp.empty(0, xp.int32)
         may_pull, num_small, num_supersteps = is_bfs and self._csc is not None, 0, 0
@@ -236,7 +237,9 @@ class _Traversal:
                 continue
             num_small = num_small + 1 if num_arcs < min_arcs else 0
             exponent = num_small - NUM_SMALL if is_bfs else num_supersteps
-            width = first_width * 2.0 ** min(max(exponent, 0), MAX_DOUBLINGS)
+            width = math.inf
+            if exponent < MAX_DOUBLINGS:
+                width = first_width * 2.0 ** max(exponent, 0)
             bound = max(bound, min_distance + width)
             active = active[distances[active] < bound]
             if active.size:
@@ -249,7 +252,7 @@ class _Traversal:
         if active.size:
             offsets = self._csr.adjacency.offsets
             degrees = offsets[active + 1] - offsets[active]
-            sums = self._csr.xp.stack([self.distances[active].min(), degrees.sum()])
+            sums = self._csr.xp.stack([self.distances[active].min(), degrees.sum(dtype=np.float64)])
             min_distance, num_arcs = device.to_host(sums).tolist()
         values = self._communicator.all_gather_object((min_distance, num_arcs, self._csr.num_arcs))
         minima, active_arcs, arcs = zip(*values, strict=True)
