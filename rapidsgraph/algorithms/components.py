@@ -7,14 +7,14 @@ skips the remaining neighbors of its vertices. Trees are linked by compare-and-s
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .. import device
 from ..device import Array
 from ..frames import Frame
-from ..graph.csr import row_indices
+from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
 from ..memory import check_run_memory
@@ -74,17 +74,29 @@ def connected_components(graph: GraphLike) -> Frame:
     graph.labeling.check_name_collisions("component")
     operation = f"components of {graph.num_vertices:,} vertices"
     check_run_memory(graph, "connected_components", operation)
-    return graph.labeling.vertex_frame({"component": number_components(find_roots(graph))})
+    roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)
+    return graph.labeling.vertex_frame({"component": number_components(roots)})
 
 
-def find_roots(graph: Any) -> Array:
-    """Return the smallest vertex of every vertex's component: int32, shape (vertices,)."""
-    xp, num_vertices = graph.xp, graph.num_vertices
+def find_roots(
+    adjacencies: Sequence[Adjacency],
+    is_symmetric: bool,
+    join: Callable[[Array], None] | None = None,
+) -> Array:
+    """Return the smallest vertex of every vertex's component: int32, shape (vertices,).
+
+    Parameters
+    ----------
+    adjacencies : sequence of Adjacency
+        The arcs. Each partition of a graph calls this with the rows of its own range.
+    is_symmetric : bool
+        Whether there are both arcs of every edge, in one adjacency or in two.
+    join : callable, optional
+        ``join(parents)`` adds the trees of all partitions to the trees of this one.
+    """
+    first, xp = adjacencies[0], device.array_module(adjacencies[0].neighbors)
+    num_vertices = first.offsets.size - 1
     parents = xp.arange(num_vertices, dtype=xp.int32)
-    adjacencies = [adjacency for adjacency in graph.built if adjacency.neighbors.size]
-    if not adjacencies:
-        return parents
-    first = adjacencies[0]
     for position in range(NUM_FIRST_NEIGHBORS):
         device.launch(
             "union_find", "link_neighbor", size=num_vertices,
@@ -92,8 +104,11 @@ def find_roots(graph: Any) -> Array:
             neighbors=first.neighbors, parents=parents,
         )  # fmt: skip
     compress(parents)
-    if not graph.directed or len(adjacencies) > 1:
+    if is_symmetric and num_vertices:
         # An arc from the largest component to another is also in the list of its other endpoint.
+        # Partitions have to skip the same component, because they may have one endpoint each.
+        if join is not None:
+            join(parents)
         largest_root = _most_common_root(parents)
         for adjacency in adjacencies:
             device.launch(
@@ -112,6 +127,8 @@ def find_roots(graph: Any) -> Array:
             neighbors=first.neighbors, parents=parents,
         )  # fmt: skip
     compress(parents)
+    if join is not None:
+        join(parents)
     return parents
 
 

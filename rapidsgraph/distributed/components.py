@@ -25,18 +25,26 @@ def connected_components(graph: GraphLike) -> Frame:
     graph = as_distributed(graph)
     graph.check_name_collisions("component")
     frame, _ = graph.run_for_frame(
-        _find_components, graph.built_partitions(), graph.labeling, name="components"
-    )
+        _find_components, graph.built_partitions(), graph.labeling, graph.directed,
+        name="components",
+    )  # fmt: skip
     return frame
 
 
 def _find_components(
-    communicator: Communicator, report: Report, partition: Partition, labeling: Labeling
+    communicator: Communicator,
+    report: Report,
+    partition: Partition,
+    labeling: Labeling,
+    directed: bool,
 ) -> tuple:
     """Return the result frame of the partition's vertices; see `finish_frame`."""
-    parents = find_roots(partition)
-    join_forests(communicator, parents)
-    numbers = number_components(parents)[partition.local_range]
+
+    def join(parents: Array) -> None:
+        join_forests(communicator, parents)
+
+    roots = find_roots([partition.adjacency], not directed, join)
+    numbers = number_components(roots)[partition.local_range]
     frame = create_vertex_frame(labeling, {"component": numbers}, partition.start, partition.stop)
     return finish_frame(communicator, frame)
 

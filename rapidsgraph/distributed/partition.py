@@ -43,8 +43,6 @@ class Partition:
         The names of all vertices of the graph.
     """
 
-    directed = True
-
     def __init__(
         self,
         adjacency: Adjacency,
@@ -95,16 +93,6 @@ class Partition:
             self.adjacency.neighbors,
             self.adjacency.weights,
         )
-
-    @property
-    def csr(self) -> Adjacency:
-        """The adjacency, as of a LocalGraph."""
-        return self.adjacency
-
-    @property
-    def built(self) -> list[Adjacency]:
-        """The adjacency, as of a LocalGraph."""
-        return [self.adjacency]
 
     def cached(self, key: str, make: Callable[[], Any], replace: bool = False) -> Any:
         """Return a cached result of `make`, which further tasks of this worker use."""
