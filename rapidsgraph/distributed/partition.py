@@ -194,21 +194,18 @@ def exchange_arcs(
     Returns
     -------
     list
-        [sources, destinations, weights or None] in the order of the whole list, as far as it
-        matters: parallel arcs with weights.
+        [sources, destinations, weights or None] in the order of the larger list: the first of
+        parallel arcs is the first on every number of ranks, and sorted rows stay sorted.
     """
-    rank, size, weights = communicator.rank, communicator.size, edges[2]
-    if size == 1 and directed and not drop_loops:
+    if communicator.size == 1 and directed and not drop_loops:
         arcs = list(edges)
         edges.clear()
         return arcs
-    blocks = {rank: edges[0].size} if blocks is None else blocks
+    blocks = {communicator.rank: edges[0].size} if blocks is None else blocks
     arcs, counts = _group_by_owner(edges, bounds, list(blocks.values()), directed, drop_loops)
     splits = np.cumsum(counts.sum(axis=0))[:-1].tolist()
-    order = None
-    if weights is not None:
-        order = _block_order(communicator.all_gather_object((list(blocks), counts)), rank)
-    del weights
+    tables = communicator.all_gather_object((list(blocks), counts))
+    order = _block_order(tables, communicator.rank)
     for column, values in enumerate(arcs):
         if values is None:
             continue
