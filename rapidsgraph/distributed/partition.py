@@ -94,6 +94,11 @@ class Partition:
             self.adjacency.weights,
         )
 
+    @property
+    def csr(self) -> Adjacency:
+        """The adjacency, as of a LocalGraph."""
+        return self.adjacency
+
     def cached(self, key: str, make: Callable[[], Any], replace: bool = False) -> Any:
         """Return a cached result of `make`, which further tasks of this worker use."""
         if replace or key not in self._cache:
