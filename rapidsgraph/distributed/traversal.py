@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,8 @@ from .partition import Partition
 
 MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
 NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels
+MAX_REPLICA_ARCS = {"cpu": 2**24, "gpu": 2**26}  # of a graph that every rank has a copy of
+REPLICA = "replica"  # key of that copy
 MAX_DOUBLINGS = 40  # of the distance that a superstep covers, which is unlimited then
 
 
@@ -154,11 +157,15 @@ def _search_on_rank(
 ) -> tuple[Frame, Any]:
     """Return the rows of the result for the vertices of a partition; see `finish_frame`."""
     ids = resolve_vertices(labeling, source)
-    _check_search_memory(csr, "sssp" if search.weighted or communicator.size > 1 else "bfs")
-    if communicator.size == 1:
-        distances, predecessors = _search_single_partition(csr, csc, ids, search)
+    replicas = _replicate(communicator, csr, csc)
+    _check_search_memory(csr, "bfs" if replicas and not search.weighted else "sssp")
+    if replicas:
+        distances, predecessors = _search_whole_graph(*replicas, ids, search)
         if search.can_overflow:
-            weight_sums.check_distances(csr.adjacency, distances, labeling)
+            weight_sums.check_distances(replicas[0].adjacency, distances, labeling)
+        distances = distances[csr.local_range]
+        if search.predecessors:
+            predecessors = predecessors[csr.local_range]
     else:
         traversal = _Traversal(communicator, csr, csc, bounds, search)
         traversal.find_distances(ids, report)
@@ -371,10 +378,52 @@ class _WholeGraph:
         return getattr(self.partition, name)
 
 
-def _search_single_partition(
+def _replicate(
+    communicator: Communicator, csr: Partition, csc: Partition | None
+) -> tuple[Partition, Partition | None] | None:
+    """Return both layouts of the whole graph if it is small, else None.
+
+    A superstep takes longer than many levels of a small graph in one memory. Such a graph is
+    therefore copied to all ranks at its first search, and each rank searches all of it.
+    """
+    if communicator.size == 1:
+        return csr, csc
+    xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
+    num_free = device.free_memory(xp)
+    own = csr.num_arcs, num_free, [each.is_cached(REPLICA) for each in layouts]
+    arcs, free, are_cached = zip(*communicator.all_gather_object(own), strict=True)
+    num_arcs, num_ranks = sum(arcs), 1 if xp is not np else communicator.size
+    num_bytes = sum(
+        num_arcs * (each.adjacency.nbytes // max(1, each.num_arcs) + 1) for each in layouts
+    )
+    is_small = num_arcs <= MAX_REPLICA_ARCS["cpu" if xp is np else "gpu"]
+    if not is_small or max(communicator.all_gather_object(num_bytes)) * num_ranks > min(free) // 4:
+        return None
+    replicas = []
+    for layout, each in enumerate(layouts):
+        if not all(cached[layout] for cached in are_cached):
+            each.cached(REPLICA, partial(_join_partitions, communicator, each), replace=True)
+        replicas.append(each.cached(REPLICA, lambda: None))
+    return replicas[0], replicas[1] if len(replicas) > 1 else None
+
+
+def _join_partitions(communicator: Communicator, partition: Partition) -> Partition:
+    """Return the whole graph as one partition."""
+    xp, rows = partition.xp, partition.local_adjacency
+    offsets = xp.zeros(partition.num_vertices + 1, xp.int64)
+    xp.cumsum(communicator.all_gather(xp.diff(rows.offsets)), out=offsets[1:])
+    neighbors, weights = communicator.all_gather(rows.neighbors), rows.weights
+    if partition.weighted:
+        weights = communicator.all_gather(weights)
+    adjacency = Adjacency(offsets, neighbors, weights)
+    stop, labeling = partition.num_vertices, partition.labeling
+    return Partition(adjacency, 0, stop, partition.weighted, labeling)
+
+
+def _search_whole_graph(
     csr: Partition, csc: Partition | None, ids: Array, search: Search
 ) -> tuple[Array, Array]:
-    """Return the distances and predecessors of a search by one rank."""
+    """Return the distances and predecessors of all vertices."""
     graph = _WholeGraph(csr, None if csc is None else csc.adjacency)
     if search.weighted:
         result = run_sssp(graph, ids, search.cutoff, search.predecessors, csc is not None)

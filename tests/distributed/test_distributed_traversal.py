@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 from conftest import in_partitions
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, WorkerPlugin
 from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
@@ -29,6 +29,16 @@ def random_frame(seed, num_vertices=60, num_edges=240):
     ends = (num_vertices * random.random((2, num_edges)) ** 2).astype(np.int64) * 3
     weights = random.choice([0.0, 0.0, 0.1, 0.3, 1.0, 7.5], num_edges)
     return pandas.DataFrame({"source": ends[0], "destination": ends[1], "weight": weights})
+
+
+def disable_replicas():
+    traversal.MAX_REPLICA_ARCS.update(cpu=-1, gpu=-1)
+
+
+@pytest.fixture(autouse=True)
+def no_replicas(monkeypatch):
+    """Have ranks search partitions, although the graphs are small."""
+    monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": -1, "gpu": -1})
 
 
 @pytest.fixture(params=[1, 2, 3, 4])
@@ -78,6 +88,45 @@ def test_sssp(num_ranks, directed):
         for cutoff in (None, 0, 0.3, 1.4):
             check(lambda graph: rg.sssp(graph, sources, cutoff=cutoff), spread, whole)  # noqa: B023
         check(lambda graph: rg.sssp(graph, sources[1], predecessors=False), spread, whole)  # noqa: B023
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_small_graphs_are_searched_by_every_rank(num_ranks, directed, monkeypatch):
+    monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
+    monkeypatch.setattr(traversal, "_Traversal", None)  # that would take supersteps
+    frame = random_frame(4)
+    for weight in (None, "weight"):
+        options = {"weight": weight, "multi_edges": "min", "directed": directed}
+        if weight is None:
+            options["multi_edges"] = "first"
+        spread, whole = rg.Graph(in_partitions(frame, 3), **options), rg.Graph(frame, **options)
+        sources = frame["source"].iloc[[0, 9]].tolist()
+        for _ in range(2):  # the second time with the copies of the first
+            check(lambda graph: rg.bfs(graph, sources), spread, whole)  # noqa: B023
+            check(lambda graph: rg.sssp(graph, sources[0]), spread, whole)  # noqa: B023
+        check(lambda graph: rg.bfs(graph, sources, predecessors=False), spread, whole)  # noqa: B023
+    check(lambda edges: rg.bfs(edges, sources[0]), in_partitions(frame, 3), frame)
+
+
+def test_graphs_without_room_for_copies(num_ranks, monkeypatch):
+    """Where the whole graph would take much of the free memory, partitions are searched."""
+    monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
+    frame, searched = random_frame(4), []
+    find_distances = traversal._Traversal.find_distances
+
+    def watched(self, *arguments):
+        searched.append(True)
+        return find_distances(self, *arguments)
+
+    monkeypatch.setattr(traversal._Traversal, "find_distances", watched)
+    spread, source = rg.Graph(in_partitions(frame, 3)), int(frame["source"][0])
+    storage_of(spread).partitions("csc")
+    monkeypatch.setattr(traversal.device, "free_memory", lambda xp: 1000)
+    monkeypatch.setattr(traversal, "_check_search_memory", lambda *arguments: None)
+    found = rg.bfs(spread, source).compute()
+    monkeypatch.undo()
+    assert_frame_equal(found, rg.bfs(frame, source))
+    assert len(searched) == (num_ranks if num_ranks > 1 else 0)
 
 
 def test_frames_are_searched_without_their_transpose(num_ranks, supersteps):
@@ -174,7 +223,15 @@ def test_relaxation_stops(stop):
 def client():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
+        client.register_plugin(PartitionsOnly())
         yield client
+
+
+class PartitionsOnly(WorkerPlugin):
+    """Disables copies of small graphs on a worker, also after it has restarted."""
+
+    def setup(self, worker):
+        disable_replicas()
 
 
 def kill_in(method, path):
