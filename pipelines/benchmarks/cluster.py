@@ -1,14 +1,15 @@
 """Time calls on Dask frames and the same calls in one process.
 
     python pipelines/benchmarks/cluster.py [--device auto|cpu|gpu] [--scale 21] [--workers 1,2]
-                                           [--only pagerank,bfs,components,sssp,scan,streamed]
+                                           [--only pagerank,bfs,components,sssp,scan,cugraph,
+                                                   streamed]
                                            [--protocol ucx] [--stream-scale 20] [--folder FOLDER]
                                            [--quick] [--output FILE]
 
 Rows are generated in shards: on a CPU as Parquet files, which workers read, on GPUs by the workers.
 The partitions of a result are compared, where they are, with the result of one process; a wrong one
 gets no time. Each record is printed and saved at once. README.md in this folder explains the
-columns.
+columns. "cugraph" times the same graph by pylibcugraph with one process per GPU and no Dask.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import rapidsgraph as rg
-from pipelines.benchmarks import dask_shards, harness, layered_dask, timing
+from pipelines.benchmarks import cugraph_ranks, dask_shards, harness, layered_dask, timing
 from pipelines.benchmarks.dask_shards import (
     LONG,
     SHORT,
@@ -40,8 +41,8 @@ from pipelines.benchmarks.graphs import SEED
 from pipelines.benchmarks.harness import GraphSets, Session
 from pipelines.benchmarks.records import Record
 
-TASKS = ("pagerank", "bfs", "components", "sssp", "scan", "streamed")
-GPU_TASKS = ("pagerank", "bfs", "streamed")
+TASKS = ("pagerank", "bfs", "components", "sssp", "scan", "cugraph", "streamed")
+GPU_TASKS = ("pagerank", "bfs", "components", "cugraph", "streamed")
 SCALES = {"cpu": 21, "gpu": 24, "quick": 10}
 EDGE_FACTORS = {"cpu": 16, "gpu": 40, "quick": 8}
 STREAM_SCALES = {"cpu": 16, "gpu": 20, "quick": 8}
@@ -108,10 +109,20 @@ def wait_for(result: Any) -> int:
 
 
 def time_build(run: Run, rows: SharedRows) -> tuple[float, rg.Graph]:
-    """Return (milliseconds of the build, the distributed graph)."""
+    """Return (milliseconds of the build, the distributed graph).
+
+    On GPUs the rows are there before; on a CPU workers read them from files.
+    """
+    frame = run.frame(rows)
+    if run.on_gpu:
+        from distributed import wait
+
+        frame = frame.persist()
+        wait(frame)
+        rg.Graph(frame, **rows.graph_options())  # compiles kernels and connects the workers
 
     def build() -> rg.Graph:
-        graph = rg.Graph(run.frame(rows), **rows.graph_options())
+        graph = rg.Graph(frame, **rows.graph_options())
         wait_for(graph.vertices)
         return graph
 
@@ -253,7 +264,7 @@ def scaling_rows(rows: Iterable[Record]) -> Iterator[Record]:
     means the same time.
     """
     timed = [row for row in rows if row["table"] == "cluster" and "run_ms" in row]
-    timed = [row for row in timed if row["how"].endswith(("GPU", "GPUs", "process", "processes"))]
+    timed = [row for row in timed if row["how"][0].isdigit()]
     for several in (row for row in timed if row["workers"] > 1):
         for single in (row for row in timed if row["workers"] == 1):
             is_same = single["graph"] == several["graph"]
@@ -301,6 +312,9 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
         run = Run(session, kind, folder, options.protocol)
         measure = measure_on_gpus if on_gpu else measure_on_cpu
         measure(run, tasks, workers, rows)
+        if on_gpu and "cugraph" in tasks:
+            for count in workers:
+                cugraph_ranks.measure(run, rows, count)
         session.rows += scaling_rows(list(session.rows))
         if "streamed" in tasks:
             layered_dask.measure(run, streamed, workers)

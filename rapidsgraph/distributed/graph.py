@@ -7,6 +7,7 @@ over all vertices must. If a worker is lost, the next call builds all partitions
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from .executor import DistributedStorage, get_executor, on_error, release_on_err
 from .partition import Partition
 
 MAX_BUILDS = 3  # of lost partitions in one call
+MAX_IMBALANCE = 1.5  # of the number of frame partitions that a rank reads, to their mean
 
 R = TypeVar("R")
 
@@ -386,12 +388,13 @@ def as_distributed(edges: Any, layout: str = "csr") -> DistributedGraph:
 
 
 def _assign(locations: list[int | None], num_ranks: int) -> list[list[int]]:
-    """Return which tasks each rank reads, ascending: as many on each, and its own if possible.
+    """Return which tasks each rank reads, ascending: its own ones, unless they are far too many.
 
-    `locations` has the rank whose worker has the result of each task, or None.
+    The exchange of arcs is faster than Dask's transfer of frames. `locations` has the rank whose
+    worker has the result of each task, or None.
     """
     assigned: list[list[int]] = [[] for _ in range(num_ranks)]
-    capacity = -(-len(locations) // num_ranks)
+    capacity = math.ceil(MAX_IMBALANCE * len(locations) / num_ranks)
     rest = []
     for task, rank in enumerate(locations):
         if rank is not None and len(assigned[rank]) < capacity:
