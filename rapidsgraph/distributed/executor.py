@@ -507,13 +507,18 @@ class DaskExecutor(Executor):
         client.sync(retry)
 
     def are_valid(self, tasks: Any) -> bool:
-        """Return whether no task, in nested lists or by itself, has failed or been cancelled."""
+        """Return whether no task, in nested lists or by itself, has failed or been cancelled.
+
+        Dask computes lost results again, except those of pinned tasks.
+        """
         from distributed import Future
 
         if isinstance(tasks, (list, tuple)):
             return all(map(self.are_valid, tasks))
-        is_future = isinstance(tasks, Future)
-        return not is_future or tasks.status not in ("error", "cancelled", "lost")
+        if not isinstance(tasks, Future):
+            return True
+        is_pinned = str(tasks.key).startswith(monitor.PINNED_PREFIX)
+        return tasks.status not in ("error", "cancelled", *(["lost"] if is_pinned else []))
 
     def to_keys(self, tasks: Sequence[Any]) -> list:
         """Return the keys of futures; see `Executor.to_keys`."""
