@@ -77,8 +77,8 @@ def cluster(
         at 60 % of the limit and restarts the worker at 95 %; by default the workers divide the
         memory of the machine among them.
     protocol : str, optional
-        Protocol between workers: "tcp" by default. "ucx", which needs distributed-ucxx, uses NVLink
-        between GPUs.
+        Protocol between workers. By default "ucx", which uses NVLink, between GPUs if
+        distributed-ucxx is installed, and "tcp" otherwise.
     timeout : number or str, optional
         How long a worker or the scheduler may be unresponsive, in seconds or as text such as
         "30 s". By default the dask.config value ``rapidsgraph.timeout``, or 60 s. A worker that is
@@ -128,6 +128,7 @@ def cluster(
         "distributed.scheduler.no-workers-timeout": seconds,
     }
     create = _gpu_cluster(workers, limit) if use_gpu else _cpu_cluster(workers, limit)
+    protocol = _choose_protocol(protocol, use_gpu)
     from dask import config
     from distributed import Client, SpecCluster
 
@@ -182,6 +183,13 @@ def _choose_device(device: Device) -> str:
             hint="install rapidsgraph[cu13] or rapidsgraph[cu12]",
         )
     return chosen
+
+
+def _choose_protocol(protocol: str | None, use_gpu: bool) -> str | None:
+    """Return "ucx" for GPUs if its packages are installed, unless the caller passed a protocol."""
+    if protocol is None and use_gpu and not _import_problem("distributed_ucxx"):
+        return "ucx"
+    return protocol
 
 
 def _import_problem(module: str) -> str | None:

@@ -169,6 +169,15 @@ def test_gpu_cluster(monkeypatch):
         cluster._gpu_cluster(1, None)
 
 
+def test_gpu_workers_use_ucx_if_it_is_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed_ucxx", None)  # cannot be imported
+    assert cluster._choose_protocol(None, True) is None
+    monkeypatch.setitem(sys.modules, "distributed_ucxx", types.ModuleType("distributed_ucxx"))
+    assert cluster._choose_protocol(None, True) == "ucx"
+    assert cluster._choose_protocol(None, False) is None
+    assert cluster._choose_protocol("tcp", True) == "tcp"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
