@@ -261,24 +261,23 @@ def _wait(
     Exception
         The error of a rank.
     """
+    failed_at, checked_at = None, time.monotonic()
 
-    async def wait() -> BaseException | None:
-        failed_at, checked_at = None, time.monotonic()
+    async def wait() -> bool:
+        """Return True when the call is over, False when there is progress to report."""
+        nonlocal failed_at, checked_at
         while True:
             with suppress(TimeoutError, FuturesCancelledError):
                 await _wait_for_futures(futures, timeout=POLL_INTERVAL)
-            try:
-                if call is not None:
-                    call.report_progress()
-            except BaseException as error:  # KeyboardInterrupt would end the event loop
-                return error
+            if call is not None and call.progress is not None:
+                return False
             if all(future.status == "finished" for future in futures):
                 while call is not None and len(call.infos) < len(futures):
                     await asyncio.sleep(0.001)
-                return None
+                return True
             errors = [future._state.exception for future in futures if future.status == "error"]
             if any(not isinstance(error, RankLostError) for error in errors):
-                return None  # `gather` raises it
+                return True  # `gather` raises it
             if errors and failed_at is None:
                 failed_at = time.monotonic()
             is_over = all(future.status != "pending" for future in futures)
@@ -292,15 +291,15 @@ def _wait(
             if is_lost:
                 raise RankLostError("a worker of the call is lost")
             if any(future.status in ("cancelled", "lost") for future in futures):
-                return None  # `gather` explains it
+                return True  # `gather` explains it
 
     from distributed.client import FuturesCancelledError
     from distributed.client import _wait as _wait_for_futures
 
     check_open(executor.client)
-    error = executor.supervise(wait)
-    if error is not None:
-        raise error
+    while not executor.supervise(wait):
+        assert call is not None
+        call.report_progress()  # in the thread of the caller, whose callback may use the client
     failed = [future for future in futures if future.status != "finished"]
     failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
     executor.gather(failed[:1])  # raises the error of a rank, if any
