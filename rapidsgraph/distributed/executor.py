@@ -353,21 +353,15 @@ class DaskExecutor(Executor):
         *arguments: Any,
         name: str,
         worker: int | None = None,
-        actor: bool = False,
     ) -> Any:
-        """Return the future of a function call; see `Executor.submit`.
-
-        With `actor`, `function` is a class; its instance stays on the worker.
-        """
+        """Return the future of a function call; see `Executor.submit`."""
         check_open(self.client)
         address = None if worker is None else self.workers[worker % len(self.workers)]
         restrictions = (
             {} if address is None else {"workers": [address], "allow_other_workers": True}
         )
         key = f"{name}-{uuid.uuid4().hex}"
-        future = self.client.submit(
-            run_on_worker, function, *arguments, key=key, actor=actor, **restrictions
-        )
+        future = self.client.submit(run_on_worker, function, *arguments, key=key, **restrictions)
         return _release_if_error(future)
 
     def submit_pinned(
