@@ -150,18 +150,9 @@ def run(
             return _run_once(executor, function, arguments, addresses, name, on_gpu, report)
         except RankLostError:
             # Arguments that are results of an earlier call are not computed again.
-            if attempt == MAX_ATTEMPTS - 1 or _has_failed(arguments):
+            if attempt == MAX_ATTEMPTS - 1 or not executor.are_valid(list(arguments)):
                 raise
     raise AssertionError("unreachable")
-
-
-def _has_failed(arguments: Any) -> bool:
-    """Return whether a future in nested lists has failed; one that is lost may be recomputed."""
-    from distributed import Future
-
-    if isinstance(arguments, (list, tuple)):
-        return any(map(_has_failed, arguments))
-    return isinstance(arguments, Future) and arguments.status == "error"
 
 
 def _run_once(
