@@ -365,13 +365,32 @@ class DaskExecutor(Executor):
         return _release_if_error(future)
 
     def submit_pinned(
-        self, worker: str, function: Callable[..., Any], *arguments: Any, name: str
-    ) -> Any:
-        """Return the future of a function call that only one worker runs, until it is removed."""
-        check_open(self.client)
-        key = f"{monitor.PINNED_PREFIX}{name}-{uuid.uuid4().hex}"
-        future = self.client.submit(function, *arguments, key=key, workers=[worker])
-        return _release_if_error(future)
+        self,
+        workers: Sequence[str],
+        function: Callable[..., Any],
+        arguments: Sequence[Sequence[Any]],
+        *,
+        name: str,
+    ) -> list:
+        """Return futures of ``function(*arguments[i])``, which only ``workers[i]`` may run.
+
+        Another worker runs it only if that one is removed.
+        """
+        client = self.client
+        check_open(client)
+
+        async def submit() -> list:
+            # Dask sends what is submitted in one turn of its event loop as one message, and waits
+            # for 10 ms before it sends the next one.
+            return [
+                client.submit(
+                    function, *own, workers=[worker],
+                    key=f"{monitor.PINNED_PREFIX}{name}-{uuid.uuid4().hex}",
+                )
+                for worker, own in zip(workers, arguments, strict=True)
+            ]  # fmt: skip
+
+        return [_release_if_error(future) for future in client.sync(submit)]
 
     def refresh_workers(self) -> tuple[str, ...]:
         """Update `workers`, and return it.

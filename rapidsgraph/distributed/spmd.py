@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 4  # of a call whose workers are lost
 ERROR_GRACE = 5.0  # seconds for all ranks to fail after the first one has
 POLL_INTERVAL = 0.1  # seconds between two looks at the progress and at the communicator
+INFO_TIMEOUT = 30  # seconds for infos to arrive after their tasks have finished
 CHECK_INTERVAL = 1.0  # seconds between two questions whether all workers exist
 REPORT_INTERVAL = 0.25  # seconds between two reports of progress
 
@@ -68,20 +69,13 @@ class Group:
 
     def __init__(self, executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> None:
         self.workers, self.on_gpu = tuple(workers), on_gpu
-        self.name, secret, submit = uuid.uuid4().hex, uuid.uuid4().bytes, executor.submit_pinned
-        self._client = executor.client
-        ranks = range(len(self.workers))
-        listeners = [
-            submit(self.workers[rank], _listen, self.name, rank, on_gpu, name="communicator-listen")
-            for rank in ranks
-        ]
-        self.futures = [
-            submit(
-                self.workers[rank], _connect, self.name, rank, secret, *listeners,
-                name="communicator",
-            )
-            for rank in ranks
-        ]  # fmt: skip
+        self.name, secret = uuid.uuid4().hex, uuid.uuid4().bytes
+        self._client, ranks = executor.client, range(len(self.workers))
+        listeners = executor.submit_pinned(
+            self.workers, _listen, [[self.name, rank, on_gpu] for rank in ranks], name="listen"
+        )
+        own = [[self.name, rank, secret, *listeners] for rank in ranks]
+        self.futures = executor.submit_pinned(self.workers, _connect, own, name="communicator")
         _wait(executor, self.futures, self.workers)
 
     def is_usable(self, workers: Sequence[str], on_gpu: bool) -> bool:
@@ -167,12 +161,11 @@ def _run_once(
     group = _acquire(executor, addresses, on_gpu) if len(addresses) > 1 else None
     call = _Call(executor.client, report)
     try:
-        tasks = [
-            executor.submit_pinned(
-                address, _run_rank, function, group and group.name, rank, call.key, *own, name=name
-            )
-            for rank, (address, own) in enumerate(zip(addresses, arguments, strict=True))
+        own = [
+            [function, group and group.name, rank, call.key, *each]
+            for rank, each in enumerate(arguments)
         ]
+        tasks = executor.submit_pinned(addresses, _run_rank, own, name=name)
         _wait(executor, tasks, addresses, group.futures if group is not None else (), call)
     except BaseException:
         if group is not None:
@@ -263,7 +256,10 @@ def _wait(
             if call is not None and call.progress is not None:
                 return False
             if all(future.status == "finished" for future in futures):
+                deadline = time.monotonic() + INFO_TIMEOUT
                 while call is not None and len(call.infos) < len(futures):
+                    if time.monotonic() > deadline:
+                        raise RankLostError("the scheduler did not forward the answer of a rank")
                     await asyncio.sleep(0.001)
                 return True
             errors = [future._state.exception for future in futures if future.status == "error"]
@@ -292,8 +288,9 @@ def _wait(
         assert call is not None
         call.report_progress()  # in the thread of the caller, whose callback may use the client
     failed = [future for future in futures if future.status != "finished"]
-    failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
-    executor.gather(failed[:1])  # raises the error of a rank, if any
+    if failed:
+        failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
+        executor.gather(failed[:1])  # raises the error of a rank
 
 
 # Tasks
