@@ -34,9 +34,9 @@ the results."""
 DASK_TEXT = """Compared with the same call of a `Graph` in one process, with as many threads or on
 one of the GPUs: above 1 Dask takes longer. PageRank runs 20 iterations, graphs are R-MAT of a scale
 and edges per vertex, *no client* is without a cluster, in the calling process. Calls are on a
-persisted `Graph`, and not the first ones. The scheduler is called many times before and after the
-work. Searches by several workers run top-down only, those of one process also bottom-up. Use
-several workers for graphs that do not fit in one memory."""
+persisted `Graph`, and not the first ones, and include tens of milliseconds in which Dask starts the
+tasks and waits for all partitions of the result. cuGraph runs without Dask, with one process per
+GPU, and in single precision."""
 GROWTH_TEXT = """A time exponent below 1 means that fixed costs still count. *streamed bfs* reads a
 layered edge list within a limit of the vertices and a tenth of the list."""
 HEADINGS = [

@@ -188,7 +188,10 @@ def _choose_device(device: Device) -> str:
 def _choose_protocol(protocol: str | None, use_gpu: bool) -> str | None:
     """Return "ucx" for GPUs if its packages are installed, unless the caller passed a protocol."""
     if protocol is None and use_gpu and not _import_problem("distributed_ucxx"):
-        return "ucx"
+        protocol = "ucx"
+    if protocol == "ucx":
+        # UCX prints a warning on standard output about a variable that Dask-CUDA sets.
+        os.environ.setdefault("UCX_WARN_UNUSED_ENV_VARS", "n")
     return protocol
 
 
