@@ -22,9 +22,9 @@ TIMEOUT = 300  # seconds for all records
 
 def measure(run: Run, rows: SharedRows, num_gpus: int) -> None:
     """Add a record of each task on a number of GPUs; note if cuGraph is not installed."""
+    how = "cuGraph, 1 GPU" if num_gpus == 1 else f"cuGraph, {num_gpus} GPUs"
     about = {
-        "table": "cluster", "graph": rows.name, "how": f"cuGraph, {num_gpus} GPUs",
-        "workers": num_gpus, "threads": 1,
+        "table": "cluster", "graph": rows.name, "how": how, "workers": num_gpus, "threads": 1,
     }  # fmt: skip
     context = multiprocessing.get_context("spawn")
     records, barrier = context.Queue(), context.Barrier(num_gpus)
