@@ -11,7 +11,6 @@ from ..algorithms.components import compress, find_roots, number_components
 from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..graph.vertex_names import Labeling
 from ..progress import Report
 from .communicator import Communicator
 from .executor import release_on_error
@@ -25,7 +24,7 @@ def connected_components(graph: GraphLike) -> Frame:
     graph = as_distributed(graph)
     graph.check_name_collisions("component")
     frame, _ = graph.run_for_frame(
-        _find_components, graph.built_partitions(), graph.labeling, graph.directed,
+        _find_components, graph.built_partitions(), graph.directed,
         name="components",
     )  # fmt: skip
     return frame
@@ -35,7 +34,6 @@ def _find_components(
     communicator: Communicator,
     report: Report,
     partition: Partition,
-    labeling: Labeling,
     directed: bool,
 ) -> tuple:
     """Return the result frame of the partition's vertices; see `finish_frame`."""
@@ -45,7 +43,7 @@ def _find_components(
 
     roots = find_roots([partition.adjacency], not directed, join)
     numbers = number_components(roots)[partition.local_range]
-    frame = create_vertex_frame(labeling, {"component": numbers}, partition.start, partition.stop)
+    frame = create_vertex_frame(partition, {"component": numbers})
     return finish_frame(communicator, frame)
 
 

@@ -261,25 +261,6 @@ class DistributedGraph(DistributedStorage):
         """``"cpu"`` or ``"gpu"``."""
         return "gpu" if self._options.is_on_gpu else "cpu"
 
-    def to_dask(self, tasks: list, counts: Sequence[int] | None = None) -> Frame:
-        """Return a Dask frame of a frame per partition.
-
-        Frame i has `counts[i]` rows, by default one for each vertex of the partition.
-        """
-        executor = self.executor
-        counts = np.diff(self.bounds).tolist() if counts is None else counts
-        starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-        nonempty = [number for number, num_rows in enumerate(counts) if num_rows] or [0]
-        indexed = [
-            executor.submit(_set_index, tasks[number], starts[number], name="result", worker=number)
-            for number in nonempty
-        ]
-        [meta] = executor.gather([executor.submit(create_meta, indexed[0], name="meta")])
-        divisions = [None] * (len(nonempty) + 1)
-        if starts[-1]:
-            divisions = [*(starts[number] for number in nonempty), starts[-1] - 1]
-        return executor.to_dask(indexed, meta, tuple(divisions))
-
     def run(
         self,
         function: Callable[..., tuple[Any, Any]],
@@ -291,17 +272,7 @@ class DistributedGraph(DistributedStorage):
 
         An argument that is a list has one entry per rank, such as the tasks of `partitions`.
         """
-        labeling = self._cache.get("labeling")
-        are_labelings = [each is labeling for each in arguments]
-
-        def call() -> tuple[list, list]:
-            own = [
-                self.labeling if is_labeling and labeling is not None else each
-                for is_labeling, each in zip(are_labelings, arguments, strict=True)
-            ]
-            return self._run(function, own, name=name, report=report)
-
-        return self._recover(call)
+        return self._recover(lambda: self._run(function, arguments, name=name, report=report))
 
     def _run(
         self,
@@ -430,15 +401,13 @@ def _name_vertices(
     communicator: Communicator, report: Report, partition: Partition
 ) -> tuple[Frame, Any]:
     """Return the frame of the vertices of a partition."""
-    own = create_vertex_frame(partition.labeling, {}, partition.start, partition.stop)
+    own = create_vertex_frame(partition, {})
     return finish_frame(communicator, own)
 
 
-def create_vertex_frame(
-    labeling: Labeling, columns: dict[str, Any], start: int, stop: int
-) -> Frame:
-    """Return a frame of consecutive vertices: their names and further columns."""
-    return labeling.vertex_frame(columns, labeling.xp.arange(start, stop, dtype=labeling.xp.int32))
+def create_vertex_frame(partition: Partition, columns: dict[str, Any]) -> Frame:
+    """Return a frame of the vertices of a partition: their names and further columns."""
+    return partition.labeling.vertex_frame(columns, partition.local_ids)
 
 
 def finish_frame(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import select
+import selectors
 import socket
 import threading
 import warnings
@@ -229,6 +229,8 @@ class _State:
 
 def _watch(state: _State) -> None:
     """Close a communicator when the connection to a rank closes."""
-    with suppress(OSError, ValueError):  # closed by this process
-        select.select(state.watched, [], [])
+    with suppress(OSError, ValueError), selectors.DefaultSelector() as selector:
+        for connection in state.watched:  # an error means that this process has closed it
+            selector.register(connection, selectors.EVENT_READ)
+        selector.select()
     state.close()

@@ -31,7 +31,6 @@ from ..algorithms.pagerank_layout import PageRankLayout
 from ..device.arrays import Array
 from ..frames import Frame, VertexValues, compute_if_dask
 from ..graph.local_graph import GraphLike
-from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
 from ..progress import Progress, Report, reporter
 from ..validation import check_auto_method, check_memory_limit
@@ -78,7 +77,7 @@ def pagerank(
     parameters = Parameters(damping, tolerance, max_iterations, PRECISIONS[precision])
     with reporter(progress, "PageRank", max_iterations) as report:
         frame, [(iterations, residual), *_] = graph.run_for_frame(
-            _compute_pagerank, graph.partitions("csc"), graph.labeling, tuple(graph.bounds),
+            _compute_pagerank, graph.partitions("csc"), tuple(graph.bounds),
             graph.weighted, parameters, *distributions.values(), name="pagerank", report=report,
         )  # fmt: skip
     check_convergence(iterations, residual, tolerance)
@@ -118,7 +117,6 @@ def _compute_pagerank(
     communicator: Communicator,
     report: Report,
     partition: Partition,
-    labeling: Labeling,
     bounds: tuple[int, ...],
     weighted: bool,
     parameters: Parameters,
@@ -131,11 +129,12 @@ def _compute_pagerank(
     `personalization`, `dangling` and `start` are arrays from `vertex_distribution`, or None or a
     string as the caller passed it.
     """
-    xp, value_type, damping = partition.xp, parameters.value_type, parameters.damping
+    xp, labeling, damping = partition.xp, partition.labeling, parameters.damping
+    value_type = parameters.value_type
     if not bounds[-1]:
-        frame = create_vertex_frame(labeling, {"pagerank": xp.empty(0, value_type)}, 0, 0)
+        frame = create_vertex_frame(partition, {"pagerank": xp.empty(0, value_type)})
         return finish_frame(communicator, frame, (0, 0.0))
-    layout, cached = _get_layout(communicator, partition, labeling, bounds, weighted, value_type)
+    layout, cached = _get_layout(communicator, partition, bounds, weighted, value_type)
     if not device.is_array(personalization):
         personalization = vertex_distribution(labeling, personalization, "personalization")
     if not device.is_array(dangling):
@@ -191,14 +190,13 @@ def _compute_pagerank(
     result[layout.order] = xp.where(
         is_dangling, pagerank, values / xp.where(is_dangling, 1, inverse_weights)
     )
-    frame = create_vertex_frame(labeling, {"pagerank": result}, partition.start, partition.stop)
+    frame = create_vertex_frame(partition, {"pagerank": result})
     return finish_frame(communicator, frame, (done, residual))
 
 
 def _get_layout(
     communicator: Communicator,
     partition: Partition,
-    labeling: Labeling,
     bounds: tuple[int, ...],
     weighted: bool,
     value_type: type,
@@ -215,7 +213,7 @@ def _get_layout(
     out_weights = _sum_by_source(partition, weighted) if weighted else num_reads
     out_weights = communicator.all_reduce(out_weights)
     if weighted:
-        check_out_weights(out_weights, labeling)
+        check_out_weights(out_weights, partition.labeling)
     # Rows are sorted by in-degree, dangling ones last among equals.
     own_out_weights = out_weights[partition.local_range]
     order = pagerank_layout.order_by_degree(2 * xp.diff(csc.offsets) + (own_out_weights > 0))

@@ -359,20 +359,3 @@ def join_rows(rows: list[Adjacency]) -> Adjacency:
         xp.concatenate([each.neighbors for each in rows]),
         xp.concatenate([each.weights for each in rows]),
     )
-
-
-# Helpers of task functions
-
-
-def concatenate(arrays: list[Array]) -> Array:
-    """Return the concatenation of arrays."""
-    return device.array_module(arrays[0]).concatenate(arrays)
-
-
-def add_arrays(*arrays: Array) -> Array:
-    """Return the elementwise sum; of booleans the logical or."""
-    total = arrays[0].copy()
-    with np.errstate(over="ignore"):  # sums of weights are checked for infinity later
-        for other in arrays[1:]:
-            total += other
-    return total

@@ -47,7 +47,6 @@ from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices, select_arcs, transpose
 from ..graph.local_graph import GraphLike
-from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_CLUSTER
 from ..memory import ALGORITHM_BYTES
 from ..progress import Report
@@ -85,7 +84,7 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
     frame, _ = graph.run_for_frame(
-        _compute_similarities, graph.simple_partitions(), graph.labeling, tuple(graph.bounds),
+        _compute_similarities, graph.simple_partitions(), tuple(graph.bounds),
         name="similarity",
     )  # fmt: skip
     return frame
@@ -129,7 +128,7 @@ def scan(
     graph = _as_undirected(graph)
     graph.check_name_collisions("cluster", "role")
     frame, _ = graph.run_for_frame(
-        _find_clusters, graph.simple_partitions(), graph.labeling, tuple(graph.bounds),
+        _find_clusters, graph.simple_partitions(), tuple(graph.bounds),
         exact_epsilon, mu, memberships, name="scan",
     )  # fmt: skip
     return frame
@@ -149,12 +148,11 @@ def _compute_similarities(
     communicator: Communicator,
     report: Report,
     partition: Partition,
-    labeling: Labeling,
     bounds: tuple[int, ...],
 ) -> tuple:
     """Return the frame of the edges from the partition's vertices to later ones."""
     common, sizes = _get_common_neighbors(communicator, partition, bounds)
-    frame = similarity_frame(labeling, partition.adjacency, common, sizes)
+    frame = similarity_frame(partition.labeling, partition.adjacency, common, sizes)
     return finish_frame(communicator, frame)
 
 
@@ -162,7 +160,6 @@ def _find_clusters(
     communicator: Communicator,
     report: Report,
     partition: Partition,
-    labeling: Labeling,
     bounds: tuple[int, ...],
     epsilon: Fraction,
     mu: int,
@@ -196,6 +193,7 @@ def _find_clusters(
         ids, clusters = ids[is_local], clusters[is_local]
     else:
         ids, clusters = partition.local_ids, clusters[own]
+    labeling = partition.labeling
     role = labeling.text_column(roles[ids], ROLES)
     columns = {"cluster": (clusters, clusters != NO_CLUSTER), "role": role}
     return finish_frame(communicator, labeling.vertex_frame(columns, ids))

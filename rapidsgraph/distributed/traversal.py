@@ -44,7 +44,6 @@ from ..graph import weight_sums
 from ..graph.csr import Adjacency, from_coo, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
-from ..graph.vertex_names import Labeling
 from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX, WARP
 from ..memory import ALGORITHM_BYTES
 from ..progress import Progress, Report, reporter
@@ -136,7 +135,7 @@ def _search(
     with reporter(progress, "SSSP" if search.is_sssp else "BFS", None) as report:
         frame, _ = graph.run_for_frame(
             _search_on_rank, graph.partitions("csr"), csc, tuple(graph.bounds),
-            graph.labeling, [compute_if_dask(source)] * graph.num_partitions, search,
+            [compute_if_dask(source)] * graph.num_partitions, search,
             name="search", report=report,
         )  # fmt: skip
     return frame
@@ -151,11 +150,11 @@ def _search_on_rank(
     csr: Partition,
     csc: Partition | None,
     bounds: tuple[int, ...],
-    labeling: Labeling,
     source: Vertices | None,
     search: Search,
 ) -> tuple[Frame, Any]:
     """Return the rows of the result for the vertices of a partition; see `finish_frame`."""
+    labeling = csr.labeling
     ids = resolve_vertices(labeling, source)
     replicas = _replicate(communicator, csr, csc)
     _check_search_memory(csr, "bfs" if replicas and not search.weighted else "sssp")
@@ -184,7 +183,7 @@ def _search_on_rank(
         columns["distance"] = csr.xp.where(is_reached, distances, -1).astype(np.int32), is_reached
     if search.predecessors:
         columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
-    frame = create_vertex_frame(labeling, columns, csr.start, csr.stop)
+    frame = create_vertex_frame(csr, columns)
     return finish_frame(communicator, frame)
 
 
