@@ -40,6 +40,7 @@ from .graph import as_distributed, create_vertex_frame, finish_frame
 from .partition import Partition
 
 ITERATIONS_PER_LAUNCH = 16  # of a single rank, which needs no exchange in between
+ITERATIONS_PER_REPORT = 16  # of a GPU that runs a fixed number of iterations
 
 
 @release_on_error
@@ -171,7 +172,9 @@ def _compute_pagerank(
             contributions[row, : cached.size] = contributions[row, cached]
         if not is_alone:
             state[1:3] = communicator.all_reduce(state[1:3].copy())
-        if done and (parameters.tolerance > 0 or done == parameters.max_iterations):
+        # A GPU goes on while the host enqueues further iterations, unless it must decide.
+        is_due = xp is np or parameters.tolerance > 0 or done % ITERATIONS_PER_REPORT == 0
+        if done and (is_due or done == parameters.max_iterations):
             done, residual = int(state[0]), float(state[1])
             report(done, f"change {residual:.1e}")
         if residual < parameters.tolerance or done >= parameters.max_iterations:
