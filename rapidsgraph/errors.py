@@ -6,7 +6,6 @@ same facts are attributes, so that no code has to parse a message.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -68,8 +67,9 @@ class GraphError(ValueError):
 
     def with_fields(self, **fields: Any) -> Self:
         """Return a copy of the error with other fields, and a message that agrees with them."""
-        error = copy.copy(self)
-        error.__dict__.update(fields)
+        # Libraries may register functions that copy exceptions with the same __dict__.
+        error = type(self).__new__(type(self))
+        error.__dict__.update(self.__dict__ | fields)
         error.args = (error._format_message(),)
         return error
 

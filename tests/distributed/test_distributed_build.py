@@ -72,11 +72,14 @@ def test_arcs_reach_their_owners_in_the_order_of_the_frame(size, directed, drop_
         assert [values.dtype for values in received] == [np.int32, np.int32, np.float64]
 
 
-def test_each_rank_reads_as_many_frames():
+def test_ranks_read_frames_where_they_are():
+    """Unless a rank would read more than 1.5 times as many as the mean."""
     assert graph._assign([None] * 5, 2) == [[0, 2, 4], [1, 3]]
     assert graph._assign([1, 0, 1, 0], 2) == [[1, 3], [0, 2]]  # where they are
-    assert graph._assign([1, 1, 1, 1], 2) == [[2, 3], [0, 1]]
+    assert graph._assign([1, 1, 1, 1], 2) == [[3], [0, 1, 2]]
+    assert graph._assign([1, 1, 1, 0], 2) == [[3], [0, 1, 2]]
     assert graph._assign([2], 3) == [[], [], [0]]
+    assert graph._assign([2, 2], 3) == [[1], [], [0]]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 50])
