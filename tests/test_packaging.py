@@ -45,7 +45,8 @@ def pip_bounds(*extras):
     for extra in extras:
         lines += PROJECT["optional-dependencies"][extra]
     bounds = dict(split(line) for line in lines)
-    return {re.sub(r"-(cu|cuda)1\dx?$", "", name): bound for name, bound in bounds.items()}
+    names = {name: re.sub(r"-(cu|cuda)1\dx?$", "", name) for name in bounds}
+    return {names[name].replace("nvidia-nccl", "nccl"): bound for name, bound in bounds.items()}
 
 
 def conda_lines():

@@ -56,6 +56,7 @@ from .partition import Partition
 MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
 NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels
 MAX_REPLICA_ARCS = {"cpu": 2**24, "gpu": 2**26}  # of a graph that every rank has a copy of
+REPLICA_LIMIT = "rapidsgraph.max-replica-arcs"  # key in Dask's configuration for another limit
 REPLICA = "replica"  # key of that copy
 MAX_DOUBLINGS = 40  # of the distance that a superstep covers, which is unlimited then
 
@@ -387,6 +388,8 @@ def _replicate(
     """
     if communicator.size == 1:
         return csr, csc
+    from dask import config
+
     xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
     num_free = device.free_memory(xp)
     own = csr.num_arcs, num_free, [each.is_cached(REPLICA) for each in layouts]
@@ -395,7 +398,8 @@ def _replicate(
     num_bytes = sum(
         num_arcs * (each.adjacency.nbytes // max(1, each.num_arcs) + 1) for each in layouts
     )
-    is_small = num_arcs <= MAX_REPLICA_ARCS["cpu" if xp is np else "gpu"]
+    limit = config.get(REPLICA_LIMIT, MAX_REPLICA_ARCS["cpu" if xp is np else "gpu"])
+    is_small = num_arcs <= int(limit)
     if not is_small or max(communicator.all_gather_object(num_bytes)) * num_ranks > min(free) // 4:
         return None
     replicas = []

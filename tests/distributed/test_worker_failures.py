@@ -79,6 +79,14 @@ def spread(edges):
     return dataframe.from_pandas(edges, npartitions=3, sort=False)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def partitions_only():
+    """Have workers search partitions, although the graphs are small."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_RAPIDSGRAPH__MAX_REPLICA_ARCS", "-1")
+        yield
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with local.cluster("cpu", workers=2, memory_limit="4GB") as client:
