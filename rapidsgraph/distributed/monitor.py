@@ -342,14 +342,25 @@ def create_scheduler_plugin() -> Any:
     class ReleaseRestrictions(SchedulerPlugin):
         name, idempotent = "rapidsgraph-release-restrictions", True
 
+        async def start(self, scheduler: Any) -> None:
+            self._scheduler = scheduler
+
         def add_worker(self, scheduler: Any, worker: str) -> None:
             self._release(scheduler)
+
+        def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
+            # The input of a pinned task may be computed again before the task becomes ready.
+            if finish == "no-worker" and str(key).startswith(pinned_prefix):
+                self._scheduler.loop.add_callback(self._schedule, kwargs.get("stimulus_id", ""))
 
         def remove_worker(
             self, scheduler: Any, worker: str, *, stimulus_id: str, **kwargs: Any
         ) -> None:
-            keys = self._release(scheduler)
-            scheduler.transitions(dict.fromkeys(keys, "processing"), stimulus_id)
+            self._schedule(stimulus_id)
+
+        def _schedule(self, stimulus_id: str) -> None:
+            keys = self._release(self._scheduler)
+            self._scheduler.transitions(dict.fromkeys(keys, "processing"), stimulus_id)
 
         def _release(self, scheduler: Any) -> list:
             workers, keys = scheduler.workers, []

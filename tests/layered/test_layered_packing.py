@@ -18,7 +18,7 @@ from rapidsgraph.layered.packing import (
     checksum,
     describe_invalid,
     pack_partition,
-    sections,
+    section_layouts,
     split_rows,
     unpack_partition,
 )
@@ -79,7 +79,7 @@ def test_neighbors_of_every_width(make_arrays, bits):
         assert facts["words"] == facts["forward_words"] == words.size
         assert facts["backward_edges"] == facts["backward_checksum"] == 0
         check_unpacked(words, row, 9, lists, None)
-        layout, _ = sections(row, 0)
+        layout, _ = section_layouts(row, 0)
         own = on_host(words)[layout.neighbors : layout.weights]
         found = [base + number_at(own, bits, place) for place in range(count)]
         assert found == neighbors.tolist()
@@ -101,7 +101,7 @@ def test_rows_of_every_number_and_width(make_arrays, rows, most, weight_dtype):
     check_unpacked(words, row, 1000, lists, weight_dtype)
     size, begin = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize, 0
     for part, layout, (offsets, _, weights) in zip(
-        ("forward", "backward"), sections(row, size), lists
+        ("forward", "backward"), section_layouts(row, size), lists
     ):
         own = on_host(words)[begin : begin + layout.words]
         assert facts[f"{part}_degree_bits"] == most.bit_length()
@@ -228,7 +228,7 @@ def test_positions_and_sizes_of_partitions(make_arrays):
 def test_degrees_that_do_not_sum_to_the_edges_are_named():
     lists = [section_of([1, 3, 2], [7, 8, 9, 7, 8, 9]), NOTHING]
     ((words, row),) = packed(dict, 0, lists, None)
-    layout, _ = sections(row, 0)
+    layout, _ = section_layouts(row, 0)
     assert describe_invalid(words, row, 10, None) is None
     place = layout.degrees * 32 + layout.degree_bits  # of the second degree, of bits 0b11
     words[place // 32] ^= np.uint32(1 << place % 32)
