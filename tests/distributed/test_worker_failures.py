@@ -245,10 +245,12 @@ def test_a_worker_dies_after_a_call(two, edges):
         same(result, CALLS["pagerank"](edges))
         kill(two)
         two.wait_for_workers(2)
+        problem = "repeat the call"
         try:
             same(result, CALLS["pagerank"](edges))
         except ClusterError as error:
-            assert "repeat the call" in str(error)
+            problem = str(error)
+        assert "repeat the call" in problem
 
 
 def test_a_worker_dies_during_an_iteration(slow, edges):
