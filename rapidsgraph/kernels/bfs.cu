@@ -8,8 +8,8 @@
 // destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
 // NO_VERTEX, and counters and arrived_blocks to 0.
 //
-// Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from the
-// papers below.
+// Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from
+// the papers below.
 //
 // References: H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
 // algorithms on GPU", Int. J. Parallel Program. 47, 2019.
@@ -423,9 +423,8 @@ extern "C" __global__ void expand_bottom_up(long long num_vertices, double level
     const bool is_unreached = vertex < num_vertices && isinf(distances[vertex]);
     const long long start = is_unreached ? offsets[vertex] : 0,
                     stop = is_unreached ? offsets[vertex + 1] : 0;
-    const long long arc = first_arc(start, stop, 0, [=](long long position, int) {
-      return frontier[neighbors[position]];
-    });
+    const long long arc = first_arc(
+        start, stop, 0, [=](long long position, int) { return frontier[neighbors[position]]; });
     if (arc >= 0) {
       distances[vertex] = level;
       if (with_predecessors) predecessors[vertex] = neighbors[arc];

@@ -167,11 +167,13 @@ extern "C" __global__ void count_by_owner(long long num_chunks, const long long 
 // Writes arcs in the order of chunks, and in a chunk equal arcs in the order of edges.
 // cursors[chunk * num_ranks + owner] is the position of the owner's first arc in the chunk, and
 // ends behind its last one.
-extern "C" __global__ void group_by_owner(
-    long long num_chunks, const long long *chunk_starts, const int *sources,
-    const int *destinations, const weight_t *weights, long long weighted, long long directed,
-    long long drop_loops, long long num_ranks, const long long *bounds, long long *cursors,
-    int *keys, int *neighbors, weight_t *new_weights) {
+extern "C" __global__ void group_by_owner(long long num_chunks, const long long *chunk_starts,
+                                          const int *sources, const int *destinations,
+                                          const weight_t *weights, long long weighted,
+                                          long long directed, long long drop_loops,
+                                          long long num_ranks, const long long *bounds,
+                                          long long *cursors, int *keys, int *neighbors,
+                                          weight_t *new_weights) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
   for (long long chunk = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;

@@ -34,11 +34,12 @@ __device__ __forceinline__ double lower(double *address, double value) {
 // lists, writes distances; marks has the round in whose frontier each vertex is, then whether it is
 // in the far queue. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
-    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double stop, double delta,
-                   long long num_sources, const int *sources, const long long *offsets,
-                   const int *neighbors, const weight_t *weights, double *distances, int *queues,
-                   int *marks, long long *chunks, long long *counters,
-                   unsigned long long *arrived_blocks, double *min_distance, long long *state) {
+    shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double stop,
+                   double delta, long long num_sources, const int *sources,
+                   const long long *offsets, const int *neighbors, const weight_t *weights,
+                   double *distances, int *queues, int *marks, long long *chunks,
+                   long long *counters, unsigned long long *arrived_blocks, double *min_distance,
+                   long long *state) {
   __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
