@@ -159,96 +159,79 @@ def sweep_parameters(
 
 def summarize_clustering(graph: Any, epsilon: Any, mu: int) -> dict[str, Any]:
     """Return the statistics of one clustering; a worker holds its rows and a number per vertex."""
-    executor = graph.executor
-    rows = executor.compute_partitions(rg.scan(graph, epsilon=epsilon, mu=mu))
-    clusters = executor.submit(_clusters_by_id, rows, name="clusters")
-    counts = [
-        executor.submit(
-            _count_partition,
-            graph.partitions()[index],
-            partition_rows,
-            clusters,
-            name="count",
-            worker=index,
-        )
-        for index, partition_rows in zip(_nonempty_partitions(graph), rows)
-    ]
-    total = executor.tree_reduce(_add_counts, counts, "add-counts")
-    return executor.gather([executor.submit(_to_statistics, total, name="statistics")])[0]
+    roles = rg.scan(graph, epsilon=epsilon, mu=mu)
+    rows = _rows_by_rank(graph, roles)
+    _, [statistics, *_] = graph.run(
+        _compute_statistics, graph.partitions(), rows, name="statistics"
+    )
+    return statistics
 
 
 def add_degrees(graph: Any, roles: Any) -> Any:
     """Return the Dask frame of `scan` with a column `degree`."""
-    executor, partitions = graph.executor, [None] * graph.num_partitions
-    for index, rows in zip(_nonempty_partitions(graph), executor.compute_partitions(roles)):
-        partitions[index] = executor.submit(
-            _assign_degrees, rows, graph.partitions()[index], name="degrees", worker=index
-        )
-    return graph.to_dask(partitions)
+    rows = _rows_by_rank(graph, roles)
+    frame, _ = graph.run_for_frame(_assign_degrees, graph.partitions(), rows, name="degrees")
+    return frame
 
 
-def _nonempty_partitions(graph: Any) -> list[int]:
-    """Return the partitions with vertices, for each of which a result has a partition."""
-    bounds = zip(graph.starts, graph.stops)
-    return [index for index, (start, stop) in enumerate(bounds) if start < stop]
+def _rows_by_rank(graph: Any, roles: Any) -> list:
+    """Return the partition of a result of each rank, a frame without rows where it has none."""
+    partitions = iter(graph.executor.compute_partitions(roles))
+    bounds = zip(graph.starts, graph.stops, strict=True)
+    return [next(partitions) if start < stop else roles._meta for start, stop in bounds]
 
 
-# Workers run these functions. They have rapidsgraph, but maybe not this file: if it is run as a
+# Ranks run these functions. Workers have rapidsgraph, but maybe not this file: if it is run as a
 # script, its functions are pickled by value.
 
 
-def _clusters_by_id(rows: Sequence[Any]) -> Any:
-    """Return the cluster of each vertex by id, -1 for none."""
-    from rapidsgraph.device import array_module
+def _compute_statistics(
+    communicator: Any, report: Any, partition: Any, rows: Any
+) -> tuple[None, dict[str, Any]]:
+    """Return the counts of roles and clusters, and the modularity, of all ranks.
 
-    columns = [each["cluster"].fillna(-1).astype("int32").values for each in rows]
-    return array_module(columns[0]).concatenate(columns)
-
-
-def _count_partition(partition: Any, rows: Any, clusters: Any) -> dict[str, Any]:
-    """Return the counts of the vertices of a partition."""
+    The modularity is Newman's, in which a vertex of no cluster is a cluster of its own.
+    """
     from rapidsgraph.graph.csr import row_indices
 
     xp, adjacency = partition.xp, partition.local_adjacency
-    own = clusters[partition.local_range]
+    clusters = rows["cluster"].fillna(-1).astype("int32").values
+    own, clusters = clusters, communicator.all_gather(clusters)
+    num_clusters = int(clusters.max()) + 1 if clusters.size else 0
     degrees = xp.diff(adjacency.offsets).astype(float)
     of_sources = own[row_indices(adjacency)]
     is_internal = (of_sources == clusters[adjacency.neighbors]) & (of_sources >= 0)
     is_member = own >= 0
-    cluster_degrees = xp.bincount(
-        own[is_member], degrees[is_member], minlength=int(clusters.max()) + 1
+    cluster_degrees = communicator.all_reduce(
+        xp.bincount(own[is_member], degrees[is_member], minlength=num_clusters)
     )
-    return {
-        "vertices": partition.num_local,
+    counts = {
+        "vertices": own.size,
         "members": int(is_member.sum()),
         "largest": int((own == 0).sum()),  # clusters are numbered by size
         **{f"{role}s": int((rows["role"] == role).sum()) for role in ("core", "hub", "outlier")},
         "arcs": adjacency.neighbors.size,
         "internal_arcs": int(is_internal.sum()),
         "squares_unclustered": float((degrees[~is_member] ** 2).sum()),
-        "cluster_degrees": cluster_degrees,
+    }
+    by_rank = communicator.all_gather_object(counts)
+    total = {name: sum(each[name] for each in by_rank) for name in counts}
+    arcs = max(total["arcs"], 1)
+    squares = float((cluster_degrees**2).sum()) + total["squares_unclustered"]
+    return None, {
+        "clusters": num_clusters,
+        "largest": total["largest"],
+        "clustered": total["members"] / max(total["vertices"], 1),
+        **{name: total[name] for name in ("cores", "hubs", "outliers")},
+        "modularity": total["internal_arcs"] / arcs - squares / arcs**2,
     }
 
 
-def _add_counts(*counts: dict[str, Any]) -> dict[str, Any]:
-    return {name: sum(each[name] for each in counts) for name in counts[0]}
+def _assign_degrees(communicator: Any, report: Any, partition: Any, rows: Any) -> tuple:
+    from rapidsgraph.distributed.graph import finish_frame
 
-
-def _to_statistics(counts: dict[str, Any]) -> dict[str, Any]:
-    """Compute Newman's modularity, in which a vertex of no cluster is a cluster of its own."""
-    arcs = max(counts["arcs"], 1)
-    squares = float((counts["cluster_degrees"] ** 2).sum()) + counts["squares_unclustered"]
-    return {
-        "clusters": counts["cluster_degrees"].size,
-        "largest": counts["largest"],
-        "clustered": counts["members"] / max(counts["vertices"], 1),
-        **{name: counts[name] for name in ("cores", "hubs", "outliers")},
-        "modularity": counts["internal_arcs"] / arcs - squares / arcs**2,
-    }
-
-
-def _assign_degrees(rows: Any, partition: Any) -> Any:
-    return rows.assign(degree=partition.xp.diff(partition.local_adjacency.offsets))
+    degrees = partition.xp.diff(partition.local_adjacency.offsets)
+    return finish_frame(communicator, rows.assign(degree=degrees))
 
 
 def _select_clusters_and_hubs(
