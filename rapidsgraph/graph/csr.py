@@ -63,10 +63,23 @@ def from_coo(
         [rows, neighbors, weights or None]; emptied, so that arrays are freed once they are sorted.
     num_rows : int
     multi_edges : MultiEdges
+    minor_sorted : bool, default False
+        Whether the neighbors ascend already, so that one stable pass by row suffices.
     """
-    adjacency = _sort_arcs(coo, num_rows)
-    reduction = MULTI_EDGES[multi_edges]
-    neighbors, offsets, weights = adjacency.neighbors, adjacency.offsets, adjacency.weights
+    xp, weights = device.array_module(coo[0]), coo.pop()
+    order: Array | None
+    offsets, neighbors, order = sort_pairs(
+        coo, num_rows, with_order=weights is not None, minor_sorted=minor_sorted
+    )
+    new_weights = xp.empty(0)
+    if order is not None:
+        new_weights = xp.empty_like(weights)
+        device.launch(
+            "build", "permute", size=order.size,
+            num_items=order.size, order=order, values=weights, new_values=new_weights,
+        )  # fmt: skip
+    del weights, order
+    adjacency, reduction = Adjacency(offsets, neighbors, new_weights), MULTI_EDGES[multi_edges]
     if reduction is None or not neighbors.size:
         return adjacency
     # Each run of equal neighbors in a row becomes one arc.
@@ -74,9 +87,9 @@ def from_coo(
     if bool(is_first.all()):
         return adjacency
     del adjacency  # frees the weights as soon as they are reduced
-    if weights.size:
-        weights = _reduce_runs(is_first, weights, reduction)
-    return Adjacency(_filter_offsets(is_first, offsets), neighbors[is_first], weights)
+    if new_weights.size:
+        new_weights = _reduce_runs(is_first, new_weights, reduction)
+    return Adjacency(_filter_offsets(is_first, offsets), neighbors[is_first], new_weights)
 
 
 def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
@@ -85,7 +98,7 @@ def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
     coo = [adjacency.neighbors, row_indices(adjacency), weights]
     if keep is not None:
         coo = [values if values is None else values[keep] for values in coo]
-    return _sort_arcs(coo, adjacency.offsets.size - 1, minor_sorted=True)
+    return from_coo(coo, adjacency.offsets.size - 1, "keep", minor_sorted=True)
 
 
 def symmetrize(upper: Adjacency) -> Adjacency:
@@ -173,22 +186,6 @@ def row_indices(adjacency: Adjacency) -> Array:
         num_rows=num_rows, offsets=adjacency.offsets, rows=rows,
     )  # fmt: skip
     return rows
-
-
-def _sort_arcs(coo: list[Any], num_rows: int, *, minor_sorted: bool = False) -> Adjacency:
-    xp, weights = device.array_module(coo[0]), coo.pop()
-    order: Array | None
-    offsets, neighbors, order = sort_pairs(
-        coo, num_rows, with_order=weights is not None, minor_sorted=minor_sorted
-    )
-    new_weights = xp.empty(0)
-    if order is not None:
-        new_weights = xp.empty_like(weights)
-        device.launch(
-            "build", "permute", size=order.size,
-            num_items=order.size, order=order, values=weights, new_values=new_weights,
-        )  # fmt: skip
-    return Adjacency(offsets, neighbors, new_weights)
 
 
 def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
@@ -311,6 +308,8 @@ def _find_offsets(packed: Array, num_keys: int, cupy: ArrayModule) -> Array:
 def _sort_on_cpu(
     pairs: list[Array], num_keys: int, with_order: bool, minor_sorted: bool
 ) -> tuple[Array, Array, Array | None]:
+    import numba
+
     from ..kernels import counting
 
     major, minor = pairs
@@ -323,11 +322,12 @@ def _sort_on_cpu(
         return offsets, minor[order], order if with_order else None
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
     # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
-    num_chunks = max(1, min(counting.num_threads(), size // max(num_keys, 1)))
+    num_threads = numba.get_num_threads()
+    num_chunks = max(1, min(num_threads, size // max(num_keys, 1)))
     order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)
     # Files are often sorted already, and the test takes a fraction of the time of a sort.
     offsets = np.empty(num_keys + 1, np.int64)
-    disorder: Any = np.zeros(counting.num_threads(), bool)
+    disorder: Any = np.zeros(num_threads, bool)
     with device.parallel_region():
         counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():

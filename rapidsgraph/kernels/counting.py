@@ -10,15 +10,10 @@ References
 Knuth, The Art of Computer Programming, volume 3, section 5.2 (distribution counting).
 """
 
-import numba
 import numpy as np
 from numba import prange
 
 from .jit import parallel, serial
-
-
-def num_threads():
-    return numba.get_num_threads()
 
 
 @parallel
