@@ -247,7 +247,14 @@ def _name_integers(
     arrays: list[Array], ranges: list[range], dtype: Any, xp: ArrayModule, check: TableCheck
 ) -> tuple[Array | None, Any, int, list[Array]]:
     """Return what `_name_column` does, for arrays of one integer type."""
-    low, high = _find_limits(arrays, xp)
+    low, high = 0, -1
+    filled = [values for values in arrays if values.size]
+    if filled:
+        limits = xp.empty((2, len(filled)), filled[0].dtype)
+        for index, values in enumerate(filled):
+            limits[0, index], limits[1, index] = values.min(), values.max()
+        lows, highs = limits.tolist()  # one transfer from a GPU
+        low, high = min(lows), max(highs)
     if ranges:
         stop = len(ranges[0])
         check_ids_in_range(low, high, stop)
@@ -287,15 +294,3 @@ def _name_integers(
 def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:
     """Return names that are ids already as contiguous int32 arrays."""
     return [xp.ascontiguousarray(values.astype(xp.int32, copy=False)) for values in arrays]
-
-
-def _find_limits(arrays: list[Array], xp: ArrayModule) -> tuple[int, int]:
-    """Return the minimum and maximum of arrays of one type, in one transfer; (0, -1) if empty."""
-    filled = [values for values in arrays if values.size]
-    if not filled:
-        return 0, -1
-    limits = xp.empty((2, len(filled)), filled[0].dtype)
-    for index, values in enumerate(filled):
-        limits[0, index], limits[1, index] = values.min(), values.max()
-    lows, highs = limits.tolist()
-    return min(lows), max(highs)

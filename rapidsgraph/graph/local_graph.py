@@ -20,7 +20,7 @@ from ..validation import MAX_VERTICES, check_choice, check_flag, check_free_memo
 from . import weight_sums
 from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
 from .csr import MULTI_EDGES, Adjacency, MultiEdges, from_coo, symmetrize, transpose
-from .edge_columns import EdgeColumns, TableCheck, name_vertices, read_columns
+from .edge_columns import EdgeColumns, name_vertices, read_columns
 from .vertex_names import Labeling
 
 # A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
@@ -286,19 +286,24 @@ def build_graph(
     def check_memory(num_bytes: int) -> None:
         check_free_memory(f"building a graph of {num_rows:,} rows", num_bytes, xp)
 
+    def check_table(count: int, nbytes: int) -> None:
+        check_memory(merge_bytes("arrow" if nbytes else "hash", count, nbytes))
+
     # Estimates need statistics of the name columns, which for a small graph take longer than the
     # build.
-    names = columns.sources + columns.destinations
-    bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_rows * len(names)
-    are_arrays = vertices is None and all(isinstance(values, xp.ndarray) for values in names)
+    endpoints = columns.sources + columns.destinations
+    bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_rows * len(endpoints)
+    are_arrays = vertices is None and all(isinstance(values, xp.ndarray) for values in endpoints)
     fits = are_arrays and bound <= device.free_memory(xp)
-    del names
-    if fits:
-        labeling, coo = _name_vertices(columns, None)
-        del columns
-    else:
-        labeling, coo = _name_with_checks(columns, vertices, options, check_memory)
-        del columns
+    del endpoints
+    more_names = None if fits else _check_vertices(columns, vertices, options, check_memory)
+    names, *coo = name_vertices(
+        columns.sources, columns.destinations, more_names, columns.labels, xp,
+        None if fits else check_table,
+    )  # fmt: skip
+    labeling, coo = columns.labeling(names, xp), [*coo, columns.weights]
+    del columns
+    if not fits:
         check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
     if self_loops == "drop":
         _drop_self_loops(coo)
@@ -328,23 +333,13 @@ def build_graph(
     )
 
 
-def _name_vertices(
-    columns: EdgeColumns, vertices: Any, check_table: TableCheck = None
-) -> tuple[Labeling, list[Any]]:
-    """Return the labeling, and [source ids, destination ids, weights or None]."""
-    names, *ids = name_vertices(
-        columns.sources, columns.destinations, vertices, columns.labels, columns.xp, check_table
-    )
-    return columns.labeling(names, columns.xp), [*ids, columns.weights]
-
-
-def _name_with_checks(
+def _check_vertices(
     columns: EdgeColumns,
     vertices: Any,
     options: dict[str, Any],
     check_memory: Callable[[int], None],
-) -> tuple[Labeling, list[Any]]:
-    """Name the vertices, with checks of free memory for the whole build and for each table."""
+) -> Any:
+    """Return `vertices` as a range or name columns; check that the build fits in memory."""
     endpoints, num_rows = (columns.sources, columns.destinations), len(columns.sources[0])
 
     def check_build(num_vertices: int, names: Any) -> None:
@@ -357,12 +352,7 @@ def _name_with_checks(
     vertices = check_vertices(vertices, len(endpoints[0]), columns.labels, columns.xp)
     # Without a range the number of vertices is unknown, and the estimate a lower bound.
     check_build(len(vertices) if isinstance(vertices, range) else 0, vertices)
-    return _name_vertices(
-        columns, vertices,
-        lambda count, nbytes: check_memory(
-            merge_bytes("arrow" if nbytes else "hash", count, nbytes)
-        ),
-    )  # fmt: skip
+    return vertices
 
 
 def _drop_self_loops(coo: list[Any]) -> None:
