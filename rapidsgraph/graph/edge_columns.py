@@ -205,14 +205,11 @@ def _name_column(
     """Return (sorted names or None, dtype, count, int32 ids of each column except a range)."""
     arrays = [values for values in columns if not isinstance(values, range)]
     ranges = [values for values in columns if isinstance(values, range)]
-    filled = [values for values in arrays if len(values)]  # empty columns may have any type
-    are_numbers = [isinstance(values, xp.ndarray) for values in filled]
-    if not all(are_numbers):
-        if any(are_numbers) or ranges:
-            raise GraphError(
-                f"{label} names are text in one column and numbers in another; convert one of them",
-                column=label,
-            )
+    filled = [values for values in arrays if len(values)]
+    dtype = common_name_type(arrays, label)
+    if dtype.kind not in "iu":
+        if ranges:
+            raise _mixed_names_error(label)
         names = frames.distinct_text(filled, check)
         ids = [
             frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
@@ -222,13 +219,6 @@ def _name_column(
     for values in filled:  # those of edges have been checked
         check_names(values, parameter="vertices")
     arrays = [values if len(values) else xp.empty(0, _integer_type(values)) for values in arrays]
-    dtype = np.result_type(*(values for values in arrays if values.size or not filled))
-    if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
-        if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
-            raise GraphError(
-                f"{label} names are beyond 2^63 in one column and signed in another", column=label
-            )
-        dtype = np.dtype(np.int64)
     common: type[np.integer] = np.int64
     if dtype.itemsize < 4 or dtype == np.int32:
         common = np.int32
@@ -238,9 +228,48 @@ def _name_column(
     return _name_integers(arrays, ranges, dtype, xp, check)
 
 
+def common_name_type(columns: Sequence[Column], label: str) -> Any:
+    """Return the type of the names in several columns, as results have it.
+
+    Parameters
+    ----------
+    columns : sequence of arrays or Series
+        A column without rows may have any type.
+    label : str
+        The name column of results, for messages.
+
+    Raises
+    ------
+    GraphError
+        If no type holds all names.
+    """
+    filled = [values for values in columns if len(values)]
+    are_numbers = [device.is_array(values) for values in filled]
+    if not all(are_numbers):
+        if any(are_numbers):
+            raise _mixed_names_error(label)
+        library = frames.series_library(filled[0])
+        return library.concat([values.iloc[:1] for values in filled]).dtype
+    dtype = np.result_type(*(_integer_type(values) for values in filled or columns))
+    if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
+        if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
+            raise GraphError(
+                f"{label} names are beyond 2^63 in one column and signed in another", column=label
+            )
+        dtype = np.dtype(np.int64)
+    return dtype
+
+
+def _mixed_names_error(label: str) -> GraphError:
+    return GraphError(
+        f"{label} names are text in one column and numbers in another; convert one of them",
+        column=label,
+    )
+
+
 def _integer_type(values: Column) -> Any:
     kind = getattr(values.dtype, "kind", "O")
-    return values.dtype if kind in "iu" else np.int64
+    return values.dtype if kind in "iu" else np.dtype(np.int64)
 
 
 def _name_integers(

@@ -1,0 +1,1 @@
+"""Algorithms as frame operations, on pandas, cuDF and Dask: ``method="frames"``."""
