@@ -19,7 +19,7 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..graph import weight_sums
 from ..graph.csr import MultiEdges, count_upper
-from ..graph.edge_columns import EdgeColumns, read_columns
+from ..graph.edge_columns import EdgeColumns, read_partition_columns
 from ..graph.local_graph import SelfLoops
 from ..graph.vertex_names import check_names
 from ..progress import Report
@@ -191,7 +191,12 @@ def _read(
     try:
         for number, frame in zip(numbers, frames, strict=True):
             position = number
-            columns.append(_read_partition(frame, number, options))
+            columns.append(
+                read_partition_columns(
+                    number, frame, options.source, options.destination, options.weight,
+                    options.multi_edges,
+                )
+            )  # fmt: skip
         position = math.inf
         extra += [_read_vertices(each, options.labels, options.xp) for each in vertices]
         own = _compute_stats(numbers, columns, extra, options)
@@ -206,24 +211,6 @@ def _read(
     by_number = {number: each for own in by_rank for number, each in own[1].items()}
     [schema] = [own[2] for own in by_rank if own[2] is not None]
     return columns, extra, names, [by_number[number] for number in sorted(by_number)], schema
-
-
-def _read_partition(frame: Frame, number: int, options: BuildOptions) -> EdgeColumns:
-    """Read the columns of a partition of the frame; errors name the partition."""
-    try:
-        return read_columns(
-            frame, options.source, options.destination, options.weight, options.multi_edges
-        )
-    except GraphError as error:
-        raise GraphError(
-            f"partition {number} of the Dask frame: {error}",
-            parameter=error.parameter,
-            column=error.column,
-            row=error.row,
-            value=error.value,
-            path=error.path,
-            hint=error.hint,
-        ) from None
 
 
 def _read_vertices(vertices: Any, labels: list[str], xp: ArrayModule) -> EdgeColumns:

@@ -22,6 +22,8 @@ from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
+from ..relational.frame_graph import FrameGraph, name_arcs, name_columns
+from ..relational.table import DaskTable, divide_rows
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build
@@ -307,19 +309,27 @@ class DistributedGraph(DistributedStorage):
         """
         tasks, infos = self.run(function, *arguments, name=name, report=report)
         counts, metas, others = zip(*infos, strict=True)
-        nonempty = [rank for rank, num_rows in enumerate(counts) if num_rows] or [0]
-        starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-        divisions = [None] * (len(nonempty) + 1)
-        if starts[-1]:
-            divisions = [*(starts[rank] for rank in nonempty), starts[-1] - 1]
+        _, nonempty, divisions = divide_rows(counts)
         frames = [tasks[rank] for rank in nonempty]
-        return self.executor.to_dask(frames, metas[0], tuple(divisions)), list(others)
+        return self.executor.to_dask(frames, metas[0], divisions), list(others)
 
     @property
     def vertices(self) -> Frame:
         """Dask frame of the vertex names, sorted."""
         frame, _ = self.run_for_frame(_name_vertices, self.built_partitions(), name="label")
         return frame
+
+    def to_frame_graph(self) -> FrameGraph:
+        """Return the graph as Dask frames of named arcs and vertices."""
+        arcs, _ = self.run_for_frame(_name_arcs, self.partitions("csr"), name="arcs")
+        source, vertex = (name_columns(each, self._schema) for each in ("source", "vertex"))
+        vertices = DaskTable(self.vertices.to_delayed()).rename(self._schema.labels, vertex)
+        return FrameGraph(
+            DaskTable(arcs.to_delayed()).partition(source).persist(),
+            vertices.partition(vertex).persist(),
+            self._schema,
+            self.weighted,
+        )
 
     @property
     def total_weight(self) -> float:
@@ -403,6 +413,14 @@ def _name_vertices(
     """Return the frame of the vertices of a partition."""
     own = create_vertex_frame(partition, {})
     return finish_frame(communicator, own)
+
+
+def _name_arcs(
+    communicator: Communicator, report: Report, partition: Partition
+) -> tuple[Frame, Any]:
+    """Return the frame of the arcs of a partition."""
+    arcs = name_arcs(partition.adjacency, partition.weighted, partition.labeling)
+    return finish_frame(communicator, arcs)
 
 
 def create_vertex_frame(partition: Partition, columns: dict[str, Any]) -> Frame:

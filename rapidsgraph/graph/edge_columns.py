@@ -118,6 +118,25 @@ def read_columns(
     )  # fmt: skip
 
 
+def read_partition_columns(number: int, edges: Frame, *options: Any) -> EdgeColumns:
+    """Return the checked columns of a partition of a Dask frame; errors have its number.
+
+    `edges` and `options` are the arguments of `read_columns`.
+    """
+    try:
+        return read_columns(edges, *options)
+    except GraphError as error:
+        raise GraphError(
+            f"partition {number} of the Dask frame: {error}",
+            parameter=error.parameter,
+            column=error.column,
+            row=error.row,
+            value=error.value,
+            path=error.path,
+            hint=error.hint,
+        ) from None
+
+
 def name_vertices(
     sources: Sequence[Column],
     destinations: Sequence[Column],

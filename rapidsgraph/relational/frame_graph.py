@@ -7,20 +7,24 @@ further column that names a vertex, whatever they are called in the edge frame a
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .. import frames
-from ..errors import GraphError
+from .. import device, frames
 from ..frames import Column, Frame
-from ..graph.csr import row_indices
-from ..graph.edge_columns import EdgeColumns, common_name_type, read_columns
-from ..graph.local_graph import LocalGraph, StoredGraph, storage_of
-from ..graph.vertex_names import check_name_collisions, endpoint_columns
-from .engine import EagerEngine, Engine, distinct
+from ..graph.csr import Adjacency, row_indices
+from ..graph.edge_columns import (
+    EdgeColumns,
+    common_name_type,
+    read_columns,
+    read_partition_columns,
+)
+from ..graph.local_graph import LocalGraph, storage_of
+from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
+from .table import DaskTable, EagerTable, Table, distinct
 
 
 @dataclass
@@ -29,25 +33,21 @@ class FrameGraph:
 
     Attributes
     ----------
-    engine : Engine
-    arcs : frame
+    arcs : Table
         Columns `source`, `destination` and, if `weighted`, `weight` (float64); partitioned by
         source. An undirected edge is two arcs.
-    vertices : frame
+    vertices : Table
         Columns `vertex`: each vertex once, partitioned by vertex.
     schema : EdgeColumns
         How vertices are named in edge frames and results; without columns.
+    weighted : bool
+        Whether arcs have weights.
     """
 
-    engine: Engine
-    arcs: Frame
-    vertices: Frame
+    arcs: Table
+    vertices: Table
     schema: EdgeColumns
-
-    @property
-    def weighted(self) -> bool:
-        """Whether arcs have weights."""
-        return "weight" in self.arcs.columns
+    weighted: bool
 
     @property
     def vertex(self) -> list[str]:
@@ -77,30 +77,25 @@ class FrameGraph:
         """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""
         return endpoint_columns(self.schema.labels, self.schema.is_endpoint_specific, endpoint)
 
-    def make_result(self, frame: Frame, columns: Mapping[str, str | None]) -> Frame:
+    def make_result(self, table: Table, columns: Mapping[str, str | None]) -> Frame:
         """Return the result of an algorithm, sorted by vertex, in the library of the edges.
 
         Parameters
         ----------
-        frame : frame
+        table : Table
             A row per vertex.
         columns : dict from str to str or None
-            The result columns besides the names, in order, with the columns of `frame` that tell
-            whether they have a value, or None if all rows do. `predecessor` stands for all columns
-            that name one.
+            The result columns besides the names, in order, with the columns of `table` that
+            tell whether they have a value, or None if all rows do. `predecessor` stands for all
+            columns that name one.
         """
-        ordered = self.engine.enumerate(frame, self.vertex, "row")
-        return self.engine.map(_make_result, ordered, schema=self.schema, columns=dict(columns))
+        ordered = table.enumerate(self.vertex, "row")
+        return ordered.map(_make_result, schema=self.schema, columns=dict(columns)).to_frame()
 
 
 def name_columns(endpoint: str, schema: EdgeColumns) -> list[str]:
     """Return the name columns of an endpoint."""
     return [f"{endpoint}_{column}" for column in range(len(schema.labels))]
-
-
-def rename(frame: Frame, old: Sequence[str], new: Sequence[str]) -> Frame:
-    """Return a frame with other names of some columns."""
-    return frame.rename(columns=dict(zip(old, new, strict=True)))
 
 
 def as_frame_graph(
@@ -116,48 +111,106 @@ def as_frame_graph(
     merge_arcs : bool
         Whether parallel arcs of an edge frame count once. A graph has merged its own.
     """
-    storage = storage_of(graph)
-    if isinstance(storage, LocalGraph):
-        return _from_local_graph(storage)
-    if isinstance(graph, StoredGraph):
-        raise GraphError(graph._no_local_graph, parameter="graph")
-    columns = read_columns(graph, "source", "destination", weight, "first")
-    return _build(EagerEngine(), _make_arcs(columns), _without_columns(columns), merge_arcs)
+    graph = storage_of(graph)
+    if isinstance(graph, FrameGraph):
+        return graph
+    if isinstance(graph, LocalGraph):
+        return _from_local_graph(graph)
+    options: Any = ("source", "destination", weight, "first")
+    if frames.is_dask(graph):
+        return _from_dask(graph, options, merge_arcs)
+    columns = read_columns(graph, *options)
+    arcs = EagerTable(_make_arcs(columns))
+    return _from_arcs(arcs, _without_columns(columns), weight is not None, merge_arcs)
 
 
 def _from_local_graph(graph: LocalGraph) -> FrameGraph:
-    labeling, csr = graph.labeling, graph.csr
-    schema = EdgeColumns(
-        labeling.library, [], [], None, labeling.xp, list(labeling.names.labels),
+    labeling = graph.labeling
+    schema = _get_schema(labeling)
+    names = dict(
+        zip(name_columns("vertex", schema), labeling.names.columns(graph.xp).values(), strict=True)
+    )
+    arcs = name_arcs(graph.csr, graph.weighted, labeling)
+    vertices = _make_frame(names, graph.xp)
+    return FrameGraph(EagerTable(arcs), EagerTable(vertices), schema, graph.weighted)
+
+
+def _get_schema(labeling: Labeling) -> EdgeColumns:
+    return EdgeColumns(
+        labeling.library, [], [], None, None, list(labeling.names.labels),
         list(labeling.is_endpoint_specific), list(labeling.source_columns), labeling.text_types,
     )  # fmt: skip
+
+
+def name_arcs(adjacency: Adjacency, weighted: bool, labeling: Labeling) -> Frame:
+    """Return the frame of the arcs of an adjacency by source; see `FrameGraph`."""
     sources, destinations = (
-        list(labeling.names.columns(graph.xp, ids).values())
-        for ids in (row_indices(csr), csr.neighbors)
+        list(labeling.names.columns(labeling.xp, ids).values())
+        for ids in (row_indices(adjacency), adjacency.neighbors)
     )
-    weights = csr.weights if graph.weighted else None
-    arcs = _make_arcs(replace(schema, sources=sources, destinations=destinations, weights=weights))
-    names = labeling.names.columns(graph.xp).values()
-    vertices = _make_frame(dict(zip(name_columns("vertex", schema), names, strict=True)), graph.xp)
-    return FrameGraph(EagerEngine(), arcs, vertices, schema)
+    weights = adjacency.weights if weighted else None
+    columns = replace(
+        _get_schema(labeling),
+        sources=sources, destinations=destinations, weights=weights, xp=labeling.xp,
+    )  # fmt: skip
+    return _make_arcs(columns)
 
 
-def _build(engine: Engine, arcs: Frame, schema: EdgeColumns, merge_arcs: bool) -> FrameGraph:
+def _from_dask(edges: Frame, options: tuple, merge_arcs: bool) -> FrameGraph:
+    """Return the graph of a Dask frame, whose partitions may have names of different types."""
+    from dask import compute, delayed
+
+    source, destination, weight, _ = options
+    schema = _without_columns(read_columns(edges._meta, *options))
+    used = [name for name in (source, destination, weight) if name is not None]
+    read = delayed(_read_partition, pure=False)
+    partitions = enumerate(edges[used].to_delayed())
+    arcs = DaskTable([read(number, each, *options) for number, each in partitions]).persist()
+    largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
+    types = []
+    for column, label in enumerate(schema.labels):
+        names = [each for heads in largest for each in heads[column :: len(schema.labels)]]
+        types.append(common_name_type(names, label))
+    arcs = arcs.map(_cast_names, types=types)
+    return _from_arcs(arcs, schema, weight is not None, merge_arcs)
+
+
+def _read_partition(number: int, frame: Frame, *options: Any) -> Frame:
+    return _make_arcs(read_partition_columns(number, frame, *options))
+
+
+def _find_largest_names(arcs: Frame) -> list[Column]:
+    """Return the largest integer, or any text, of each name column, as a column of one row."""
+    names = [column for column in arcs.columns if column != "weight"]
+    columns = [_get_values(arcs, column) for column in names]
+    return [
+        values[values == values.max()][:1]
+        if len(values) and device.is_array(values)
+        else values[:1]
+        for values in columns
+    ]
+
+
+def _cast_names(arcs: Frame, types: list[Any]) -> Frame:
+    names = [column for column in arcs.columns if column != "weight"]
+    return arcs.astype(dict(zip(names, types * 2, strict=True)))
+
+
+def _from_arcs(arcs: Table, schema: EdgeColumns, weighted: bool, merge_arcs: bool) -> FrameGraph:
     """Partition the arcs of an edge frame, and find the vertices in them."""
     source, destination, vertex = (
         name_columns(endpoint, schema) for endpoint in ("source", "destination", "vertex")
     )
-    arcs = engine.partition(arcs, source)
+    arcs = arcs.partition(source)
     if merge_arcs:  # parallel arcs are in one partition
-        arcs = engine.map(distinct, arcs, by=[*source, *destination])
-    arcs = engine.persist(arcs)
-    ends = (rename(arcs[endpoint], endpoint, vertex) for endpoint in (source, destination))
-    vertices = engine.persist(engine.distinct(engine.union(*ends), vertex))
-    return FrameGraph(engine, arcs, vertices, schema)
+        arcs = arcs.map(distinct, by=[*source, *destination])
+    arcs = arcs.persist()
+    ends = [arcs.select(each).rename(each, vertex) for each in (source, destination)]
+    return FrameGraph(arcs, ends[0].union(ends[1]).distinct(vertex).persist(), schema, weighted)
 
 
 def _without_columns(columns: EdgeColumns) -> EdgeColumns:
-    return replace(columns, sources=[], destinations=[], weights=None)
+    return replace(columns, sources=[], destinations=[], weights=None, xp=None)
 
 
 def _make_arcs(columns: EdgeColumns) -> Frame:
@@ -193,7 +246,10 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
         for new, name in values.items():
             array = _get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array
-    return frames.make_frame(schema.library, data, schema.text_types)
+    result = frames.make_frame(schema.library, data, schema.text_types)
+    if schema.library in ("pandas", "cudf"):
+        result.index = frame.index
+    return result
 
 
 def _get_values(frame: Frame, column: str) -> Column:

@@ -17,7 +17,8 @@ from ..algorithms.pagerank import (
 from ..frames import Frame, VertexValues
 from ..progress import Progress, Report, reporter
 from ..validation import check_memory_limit
-from .frame_graph import FrameGraph, as_frame_graph, rename
+from .frame_graph import FrameGraph, as_frame_graph
+from .table import Table
 
 
 def pagerank(
@@ -41,7 +42,7 @@ def pagerank(
     check_memory_limit(memory_limit)
     graph = as_frame_graph(graph, merge_arcs=True)
     graph.check_name_collisions("pagerank")
-    num_vertices = graph.engine.count(graph.vertices)
+    num_vertices = graph.vertices.count()
     if not num_vertices:
         return graph.make_result(graph.vertices.assign(pagerank=0.0), {"pagerank": None})
     uniform = 1 / num_vertices
@@ -56,45 +57,50 @@ def pagerank(
 
 def _iterate(
     graph: FrameGraph,
-    state: Frame,
+    state: Table,
     damping: float,
     tolerance: float,
     max_iterations: int,
     value_type: type[np.floating],
     report: Report,
-) -> tuple[Frame, int, float]:
+) -> tuple[Table, int, float]:
     """Return the last state, the number of iterations and the residual.
 
     `state` has a row per vertex: its PageRank, and its weights in the teleport and in the
     distribution of the PageRank of dangling vertices.
     """
-    engine, vertex, source, destination = (
-        graph.engine, graph.vertex, graph.source, graph.destination,
-    )  # fmt: skip
+    vertex, source, destination = graph.vertex, graph.source, graph.destination
     arcs = graph.arcs if graph.weighted else graph.arcs.assign(weight=1.0)
-    out_weights = engine.aggregate(arcs, source, {"weight": "sum"})
-    out_weights = out_weights.rename(columns={"weight": "out_weight"})
-    arcs = engine.join(arcs[arcs["weight"] > 0], out_weights, source)
-    arcs = arcs.assign(fraction=arcs["weight"] / arcs["out_weight"])
-    arcs = engine.persist(arcs[[*source, *destination, "fraction"]])
-    state = engine.join(state, rename(out_weights, source, vertex), vertex, how="left")
-    state = state.assign(is_dangling=state["out_weight"].fillna(0.0) == 0)
-    state = state.assign(dangling_mass=state["pagerank"] * state["is_dangling"])
-    state = engine.persist(state.drop(columns="out_weight").astype({"pagerank": value_type}))
-    [dangling_mass] = engine.totals(state, ["dangling_mass"])
+    out_weights = arcs.aggregate(source, weight="sum").rename(["weight"], ["out_weight"])
+    arcs = arcs.filter(lambda arc: arc["weight"] > 0).join(out_weights, source)
+    arcs = arcs.assign(fraction=lambda arc: arc["weight"] / arc["out_weight"])
+    arcs = arcs.select([*source, *destination, "fraction"]).persist()
+    state = state.join(out_weights.rename(source, vertex), vertex, how="left")
+    state = state.map(_find_dangling, value_type=value_type).persist()
+    [dangling_mass] = state.totals("dangling_mass")
     iterations, residual = 0, math.inf
     while iterations < max_iterations and not residual < tolerance:
-        sent = engine.join(arcs, rename(state[[*vertex, "pagerank"]], vertex, source), source)
-        sent = sent.assign(received=sent["pagerank"] * sent["fraction"])
-        received = engine.aggregate(sent, destination, {"received": "sum"})
-        state = engine.join(state, rename(received, destination, vertex), vertex, how="left")
-        flow = state["received"].fillna(0.0) + dangling_mass * state["dangling"]
-        pagerank = (1 - damping) * state["teleport"] + damping * flow
-        change = (pagerank - state["pagerank"]).abs()
-        state = state.assign(pagerank=pagerank.astype(value_type), change=change)
-        state = state.assign(dangling_mass=state["pagerank"] * state["is_dangling"])
-        state = engine.persist(state.drop(columns="received"))
-        residual, dangling_mass = engine.totals(state, ["change", "dangling_mass"])
+        sent = arcs.join(state.select([*vertex, "pagerank"]).rename(vertex, source), source)
+        sent = sent.assign(received=lambda arc: arc["pagerank"] * arc["fraction"])
+        received = sent.aggregate(destination, received="sum").rename(destination, vertex)
+        state = state.join(received, vertex, how="left")
+        state = state.map(_update, damping=damping, dangling_mass=dangling_mass).persist()
+        residual, dangling_mass = state.totals("change", "dangling_mass")
         iterations += 1
         report(iterations, f"change {residual:.1e}")
     return state, iterations, residual
+
+
+def _find_dangling(state: Frame, value_type: type[np.floating]) -> Frame:
+    state = state.assign(is_dangling=state["out_weight"].fillna(0.0) == 0)
+    state = state.assign(dangling_mass=state["pagerank"] * state["is_dangling"])
+    return state.drop(columns="out_weight").astype({"pagerank": value_type})
+
+
+def _update(state: Frame, damping: float, dangling_mass: float) -> Frame:
+    received = state["received"].fillna(0.0) + dangling_mass * state["dangling"]
+    pagerank = (1 - damping) * state["teleport"] + damping * received
+    change = (pagerank - state["pagerank"]).abs()
+    state = state.assign(change=change, pagerank=pagerank.astype(state["pagerank"].dtype))
+    state = state.assign(dangling_mass=state["pagerank"] * state["is_dangling"])
+    return state.drop(columns="received")
