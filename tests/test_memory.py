@@ -12,7 +12,8 @@ import pytest
 from conftest import build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph import device, memory
+from rapidsgraph import device
+from rapidsgraph.algorithms import run_memory
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
@@ -383,19 +384,19 @@ def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     assert rg.pagerank(graph) is not None
 
 
-@pytest.mark.parametrize("algorithm", memory.ALGORITHM_BYTES)
+@pytest.mark.parametrize("algorithm", run_memory.ALGORITHM_BYTES)
 @pytest.mark.parametrize(
     ("num_vertices", "num_arcs"), [(1, 0), (9, 10**7), (10**7, 9), (10**6, 10**7)]
 )
 def test_simple_bound_exceeds_every_estimate(algorithm, num_vertices, num_arcs):
-    bound = memory.MAX_BASE_BYTES + memory.MAX_BYTES_PER_ITEM * (num_vertices + num_arcs)
+    bound = run_memory.MAX_BASE_BYTES + run_memory.MAX_BYTES_PER_ITEM * (num_vertices + num_arcs)
     for kind, *flags in itertools.product(("ids", "hash"), *[(False, True)] * 5):
         weighted, directed, needs_transpose, is_simple, memberships = flags
         columns = [NameColumnStats(kind, num_vertices)]
-        stats = memory.GraphStats(
+        stats = run_memory.GraphStats(
             num_vertices, num_arcs, 8 * weighted, directed, columns, needs_transpose, is_simple
         )
-        assert memory.run_bytes(algorithm, stats, memberships) <= bound
+        assert run_memory.run_bytes(algorithm, stats, memberships) <= bound
 
 
 @pytest.mark.parametrize("num_rows", [0, 1, 1000, 10**6, 10**9])

@@ -9,9 +9,10 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.pagerank import PRECISIONS, Precision
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import IMPLEMENTATIONS
 from rapidsgraph.graph.csr import MULTI_EDGES, MultiEdges
-from rapidsgraph.memory import ALGORITHM_BYTES, Algorithm
+from rapidsgraph.memory import Algorithm
 
 validate = pytest.importorskip("numpydoc.validate").validate
 

@@ -19,9 +19,9 @@ from pipelines.benchmarks import dask_shards, timing
 from pipelines.benchmarks.dask_shards import Run, SharedRows
 from pipelines.benchmarks.layered_streaming import ITERATIONS, largest_partition, partition_bytes
 from pipelines.benchmarks.records import Record
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
-from rapidsgraph.memory import ALGORITHM_BYTES
 
 ALGORITHMS = ("bfs", "sssp", "pagerank")
 PARTITIONS_IN_LIMIT = 5  # beside the vertices

@@ -23,11 +23,11 @@ from pipelines.benchmarks.harness import Session, Step, ignore_step
 from pipelines.benchmarks.layered_streaming import largest_partition, open_store
 from pipelines.benchmarks.records import Record
 from rapidsgraph import generate
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
 from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
-from rapidsgraph.memory import ALGORITHM_BYTES
 
 CHUNK_ROWS = 2**25  # drawn at once
 ROW_GROUP = 2**20

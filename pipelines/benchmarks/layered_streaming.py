@@ -24,12 +24,12 @@ from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock
 from pipelines.benchmarks.wolfpath import NO_OVERLAP
 from rapidsgraph import device
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
-from rapidsgraph.memory import ALGORITHM_BYTES
 
 ITERATIONS = 10  # of PageRank
 MIN_PARTITIONS = 32  # so that a tenth of them is more than three

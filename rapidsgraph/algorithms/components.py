@@ -17,7 +17,7 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
-from ..memory import check_run_memory
+from .run_memory import check_run_memory
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component

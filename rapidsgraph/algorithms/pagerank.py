@@ -30,7 +30,6 @@ from ..graph.vertex_arguments import resolve_vertex_values
 from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
 from ..kernels.constants import WARP
-from ..memory import check_run_memory
 from ..progress import Progress, Report, reporter
 from ..validation import check_choice, check_memory_limit, check_number
 from .pagerank_layout import (
@@ -41,6 +40,7 @@ from .pagerank_layout import (
     read_state,
 )
 from .pagerank_methods import power_iterate
+from .run_memory import check_run_memory
 
 PageRankMethod = Literal["auto", "edge", "node", "contribution", "warp"]
 METHODS = get_args(PageRankMethod)

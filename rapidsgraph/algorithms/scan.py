@@ -23,9 +23,9 @@ from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_CLUSTER
-from ..memory import check_run_memory
 from ..validation import check_choice, check_flag
 from .components import compress, link_alternately
+from .run_memory import check_run_memory
 from .similarity import (
     METHODS,
     ScanMethod,

@@ -24,9 +24,9 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices, sort_pairs
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
-from ..memory import check_run_memory
 from ..validation import check_choice, check_flag
 from . import scan_index_file
+from .run_memory import check_run_memory
 from .scan import (
     CORE,
     HUB,

@@ -19,8 +19,8 @@ from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undire
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
-from ..memory import check_run_memory
 from ..validation import check_choice
+from .run_memory import check_run_memory
 
 ScanMethod = Literal["auto", "gpuscan"]
 METHODS = get_args(ScanMethod)

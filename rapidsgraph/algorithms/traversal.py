@@ -30,9 +30,9 @@ from ..kernels.constants import (
     SHARED_FRONTIER,
     WARP,
 )
-from ..memory import check_run_memory
 from ..progress import Progress
 from ..validation import check_flag, check_memory_limit, check_number, reject
+from .run_memory import check_run_memory
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each

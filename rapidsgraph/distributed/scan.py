@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import device
+from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..algorithms.scan import (
     BORDER,
     CORE,
@@ -48,7 +49,6 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices, select_arcs, transpose
 from ..graph.local_graph import GraphLike
 from ..kernels.constants import NO_CLUSTER
-from ..memory import ALGORITHM_BYTES
 from ..progress import Report
 from ..validation import check_auto_method, check_flag, check_free_memory
 from .communicator import Communicator

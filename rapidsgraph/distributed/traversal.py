@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
+from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..algorithms.traversal import (
     ArcSubgraph,
     allocate_queues,
@@ -45,7 +46,6 @@ from ..graph.csr import Adjacency, from_coo, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX, WARP
-from ..memory import ALGORITHM_BYTES
 from ..progress import Progress, Report, reporter
 from ..validation import check_free_memory, check_memory_limit
 from .communicator import Communicator

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import device
+from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..algorithms.traversal import TraversalResult
 from ..device import Array
 from ..errors import InsufficientMemoryError
 from ..kernels.constants import BLOCK_THREADS, COOPERATIVE_THREADS, NO_VERTEX
-from ..memory import ALGORITHM_BYTES
 from ..progress import Progress, reporter
 from ..validation import parse_bytes
 from .storage import LayeredStorage, StreamStats

@@ -19,6 +19,7 @@ from test_streaming import damaged
 
 import rapidsgraph as rg
 from rapidsgraph import device
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import in_memory, storage_of
 from rapidsgraph.distributed import store_shard
 from rapidsgraph.distributed.layered import _ShardedRun
@@ -26,7 +27,6 @@ from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.layered.storage import StreamStats
-from rapidsgraph.memory import ALGORITHM_BYTES
 
 distributed = pytest.importorskip("distributed")
 

@@ -21,10 +21,10 @@ from conftest import (
 from hypothesis import given, settings
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, section_layouts
-from rapidsgraph.memory import ALGORITHM_BYTES
 from rapidsgraph.validation import parse_bytes
 
 pytestmark = pytest.mark.slow
