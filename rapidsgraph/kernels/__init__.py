@@ -3,8 +3,8 @@
 `stem.cu` and `stem.py` define the same entries with the same parameters in the same order; the
 `.cu` file documents both. `jit` compiles the twins and caches them on disk. `intrinsics`,
 `disjoint_sets` and `sections` are functions that twins share; CUDA has them built in or in `.cuh`
-files. `counting` and `quotes` run on CPUs only: CuPy sorts on a GPU, and files are read on the
-host.
+files. `counting`, `outofcore` and `quotes` run on CPUs only: CuPy sorts on a GPU, and
+files are read and written by the host.
 
 Modules are imported when they are first used (PEP 562), because importing Numba takes longer than
 anything else in the package.

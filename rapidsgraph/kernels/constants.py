@@ -18,6 +18,10 @@ NO_CLUSTER = -1  # label of a vertex outside all clusters
 
 # Reductions of the weights of parallel edges
 MERGE_FIRST, MERGE_SUM, MERGE_MIN, MERGE_MAX = range(4)
+KEEP_ALL = -1  # parallel edges are not merged
+
+# Out-of-core build
+NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
 # PageRank
 PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums

@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 
 from ... import kernels
 from ...graph.csr import MULTI_EDGES, MultiEdges
-from ...kernels.constants import MERGE_SUM
+from ...kernels.constants import KEEP_ALL, MERGE_SUM, NO_KEY
 from ..build import storage_dtype
-from . import KEEP_ALL, NO_KEY, run_kernel
+from . import run_kernel
 from .file_array import TempFiles
 
 DIGIT_BITS = 12
@@ -116,6 +115,8 @@ class BucketSorter:
         self, offsets: np.ndarray, start: int, stop: int, total: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sorted keys of the buckets [start, stop), and their weights."""
+        import numba
+
         bucket_starts = np.zeros(stop - start + 1, np.int64)
         bucket_sizes = np.diff(offsets[:, start : stop + 1], axis=1).sum(axis=0)
         np.cumsum(bucket_sizes, out=bucket_starts[1:])
@@ -187,6 +188,8 @@ def _scatter(
     mask: int = 2**63 - 1,
 ) -> np.ndarray:
     """Group keys by the digit ``(key - min_key) >> shift & mask``; return the digits' offsets."""
+    import numba
+
     digit = np.uint64(min_key), np.uint64(shift), np.uint64(mask)
     cursors = np.zeros((numba.get_num_threads(), num_digits), np.int64)
     offsets = np.empty(num_digits + 1, np.int64)
@@ -260,7 +263,7 @@ class CsrFile:
         self.weights = files.create(file_dtype) if self.weighted else None
         self.offsets = np.zeros(num_vertices + 1, np.int64)
         self._weight_sums = np.zeros(num_vertices if self.weighted else 0)
-        self._pending_key = np.array([NO_KEY])
+        self._pending_key = np.array([NO_KEY], np.uint64)
         self._pending_weight = np.zeros(1, self._merge_dtype)
         self._fits_single = True
         self._infinite_arc: tuple[int, int] | None = None  # (index, destination)
@@ -294,7 +297,7 @@ class CsrFile:
     def finish(self) -> None:
         """Append the pending edge and compute the offsets."""
         key = int(self._pending_key[0])
-        if key != int(NO_KEY):
+        if key != NO_KEY:
             source, destination = key >> 32, key & 0xFFFFFFFF
             self.offsets[source + 1] += 1
             if self.weighted:

@@ -1,4 +1,4 @@
-"""Numba kernels of the out-of-core build.
+"""Kernels of the out-of-core build of a layered edge list, on a CPU.
 
 An edge is a 64-bit key, ``source << 32 | destination``, so that sorted keys are adjacency lists.
 The kernels sort keys by digits, merge parallel edges, expand BFS frontiers and move edges into
@@ -15,10 +15,9 @@ Knuth, The Art of Computer Programming, volume 3, section 5.2.5 (radix sort).
 import numpy as np
 from numba import prange
 
-from ...kernels.constants import MERGE_MAX, MERGE_MIN, MERGE_SUM
-from ...kernels.intrinsics import prefetch
-from ...kernels.jit import parallel, serial
-from . import KEEP_ALL, NO_KEY
+from .constants import KEEP_ALL, MERGE_MAX, MERGE_MIN, MERGE_SUM, NO_KEY
+from .intrinsics import prefetch
+from .jit import parallel, serial
 
 SOURCE_SHIFT, ONE = np.uint64(32), np.uint64(1)
 DESTINATION_MASK = np.uint64(0xFFFFFFFF)
