@@ -522,7 +522,7 @@ def test_no_single_change_goes_unseen(epsilon, mu, memberships):
         graph = rg.Graph(make(pairs(edges)), vertices=40)
         plain, *all_of = naive.scan(edges, epsilon, mu, range(40), True)
         right = rows_of(plain), rows_of(plain, *all_of)
-        for kind, rows in changes_of(right[memberships], 120, seed):
+        for kind, rows in changes_of(right[memberships], 30, seed):
             if rows in right:
                 continue
             with pytest.raises(rg.VerificationError):
