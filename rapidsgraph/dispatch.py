@@ -2,7 +2,8 @@
 
 `IMPLEMENTATIONS` is the one table of what runs where: a row per algorithm, a column per graph
 type. A new algorithm is a row; a new engine for one is an entry. Implementations of `LocalGraph`
-also take edge frames, and those of `DistributedGraph` take Dask frames.
+also take edge frames, those of `DistributedGraph` take Dask frames, and those of `FrameGraph`,
+which ``method="frames"`` selects, take all of these.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 from . import frames, memory
 from .algorithms import components, similarity, traversal
@@ -29,6 +30,11 @@ from .graph.local_graph import GraphLike, LocalGraph, storage_of
 from .layered import algorithms as layered
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
+from .relational import components as relational_components
+from .relational import pagerank as relational_pagerank
+from .relational import traversal as relational_traversal
+from .relational.frame_graph import FrameGraph
+from .validation import check_auto_method, check_choice
 
 __all__ = [
     "IMPLEMENTATIONS",
@@ -53,22 +59,26 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LayeredStorage: layered.bfs,
         DistributedGraph: distributed_traversal.bfs,
         DistributedLayeredStorage: distributed_layered.bfs,
+        FrameGraph: relational_traversal.bfs,
     },
     "sssp": {
         LocalGraph: traversal.sssp,
         LayeredStorage: layered.sssp,
         DistributedGraph: distributed_traversal.sssp,
         DistributedLayeredStorage: distributed_layered.sssp,
+        FrameGraph: relational_traversal.sssp,
     },
     "pagerank": {
         LocalGraph: _pagerank.pagerank,
         LayeredStorage: layered.pagerank,
         DistributedGraph: distributed_pagerank.pagerank,
         DistributedLayeredStorage: distributed_layered.pagerank,
+        FrameGraph: relational_pagerank.pagerank,
     },
     "connected_components": {
         LocalGraph: components.connected_components,
         DistributedGraph: distributed_components.connected_components,
+        FrameGraph: relational_components.connected_components,
     },
     "structural_similarity": {
         LocalGraph: similarity.structural_similarity,
@@ -86,7 +96,8 @@ R = TypeVar("R")
 
 def graph_type(graph: GraphLike) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
-    if isinstance(graph, (LayeredStorage, DistributedLayeredStorage, DistributedGraph)):
+    storages = (LayeredStorage, DistributedLayeredStorage, DistributedGraph, FrameGraph)
+    if isinstance(graph, storages):
         return type(graph)
     return DistributedGraph if frames.is_dask(graph) else LocalGraph
 
@@ -95,13 +106,24 @@ def _dispatched(local: Callable[P, R]) -> Callable[P, R]:
     """Return the public function of an algorithm, with signature and docs of the local one."""
     name = local.__name__
     implementations = IMPLEMENTATIONS[name]
+    methods = get_args(get_type_hints(local)["method"])
 
     @functools.wraps(local)
     def public(graph: Any, *args: Any, **kwargs: Any) -> Any:
         graph = storage_of(graph)
-        implementation = implementations.get(graph_type(graph))
+        method = kwargs.get("method", "auto")
+        check_choice("method", method, methods)
+        if method in ("auto", "frames"):
+            kwargs.pop("method", None)  # selects the column; implementations take the others
+        column = graph_type(graph)
+        if method == "frames":
+            if column in (LayeredStorage, DistributedLayeredStorage):
+                check_auto_method(method, methods, "layered edge lists")
+            graph = graph.to_frame_graph() if isinstance(graph, DistributedGraph) else graph
+            column = FrameGraph
+        implementation = implementations.get(column)
         if implementation is None:
-            raise _unsupported_error(name, graph_type(graph))
+            raise _unsupported_error(name, column)
         return implementation(graph, *args, **kwargs)
 
     public.__module__ = __name__.partition(".")[0]  # where users and pickle find it

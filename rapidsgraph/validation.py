@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from . import device, frames
 from .device import Array, ArrayModule
 from .errors import GraphError, InsufficientMemoryError, format_value
 
+FramesMethod = Literal["auto", "frames"]  # of algorithms with one kernel form
 MAX_VERTICES = 2**31 - 1
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}

@@ -11,6 +11,7 @@ from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
 from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered.storage import LayeredStorage
+from rapidsgraph.relational.frame_graph import FrameGraph
 
 EDGES = {"source": [0, 1], "destination": [1, 2]}
 PACKAGES = {
@@ -18,6 +19,7 @@ PACKAGES = {
     LayeredStorage: "rapidsgraph.layered",
     DistributedGraph: "rapidsgraph.distributed",
     DistributedLayeredStorage: "rapidsgraph.distributed",
+    FrameGraph: "rapidsgraph.relational",
 }
 ROWS = [(name, each) for name, row in IMPLEMENTATIONS.items() for each in row]
 LAYERED_MISSING = [
@@ -55,6 +57,32 @@ def test_the_type_of_the_graph_selects_the_implementation(name, storage_type, mo
     monkeypatch.setitem(IMPLEMENTATIONS[name], storage_type, implementation)
     assert getattr(rg, name)(graph, option=1) == "result"
     assert calls == [((graph,), {"option": 1})]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, row in IMPLEMENTATIONS.items() if FrameGraph in row]
+)
+def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
+    calls = []
+    monkeypatch.setitem(
+        IMPLEMENTATIONS[name], FrameGraph, lambda *args, **kwargs: calls.append((args, kwargs))
+    )
+    getattr(rg, name)(EDGES, method="frames")
+    assert calls == [((EDGES,), {})]
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank"])
+def test_layered_edge_lists_have_no_relational_implementation(name):
+    layered = rg.LayeredEdgeList.build(EDGES, 0)
+    with pytest.raises(rg.GraphError, match="'frames' is not supported for layered edge lists"):
+        getattr(rg, name)(layered, method="frames")
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_unknown_methods_are_refused(name):
+    with pytest.raises(rg.GraphError, match="method is 'fast'; it can be 'auto', ") as info:
+        getattr(rg, name)(EDGES, method="fast")
+    assert info.value.parameter == "method"
 
 
 @pytest.mark.parametrize(("name", "storage_type"), LAYERED_MISSING)

@@ -17,13 +17,14 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
+from ..validation import FramesMethod
 from .run_memory import check_run_memory
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
-def connected_components(graph: GraphLike) -> Frame:
+def connected_components(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
     """Find the weakly connected components.
 
     Parameters
@@ -31,6 +32,10 @@ def connected_components(graph: GraphLike) -> Frame:
     graph : Graph or edge frame
         A frame needs the columns `source` and `destination`; the direction of edges is ignored. A
         Dask frame, or the `Graph` of one, gives a Dask frame.
+    method : {"auto", "frames"}, default "auto"
+        "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
+        on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
+        rows.
 
     Returns
     -------

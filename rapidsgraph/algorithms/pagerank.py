@@ -42,7 +42,7 @@ from .pagerank_layout import (
 from .pagerank_methods import power_iterate
 from .run_memory import check_run_memory
 
-PageRankMethod = Literal["auto", "edge", "node", "contribution", "warp"]
+PageRankMethod = Literal["auto", "frames", "edge", "node", "contribution", "warp"]
 METHODS = get_args(PageRankMethod)
 Precision = Literal["double", "single"]
 PRECISIONS: dict[Precision, type[np.floating]] = {"double": np.float64, "single": np.float32}
@@ -90,10 +90,11 @@ def pagerank(
         as for `personalization` distribute it over the vertices that they name.
     start : frame or dict, optional
         Initial values, scaled to sum to 1. Uniform by default.
-    method : {"auto", "edge", "node", "contribution", "warp"}, default "auto"
+    method : {"auto", "frames", "edge", "node", "contribution", "warp"}, default "auto"
         Implementation; all give the same result. "auto" stores rows as sliced ELLPACK [2]_. "edge"
-        and "node" are the methods of [3]_, "contribution" and "warp" those of [4]_. Only "auto"
-        runs on Dask frames and layered edge lists.
+        and "node" are the methods of [3]_, "contribution" and "warp" those of [4]_. "frames" runs
+        joins of pandas, cuDF or Dask frames, as for `bfs`. Only "auto" and "frames" run on Dask
+        frames, and only "auto" on layered edge lists.
     precision : {"double", "single"}, default "double"
         Precision of the values that are stored and gathered. Sums are in double precision.
     progress : bool or callable, optional
@@ -349,9 +350,9 @@ def check_parameters(
 
 
 def _check_launch(launch: Any, method: str) -> None:
-    if method == "auto":
+    if method in ("auto", "frames"):
         raise GraphError(
-            "{parameter} is for the methods edge, node, contribution and warp, not auto",
+            f"{{parameter}} is for the methods edge, node, contribution and warp, not {method}",
             parameter="launch",
             value=launch,
         )

@@ -31,7 +31,7 @@ from ..kernels.constants import (
     WARP,
 )
 from ..progress import Progress
-from ..validation import check_flag, check_memory_limit, check_number, reject
+from ..validation import FramesMethod, check_flag, check_memory_limit, check_number, reject
 from .run_memory import check_run_memory
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
@@ -65,6 +65,7 @@ def bfs(
     *,
     depth_limit: int | None = None,
     predecessors: bool = True,
+    method: FramesMethod = "auto",
     memory_limit: int | str | None = None,
     progress: Progress = None,
 ) -> Frame:
@@ -85,6 +86,10 @@ def bfs(
     predecessors : bool, default True
         Whether to return predecessors. A `LayeredEdgeList` knows the distances, so that its edges
         are not read without them.
+    method : {"auto", "frames"}, default "auto"
+        "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
+        on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
+        rows. It has no form for layered edge lists.
     memory_limit : int or str, optional
         Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed once. By default the free memory.
@@ -150,6 +155,7 @@ def sssp(
     *,
     cutoff: float | None = None,
     predecessors: bool = True,
+    method: FramesMethod = "auto",
     memory_limit: int | str | None = None,
     progress: Progress = None,
 ) -> Frame:
@@ -169,6 +175,8 @@ def sssp(
         Vertices farther away count as unreached.
     predecessors : bool, default True
         Whether to return predecessors.
+    method : {"auto", "frames"}, default "auto"
+        As for `bfs`.
     memory_limit : int or str, optional
         As for `bfs`. Edges are streamed in several passes, until no distance changes.
     progress : bool or callable, optional

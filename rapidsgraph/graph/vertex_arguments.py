@@ -119,7 +119,15 @@ def _mixed_sign_rows(table: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def resolve_vertex_values(labeling: Labeling, values: Any, parameter: str) -> Array:
-    """Return a caller's values of vertices by id, scaled to a sum of 1.
+    """Return a caller's values by id, 0 for vertices without one; see `read_vertex_values`."""
+    ids, array = read_vertex_values(labeling, values, parameter)
+    by_id = labeling.xp.zeros(labeling.num_vertices)
+    by_id[ids] = array
+    return by_id
+
+
+def read_vertex_values(labeling: Labeling, values: Any, parameter: str) -> tuple[Array, Array]:
+    """Return the ids of some vertices and a caller's values, scaled to a sum of 1.
 
     Parameters
     ----------
@@ -132,8 +140,8 @@ def resolve_vertex_values(labeling: Labeling, values: Any, parameter: str) -> Ar
 
     Returns
     -------
-    float64 array, shape (vertices,)
-        0 for vertices that `values` leaves out.
+    ids : int32 array
+    values : float64 array
 
     Raises
     ------
@@ -201,9 +209,7 @@ def resolve_vertex_values(labeling: Labeling, values: Any, parameter: str) -> Ar
         )
     if largest > MAX_SUMMABLE:  # their sum may be infinite
         array = array / largest
-    by_id = xp.zeros(labeling.num_vertices)
-    by_id[ids] = array / float(array.sum())
-    return by_id
+    return ids, array / float(array.sum())
 
 
 def _is_column(values: Any) -> bool:

@@ -86,8 +86,12 @@ def check_out_weights(out_weights: Array, labeling: Labeling, order: Array | Non
     if bool(device.array_module(out_weights).isfinite(out_weights).all()):
         return
     index = int(out_weights.argmax())
-    name = labeling.name_of(index if order is None else int(order[index]))
-    raise GraphError(
+    raise out_weight_error(labeling.name_of(index if order is None else int(order[index])))
+
+
+def out_weight_error(name: Any) -> GraphError:
+    """Return the error for a vertex whose edges have weights that sum to infinity."""
+    return GraphError(
         f"the weights of the edges that leave vertex {name!r} sum to more than {LIMIT}", value=name
     )
 
@@ -118,7 +122,7 @@ def check_distances(adjacency: Adjacency, distances: Array, labeling: Labeling) 
         heads = adjacency.neighbors[block]
         overflowed = heads[is_infinite[heads] & ~is_infinite[rows[block]]]
         if overflowed.size:
-            raise _distance_error(labeling, int(xp.min(overflowed)))
+            raise distance_error(labeling.name_of(int(xp.min(overflowed))))
 
 
 def check_reached_distances(distances: Array, order: Array, labeling: Labeling) -> None:
@@ -134,9 +138,9 @@ def check_reached_distances(distances: Array, order: Array, labeling: Labeling) 
     """
     is_infinite = distances == math.inf
     if bool(is_infinite.any()):
-        raise _distance_error(labeling, int(order[int(is_infinite.argmax())]))
+        raise distance_error(labeling.name_of(int(order[int(is_infinite.argmax())])))
 
 
-def _distance_error(labeling: Labeling, vertex: int) -> GraphError:
-    name: Any = labeling.name_of(vertex)
+def distance_error(name: Any) -> GraphError:
+    """Return the error for a vertex at a distance that double precision cannot hold."""
     return GraphError(f"the distance to vertex {name!r} is more than {LIMIT}", value=name)

@@ -24,7 +24,7 @@ from ..graph.edge_columns import (
 )
 from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
-from .table import DaskTable, EagerTable, Table, distinct
+from .table import DaskTable, EagerTable, Table, get_first
 
 
 @dataclass
@@ -49,25 +49,9 @@ class FrameGraph:
     schema: EdgeColumns
     weighted: bool
 
-    @property
-    def vertex(self) -> list[str]:
-        """Name columns of a vertex."""
-        return name_columns("vertex", self.schema)
-
-    @property
-    def source(self) -> list[str]:
-        """Name columns of the source of an arc."""
-        return name_columns("source", self.schema)
-
-    @property
-    def destination(self) -> list[str]:
-        """Name columns of the destination of an arc."""
-        return name_columns("destination", self.schema)
-
-    @property
-    def predecessor(self) -> list[str]:
-        """Name columns of a predecessor."""
-        return name_columns("predecessor", self.schema)
+    def name_columns(self, endpoint: str) -> list[str]:
+        """Return the name columns of an endpoint, such as ``["source_0"]``."""
+        return name_columns(endpoint, self.schema)
 
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a vertex name column has the name of a result column."""
@@ -76,6 +60,16 @@ class FrameGraph:
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
         """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""
         return endpoint_columns(self.schema.labels, self.schema.is_endpoint_specific, endpoint)
+
+    def find_smallest(self, table: Table) -> Any:
+        """Return the smallest name in a table as in messages, or None if the table is empty."""
+        vertex = self.name_columns("vertex")
+        smallest = EagerTable(table.map(get_first, by=vertex).collect()).map(get_first, by=vertex)
+        if not smallest.count():
+            return None
+        columns = (smallest.frame[column].iloc[0] for column in vertex)
+        name = tuple(each.item() if hasattr(each, "item") else each for each in columns)
+        return name if len(name) > 1 else name[0]
 
     def make_result(self, table: Table, columns: Mapping[str, str | None]) -> Frame:
         """Return the result of an algorithm, sorted by vertex, in the library of the edges.
@@ -89,7 +83,7 @@ class FrameGraph:
             tell whether they have a value, or None if all rows do. `predecessor` stands for all
             columns that name one.
         """
-        ordered = table.enumerate(self.vertex, "row")
+        ordered = table.enumerate(self.name_columns("vertex"), "row")
         return ordered.map(_make_result, schema=self.schema, columns=dict(columns)).to_frame()
 
 
@@ -131,7 +125,7 @@ def _from_local_graph(graph: LocalGraph) -> FrameGraph:
         zip(name_columns("vertex", schema), labeling.names.columns(graph.xp).values(), strict=True)
     )
     arcs = name_arcs(graph.csr, graph.weighted, labeling)
-    vertices = _make_frame(names, graph.xp)
+    vertices = make_frame(names, graph.xp)
     return FrameGraph(EagerTable(arcs), EagerTable(vertices), schema, graph.weighted)
 
 
@@ -182,7 +176,7 @@ def _read_partition(number: int, frame: Frame, *options: Any) -> Frame:
 def _find_largest_names(arcs: Frame) -> list[Column]:
     """Return the largest integer, or any text, of each name column, as a column of one row."""
     names = [column for column in arcs.columns if column != "weight"]
-    columns = [_get_values(arcs, column) for column in names]
+    columns = [get_values(arcs, column) for column in names]
     return [
         values[values == values.max()][:1]
         if len(values) and device.is_array(values)
@@ -201,12 +195,13 @@ def _from_arcs(arcs: Table, schema: EdgeColumns, weighted: bool, merge_arcs: boo
     source, destination, vertex = (
         name_columns(endpoint, schema) for endpoint in ("source", "destination", "vertex")
     )
-    arcs = arcs.partition(source)
-    if merge_arcs:  # parallel arcs are in one partition
-        arcs = arcs.map(distinct, by=[*source, *destination])
-    arcs = arcs.persist()
     ends = [arcs.select(each).rename(each, vertex) for each in (source, destination)]
-    return FrameGraph(arcs, ends[0].union(ends[1]).distinct(vertex).persist(), schema, weighted)
+    vertices = ends[0].union(ends[1]).distinct(vertex)
+    if merge_arcs:
+        arcs = arcs.distinct([*source, *destination], partition_by=source)
+    else:
+        arcs = arcs.partition(source)
+    return FrameGraph(arcs.persist(), vertices.persist(), schema, weighted)
 
 
 def _without_columns(columns: EdgeColumns) -> EdgeColumns:
@@ -225,17 +220,18 @@ def _make_arcs(columns: EdgeColumns) -> Frame:
             arrays[name] = each.astype(dtype)
     if columns.weights is not None:
         arrays["weight"] = columns.weights.astype(np.float64)
-    return _make_frame(arrays, columns.xp)
+    return make_frame(arrays, columns.xp)
 
 
-def _make_frame(columns: Mapping[str, Column], xp: Any) -> Frame:
+def make_frame(columns: Mapping[str, Column], xp: Any) -> Frame:
+    """Return a pandas or cuDF frame of columns."""
     return importlib.import_module("pandas" if xp is np else "cudf").DataFrame(columns)
 
 
 def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | None]) -> Frame:
     """Return a partition of the result; see `FrameGraph.make_result`."""
     names = dict(zip(schema.labels, name_columns("vertex", schema), strict=True))
-    data: dict[str, Any] = {label: _get_values(frame, name) for label, name in names.items()}
+    data: dict[str, Any] = {label: get_values(frame, name) for label, name in names.items()}
     for column, is_valid in columns.items():
         values = {column: column}
         if column == "predecessor":
@@ -244,7 +240,7 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
                 new: names[label].replace("vertex", column) for label, new in specific.items()
             }
         for new, name in values.items():
-            array = _get_values(frame, name)
+            array = get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array
     result = frames.make_frame(schema.library, data, schema.text_types)
     if schema.library in ("pandas", "cudf"):
@@ -252,7 +248,7 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
     return result
 
 
-def _get_values(frame: Frame, column: str) -> Column:
+def get_values(frame: Frame, column: str) -> Column:
     """Return a column as `frames.make_frame` takes it."""
     values = frame[column]
     is_number = getattr(values.dtype, "kind", "O") in "iuf"

@@ -15,10 +15,12 @@ from ..algorithms.pagerank import (
     check_parameters,
 )
 from ..frames import Frame, VertexValues
+from ..graph.weight_sums import out_weight_error
 from ..progress import Progress, Report, reporter
 from ..validation import check_memory_limit
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
+from .vertex_arguments import join_vertex_values
 
 
 def pagerank(
@@ -45,8 +47,18 @@ def pagerank(
     num_vertices = graph.vertices.count()
     if not num_vertices:
         return graph.make_result(graph.vertices.assign(pagerank=0.0), {"pagerank": None})
-    uniform = 1 / num_vertices
-    state = graph.vertices.assign(teleport=uniform, dangling=uniform, pagerank=uniform)
+    state = graph.vertices
+    for column, values, parameter in (
+        ("teleport", personalization, "personalization"),
+        ("dangling", dangling, "dangling"),
+        ("pagerank", start, "start"),
+    ):
+        if column == "dangling" and values is None:
+            state = state.assign(dangling=lambda vertex: vertex["teleport"])
+        elif values is None or isinstance(values, str):
+            state = state.assign(**{column: 0.0 if values == "drop" else 1 / num_vertices})
+        else:
+            state = join_vertex_values(graph, state, column, values, parameter)
     with reporter(progress, "PageRank", max_iterations) as report:
         state, iterations, residual = _iterate(
             graph, state, damping, tolerance, max_iterations, PRECISIONS[precision], report
@@ -69,9 +81,11 @@ def _iterate(
     `state` has a row per vertex: its PageRank, and its weights in the teleport and in the
     distribution of the PageRank of dangling vertices.
     """
-    vertex, source, destination = graph.vertex, graph.source, graph.destination
+    vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
     arcs = graph.arcs if graph.weighted else graph.arcs.assign(weight=1.0)
     out_weights = arcs.aggregate(source, weight="sum").rename(["weight"], ["out_weight"])
+    if graph.weighted:
+        _check_out_weights(out_weights.rename(source, vertex), graph)
     arcs = arcs.filter(lambda arc: arc["weight"] > 0).join(out_weights, source)
     arcs = arcs.assign(fraction=lambda arc: arc["weight"] / arc["out_weight"])
     arcs = arcs.select([*source, *destination, "fraction"]).persist()
@@ -89,6 +103,13 @@ def _iterate(
         iterations += 1
         report(iterations, f"change {residual:.1e}")
     return state, iterations, residual
+
+
+def _check_out_weights(out_weights: Table, graph: FrameGraph) -> None:
+    """Raise GraphError if the weights that leave a vertex sum to infinity."""
+    name = graph.find_smallest(out_weights.filter(lambda vertex: vertex["out_weight"] == math.inf))
+    if name is not None:
+        raise out_weight_error(name)
 
 
 def _find_dangling(state: Frame, value_type: type[np.floating]) -> Frame:

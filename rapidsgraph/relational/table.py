@@ -13,6 +13,7 @@ import itertools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Self
 
 from ..frames import Frame, library_name
@@ -71,6 +72,10 @@ class Table(ABC):
         """Return the rows that satisfy a condition, a function of the frame."""
         return self.map(_filter, condition=condition)
 
+    def copy_columns(self, old: Sequence[str], new: Sequence[str]) -> Self:
+        """Add copies of columns under other names."""
+        return self.assign(**dict(zip(new, map(itemgetter, old), strict=True)))
+
     # Joins: both tables are partitioned by the key
 
     def join(self, other: Self, on: Sequence[str], how: str = "inner") -> Self:
@@ -95,16 +100,22 @@ class Table(ABC):
         """Return the first row per key in the order of other columns."""
         return self._reduce(_smallest, by=[*by], order=[*order])
 
-    def distinct(self, by: Sequence[str]) -> Self:
-        """Return the distinct keys."""
-        return self._reduce(distinct, by=[*by])
+    def distinct(self, by: Sequence[str], partition_by: Sequence[str] | None = None) -> Self:
+        """Return the distinct keys, partitioned by some of their columns or by all."""
+        return self._reduce(distinct, by=[*by], partition_by=partition_by)
 
-    def _reduce(self, function: Callable[..., Frame], by: list[str], **options: Any) -> Self:
+    def _reduce(
+        self,
+        function: Callable[..., Frame],
+        by: list[str],
+        partition_by: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Self:
         """Reduce each partition by key, and then the results of all partitions."""
         partial = self.map(function, by=by, **options)
         if self.num_partitions == 1:
             return partial
-        return partial.partition(by).map(function, by=by, **options)
+        return partial.partition(partition_by or by).map(function, by=by, **options)
 
     # Numbers
 
@@ -307,6 +318,11 @@ def _smallest(frame: Frame, by: list[str], order: list[str]) -> Frame:
 def distinct(frame: Frame, by: list[str]) -> Frame:
     """Return the distinct keys of a partition."""
     return frame[by].drop_duplicates(ignore_index=True)
+
+
+def get_first(frame: Frame, by: list[str]) -> Frame:
+    """Return the first row of a partition in the order of some columns."""
+    return _sort(frame, by)[:1]
 
 
 def _sort(frame: Frame, by: list[str]) -> Frame:

@@ -1,0 +1,106 @@
+"""Connected components as frame operations; `algorithms.components` has the kernel form."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ..frames import Frame
+from .frame_graph import FrameGraph, as_frame_graph
+from .table import Table
+
+
+def connected_components(graph: Any) -> Frame:
+    """Find components by joins; see `rapidsgraph.connected_components`."""
+    graph = as_frame_graph(graph)
+    graph.check_name_collisions("component")
+    return graph.make_result(number_components(graph, find_roots(graph)), {"component": None})
+
+
+def find_roots(graph: FrameGraph) -> Table:
+    """Return the smallest vertex of every vertex's component, in columns `root`.
+
+    In a round, every vertex links to the smallest of itself and its neighbors, and the trees of
+    these links are contracted to their roots. Of the vertices with edges at most half are roots,
+    so that the number of rounds is logarithmic, even for a path.
+    """
+    vertex, source, destination, root = map(
+        graph.name_columns, ("vertex", "source", "destination", "root")
+    )
+    roots = graph.vertices.copy_columns(vertex, root)
+    arcs = graph.arcs.select([*source, *destination])
+    edges = arcs.union(arcs.rename([*source, *destination], [*destination, *source]))
+    edges = _simplify(edges, source, destination)
+    while edges.count():
+        loops = edges.distinct(source).copy_columns(source, destination)
+        links = edges.union(loops).smallest(source, order=destination)
+        links = _compress(links.rename([*source, *destination], [*vertex, *root]), vertex, root)
+        roots = roots.partition(root)
+        keys = links.select(vertex).rename(vertex, root)
+        isolated = roots.difference(keys, root)  # their components are complete
+        roots = _replace(roots, root, links, vertex, root).union(isolated).persist()
+        edges = _replace(edges, source, links, vertex, root)
+        edges = _replace(edges.partition(destination), destination, links, vertex, root)
+        edges = _simplify(edges, source, destination)
+    return roots
+
+
+def _simplify(edges: Table, source: list[str], destination: list[str]) -> Table:
+    """Drop self-loops and parallel edges, and partition by source."""
+    edges = edges.filter(functools.partial(_differ, left=source, right=destination))
+    return edges.distinct([*source, *destination], partition_by=source).persist()
+
+
+def _compress(links: Table, vertex: list[str], root: list[str]) -> Table:
+    """Link every vertex to the root of its tree, by pointer jumping."""
+    parent, grandparent = _with_suffix(root, "parent"), _with_suffix(root, "grandparent")
+    links = links.rename(root, parent).persist()
+    while True:
+        parents = links.rename([*vertex, *parent], [*parent, *grandparent])
+        joined = links.partition(parent).join(parents, parent).persist()
+        is_moved = functools.partial(_differ, left=parent, right=grandparent)
+        links = joined.select([*vertex, *grandparent]).rename(grandparent, parent)
+        links = links.partition(vertex).persist()
+        if not joined.filter(is_moved).count():
+            return links.rename(parent, root)
+
+
+def _replace(
+    rows: Table, columns: list[str], links: Table, vertex: list[str], root: list[str]
+) -> Table:
+    """Return rows with the roots of the vertices in `columns`, by which they are partitioned.
+
+    Rows of vertices without a link are dropped.
+    """
+    new = _with_suffix(columns, "new")
+    joined = rows.join(links.rename([*vertex, *root], [*columns, *new]), columns)
+    return joined.map(_overwrite, old=columns, new=new)
+
+
+def _overwrite(rows: Frame, old: list[str], new: list[str]) -> Frame:
+    return rows.drop(columns=old).rename(columns=dict(zip(new, old, strict=True)))
+
+
+def _with_suffix(columns: Sequence[str], suffix: str) -> list[str]:
+    return [f"{column}_{suffix}" for column in columns]
+
+
+def _differ(rows: Frame, left: Sequence[str], right: Sequence[str]) -> Any:
+    """Return whether two names of each row differ."""
+    return functools.reduce(
+        operator.or_, (rows[a] != rows[b] for a, b in zip(left, right, strict=True))
+    )
+
+
+def number_components(graph: FrameGraph, roots: Table) -> Table:
+    """Add a column `component`, numbered by descending size, ties by root."""
+    root = graph.name_columns("root")
+    sizes = roots.assign(negative_size=-1).aggregate(root, negative_size="sum")
+    numbers = sizes.enumerate(["negative_size", *root], "component").partition(root)
+    return roots.partition(root).join(numbers, root).map(_cast_component)
+
+
+def _cast_component(rows: Frame) -> Frame:
+    return rows.astype({"component": "int32"})

@@ -1,0 +1,103 @@
+"""Arguments that name vertices, or give values of some, as rows of a `FrameGraph`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import device, frames
+from ..device import Array
+from ..frames import Column, Frame
+from ..graph.edge_columns import name_vertices
+from ..graph.vertex_arguments import read_vertex_values, resolve_vertices
+from ..graph.vertex_names import Labeling, VertexNames
+from .frame_graph import FrameGraph, get_values, make_frame
+from .table import EagerTable, Table
+
+
+def find_vertices(graph: FrameGraph, vertices: Any, parameter: str = "source") -> Table:
+    """Return the rows of the vertices that a caller names; see `resolve_vertices`."""
+    labeling = _ArgumentLabeling(graph)
+    ids = resolve_vertices(labeling, vertices, parameter)
+    return graph.vertices.map(_merge_names, names=labeling.make_frame(ids), how="inner")
+
+
+def join_vertex_values(
+    graph: FrameGraph, state: Table, column: str, values: Any, parameter: str
+) -> Table:
+    """Add a column of a caller's values, 0 without one; see `read_vertex_values`."""
+    labeling = _ArgumentLabeling(graph)
+    ids, array = read_vertex_values(labeling, values, parameter)
+    names = labeling.make_frame(ids).assign(**{column: array})
+    return state.map(_merge_names, names=names, how="left").map(_fill_zero, column=column)
+
+
+class _ArgumentLabeling(Labeling):
+    """The names of those vertices of a graph that an argument names."""
+
+    def __init__(self, graph: FrameGraph) -> None:
+        schema, self._vertices = graph.schema, graph.vertices
+        # A name, if there is any, so that messages have the type of the names.
+        self._first = graph.vertices.map(_get_first).collect()[:1]
+        xp = np if frames.library_name(self._first) == "pandas" else device.import_cupy()
+        super().__init__(
+            VertexNames(schema.labels, [], 0), xp, schema.library, schema.is_endpoint_specific,
+            schema.source_columns, schema.text_types,
+        )  # fmt: skip
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices of the graph."""
+        return self._vertices.count()
+
+    def ids(self, table: Any, parameter: str, labels: Sequence[str] | None = None) -> Array:
+        """Find the vertices that a table names, and return their ids; see `Labeling.ids`."""
+        labels = labels or self.names.labels
+        columns = [frames.get_column(table, label, "vertex", parameter) for label in labels]
+        matches = self._vertices.map(_merge_names, names=self._as_names(columns), how="inner")
+        names = EagerTable(self._first).union(EagerTable(matches.collect())).collect()
+        columns_of_names = [get_values(names, column) for column in names]
+        self.names, _, _ = name_vertices(
+            columns_of_names, columns_of_names, None, self.names.labels, self.xp
+        )
+        return self.names.ids(columns, self.xp, parameter)
+
+    def _as_names(self, columns: Sequence[Column]) -> Frame:
+        """Return the distinct rows that may be names, in the types of the names."""
+        if len({len(values) for values in columns}) > 1:
+            return self._first[:0]  # an error of the argument
+        arrays, keep = {}, self.xp.ones(len(columns[0]), bool)
+        for name, values in zip(self._first, columns, strict=True):
+            dtype = self._first[name].dtype
+            values = frames.to_device(values, self.xp)
+            is_integer = device.is_array(values) and values.dtype.kind in "iu"
+            if (
+                is_integer != (getattr(dtype, "kind", "O") in "iu")
+                or device.is_array(values) != is_integer
+            ):
+                return self._first[:0]
+            if is_integer:
+                limits = np.iinfo(dtype)
+                keep &= (values >= limits.min) & (values <= limits.max)
+            arrays[name] = values.astype(dtype)
+        return make_frame(arrays, self.xp)[keep].drop_duplicates()
+
+    def make_frame(self, ids: Array) -> Frame:
+        """Return the names of vertices, as the graph has them."""
+        names = self.names.columns(self.xp, ids).values()
+        return make_frame(dict(zip(self._first, names, strict=True)), self.xp)
+
+
+def _get_first(vertices: Frame) -> Frame:
+    return vertices[:1]
+
+
+def _merge_names(table: Frame, names: Frame, how: str) -> Frame:
+    on = [column for column in names if column.startswith("vertex_")]
+    return table.merge(names, on=on, how=how)
+
+
+def _fill_zero(table: Frame, column: str) -> Frame:
+    return table.assign(**{column: table[column].fillna(0.0)})
