@@ -21,7 +21,7 @@ from .. import device, frames
 from ..device import Array, Device, choose, import_cupy, to_host
 from ..errors import GraphError, format_value
 from ..frames import Frame
-from ..graph.csr import Adjacency, row_indices, sort_pairs
+from ..graph.csr import Adjacency, permute, row_indices, sort_pairs
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
 from ..validation import check_choice, check_flag
@@ -358,7 +358,7 @@ def _sort_by_similarity(
     bound = max(graph.num_vertices, SIMILARITY_LEVELS)
     order = sort_pairs(pairs, bound, with_order=True)[2]
     neighbors, common, descent = (
-        _permute(values, order) for values in (adjacency.neighbors, common, descent)
+        permute(values, order) for values in (adjacency.neighbors, common, descent)
     )
     del order
     adjacency = Adjacency(adjacency.offsets, neighbors, xp.empty(0))
@@ -371,19 +371,10 @@ def _sort_by_similarity(
     pairs = [positions, descent]
     del positions, descent
     offsets, _, order = sort_pairs(pairs, bound, with_order=True)
-    cores = _permute(rows, order)
+    cores = permute(rows, order)
     max_size = int(sizes.max()) if graph.num_vertices else 1
     core_offsets = np.array(to_host(offsets[:max_size]))  # releases the offsets
     return IndexStorage(graph.labeling, adjacency, common, sizes, cores, core_offsets)
-
-
-def _permute(values: Array, order: Array) -> Array:
-    permuted = device.array_module(values).empty_like(values)
-    device.launch(
-        "build", "permute", size=order.size,
-        num_items=order.size, order=order, values=values, new_values=permuted,
-    )  # fmt: skip
-    return permuted
 
 
 def _as_list(values: Any, parameter: str) -> list[Any]:

@@ -71,13 +71,7 @@ def from_coo(
     offsets, neighbors, order = sort_pairs(
         coo, num_rows, with_order=weights is not None, minor_sorted=minor_sorted
     )
-    new_weights = xp.empty(0)
-    if order is not None:
-        new_weights = xp.empty_like(weights)
-        device.launch(
-            "build", "permute", size=order.size,
-            num_items=order.size, order=order, values=weights, new_values=new_weights,
-        )  # fmt: skip
+    new_weights = xp.empty(0) if order is None else permute(weights, order)
     del weights, order
     adjacency, reduction = Adjacency(offsets, neighbors, new_weights), MULTI_EDGES[multi_edges]
     if reduction is None or not neighbors.size:
@@ -186,6 +180,16 @@ def row_indices(adjacency: Adjacency) -> Array:
         num_rows=num_rows, offsets=adjacency.offsets, rows=rows,
     )  # fmt: skip
     return rows
+
+
+def permute(values: Array, order: Array) -> Array:
+    """Return ``values[order]``."""
+    permuted = device.array_module(values).empty_like(values)
+    device.launch(
+        "build", "permute", size=order.size,
+        num_items=order.size, order=order, values=values, new_values=permuted,
+    )  # fmt: skip
+    return permuted
 
 
 def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
