@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..device import Array
-from ..errors import ConvergenceError, GraphError, format_value
+from ..errors import ConvergenceError, GraphError
 from ..frames import Frame, VertexValues
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..graph.vertex_arguments import resolve_vertex_values
@@ -31,7 +31,7 @@ from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
 from ..kernels.constants import WARP
 from ..progress import Progress, Report, reporter
-from ..validation import check_choice, check_memory_limit, check_number
+from ..validation import check_choice, check_count, check_memory_limit, check_number, reject
 from .pagerank_layout import (
     PageRankLayout,
     allocate_buffers,
@@ -315,11 +315,11 @@ def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tup
     A frame or dict in `dangling` is checked against the graph by `dangling_weights`.
     """
     if isinstance(dangling, str) and dangling not in DANGLING:
-        raise GraphError(
-            f"{{parameter}} is {format_value(dangling)}; it can be None (where the teleport goes), "
-            f"{', '.join(map(repr, DANGLING))}, or a frame or dict of weights by vertex",
-            parameter="dangling",
-            value=dangling,
+        reject(
+            "dangling",
+            dangling,
+            f"it can be None (where the teleport goes), {', '.join(map(repr, DANGLING))}, or a "
+            "frame or dict of weights by vertex",
         )
     return check_number("damping", damping, 1), check_number("tolerance", tolerance)
 
@@ -335,13 +335,7 @@ def check_parameters(
 ) -> tuple[float, float, int]:
     """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
     damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
-    is_integer = isinstance(max_iterations, (int, np.integer))
-    if not is_integer or isinstance(max_iterations, bool) or max_iterations < 1:
-        raise GraphError(
-            f"{{parameter}} is {format_value(max_iterations)}; it must be an integer above 0",
-            parameter="max_iterations",
-            value=max_iterations,
-        )
+    check_count("max_iterations", max_iterations)
     check_choice("method", method, METHODS)
     check_choice("precision", precision, PRECISIONS)
     if launch is not None:
@@ -363,19 +357,10 @@ def _check_launch(launch: Any, method: str) -> None:
         and 0 < number < 2**31
         for number in launch
     ):
-        raise GraphError(
-            f"{{parameter}} is {format_value(launch)}; it must be (blocks, threads), both "
-            "positive, below 2^31",
-            parameter="launch",
-            value=launch,
-        )
+        reject("launch", launch, "it must be (blocks, threads), both positive, below 2^31")
     if launch[1] > MAX_BLOCK_THREADS or (method == "warp" and launch[1] % WARP):
-        raise GraphError(
-            f"{{parameter}} has {format_value(launch[1])} threads; {MAX_BLOCK_THREADS} is the "
-            f"most, and warp needs a multiple of {WARP}",
-            parameter="launch",
-            value=launch,
-        )
+        requirement = f"{MAX_BLOCK_THREADS} threads per block is the most, and warp needs a "
+        reject("launch", launch, f"{requirement}multiple of {WARP}")
 
 
 def check_convergence(iterations: int, residual: float, tolerance: float) -> None:

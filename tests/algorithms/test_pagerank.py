@@ -359,8 +359,14 @@ def test_launch_changes_nothing(make_arrays, method, launch):
         ({"method": "node", "launch": 32}, r"launch is 32; it must be \(blocks, threads\)"),
         ({"method": "node", "launch": (1, 32, 1)}, r"launch is \(1, 32, 1\)"),
         ({"method": "node", "launch": (0, 32)}, r"launch is \(0, 32\).*both positive"),
-        ({"method": "node", "launch": (1, 2048)}, r"2048 threads; 1024 is the most"),
-        ({"method": "warp", "launch": (1, 48)}, r"48 threads.*warp needs a multiple of 32"),
+        (
+            {"method": "node", "launch": (1, 2048)},
+            r"1024 threads per block is the most",
+        ),
+        (
+            {"method": "warp", "launch": (1, 48)},
+            r"launch is \(1, 48\).*warp needs a multiple of 32",
+        ),
     ],
 )
 def test_wrong_parameters(options, message):
