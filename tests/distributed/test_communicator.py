@@ -288,7 +288,8 @@ def kill_always(group, report):
     return None, None
 
 
-def test_workers_that_always_die():
+def test_workers_that_always_die(monkeypatch):
+    monkeypatch.setattr(spmd, "MAX_ATTEMPTS", 2)  # workers take seconds to start again
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         ranks = executor.DaskExecutor(client)
