@@ -228,7 +228,7 @@ def _compute_statistics(
 
 
 def _assign_degrees(communicator: Any, report: Any, partition: Any, rows: Any) -> tuple:
-    from rapidsgraph.distributed.graph import finish_frame
+    from rapidsgraph.distributed.storage import finish_frame
 
     degrees = partition.xp.diff(partition.local_adjacency.offsets)
     return finish_frame(communicator, rows.assign(degree=degrees))

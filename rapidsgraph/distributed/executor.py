@@ -1,8 +1,8 @@
 """Executors: run tasks on the workers of the active Dask client, or in this process without one.
 
 `submit` returns a task at once, which other tasks take as an argument; `gather` waits for results.
-On a cluster a task is a future, and its result stays on the worker that computed it until another
-task needs it. A task may name the worker it prefers; another worker runs it if that one is gone.
+`run_spmd` runs one task per worker at the same time. On a cluster a task is a future, and its
+result stays on the worker that computed it until another task needs it.
 
 Task functions are module-level functions that do not modify their arguments: the results of a lost
 worker are computed again from the same arguments. The same functions run on both executors, as in
@@ -17,9 +17,8 @@ import threading
 import time
 import uuid
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..frames import Frame
@@ -29,7 +28,6 @@ from .communicator import LocalCommunicator
 from .monitor import check_open, get_address
 from .spmd import run_on_worker
 
-FAN_IN = 4  # of a tree reduction
 WORKER_POLL_SECONDS = 0.2  # between two questions whether there is a worker
 
 P = ParamSpec("P")
@@ -41,11 +39,12 @@ _call = threading.local()  # .callbacks: functions to run if the current call of
 
 def get_executor(client: Any = None) -> Executor:
     """Return the executor of a client, of the active client, or of this process without one."""
-    client = client or _get_active_client()
+    client = client or get_active_client()
     return LocalExecutor() if client is None else DaskExecutor(client)
 
 
-def _get_active_client() -> Any:
+def get_active_client() -> Any:
+    """Return the active Dask client, or None."""
     if "distributed" not in sys.modules:
         return None
     from distributed import get_client, secede
@@ -58,25 +57,6 @@ def _get_active_client() -> Any:
     if getattr(thread_state, "proceed", False):  # in a task, whose thread our tasks may need
         secede()
     return client
-
-
-def check_active_client(client: Any) -> None:
-    """Raise ClusterError if the active client is connected to another cluster than `client`.
-
-    Dask computes result frames on the active client, which would not know their tasks.
-    """
-    active = _get_active_client()
-    if client is None or active is None or active is client:
-        return
-    check_open(client)
-    own, other = get_address(client), get_address(active)
-    if own != other:
-        raise ClusterError(
-            f"the graph is on the cluster at {own}, but the active client is connected to {other}; "
-            "call within `with client.as_current():` of the graph's own client, or build the graph "
-            "again",
-            parameter="graph",
-        )
 
 
 def release_on_error(function: Callable[P, R]) -> Callable[P, R]:
@@ -93,8 +73,6 @@ def release_on_error(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         _call.callbacks = []
         try:
-            if args:
-                _check_client_of(args[0])
             return function(*args, **kwargs)
         except BaseException:
             for callback in _call.callbacks:
@@ -104,27 +82,6 @@ def release_on_error(function: Callable[P, R]) -> Callable[P, R]:
             _call.callbacks = None
 
     return wrapper
-
-
-class DistributedStorage:
-    """The state of a graph or layered edge list on the workers of a Dask cluster.
-
-    Attributes
-    ----------
-    client : distributed.Client or None
-        The client whose workers have the graph; None for this process.
-    has_own_client : bool
-        Whether the caller passed the client, which computes the results; otherwise the active
-        client does.
-    """
-
-    client: Any = None
-    has_own_client = False
-
-
-def _check_client_of(graph: Any) -> None:
-    if isinstance(graph, DistributedStorage) and graph.client is not None:
-        (check_open if graph.has_own_client else check_active_client)(graph.client)
 
 
 def on_error(callback: Callable[[], Any]) -> None:
@@ -151,104 +108,6 @@ def _release_if_error(future: Any) -> Any:
     return future
 
 
-class Executor(ABC):
-    """Run tasks; see the module's docstring.
-
-    Attributes
-    ----------
-    client : distributed.Client or None
-    workers : tuple
-        Addresses of the workers; ``(None,)`` where there are none.
-    """
-
-    client: Any
-    workers: tuple
-
-    @abstractmethod
-    def submit(
-        self, function: Callable[..., Any], *arguments: Any, name: str, worker: int | None = None
-    ) -> Any:
-        """Return a task of a function call.
-
-        Tasks among `arguments`, or in lists among them, are replaced by their results. `name` is
-        the prefix of the task's key, and `worker` the index of the preferred worker.
-        """
-
-    @abstractmethod
-    def run_spmd(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        arguments: Sequence[Sequence[Any]],
-        *,
-        name: str,
-        on_gpu: bool,
-        report: Report | None = None,
-    ) -> tuple[list, list]:
-        """Run ``function(communicator, report, *arguments[rank])`` on all ranks; see `spmd.run`.
-
-        Returns tasks of the results, and the infos of all ranks.
-        """
-
-    @abstractmethod
-    def compute_partitions(self, collection: Frame) -> list:
-        """Return a task for each partition of a Dask frame."""
-
-    @abstractmethod
-    def locate(self, tasks: Sequence[Any]) -> list[int | None]:
-        """Wait for tasks, and return the index of a worker that has each result, if any has."""
-
-    @abstractmethod
-    def gather(self, tasks: Iterable[Any]) -> list:
-        """Return the results of tasks."""
-
-    @abstractmethod
-    def are_valid(self, tasks: Any) -> bool:
-        """Return whether no task, in nested lists or by itself, has failed or been cancelled."""
-
-    @abstractmethod
-    def to_keys(self, tasks: Sequence[Any]) -> list:
-        """Return keys of tasks, which unlike them do not keep the results in memory.
-
-        The tasks can be computed again for as long as another task exists that depends on them.
-        """
-
-    @abstractmethod
-    def from_keys(self, keys: Sequence[Any]) -> list:
-        """Return the tasks of keys."""
-
-    @abstractmethod
-    def to_dask(self, tasks: Sequence[Any], meta: Frame, divisions: tuple) -> Frame:
-        """Return a Dask frame whose partitions are the results of tasks."""
-
-    def map(self, function: Callable[..., Any], *iterables: Iterable[Any], name: str) -> list:
-        """Return a task for each tuple of arguments; task i prefers worker i.
-
-        The shortest iterable sets the number of tasks, as in the built-in `map`.
-        """
-        return [
-            self.submit(function, *arguments, name=name, worker=index)
-            for index, arguments in enumerate(zip(*iterables, strict=False))
-        ]
-
-    def tree_reduce(self, combine: Callable[..., Any], tasks: Iterable[Any], name: str) -> Any:
-        """Return one task that combines the results of all, `FAN_IN` at a time and in order.
-
-        ``combine(*results)`` returns a value that can be combined again.
-        """
-        tasks = list(tasks)
-        while len(tasks) > 1:
-            groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
-            tasks = [
-                self.submit(
-                    combine, *group, name=name, worker=index * len(self.workers) // len(groups)
-                )
-                if len(group) > 1
-                else group[0]
-                for index, group in enumerate(groups)
-            ]
-        return tasks[0]
-
-
 class _LocalTask:
     """The result of a task that ran when it was submitted."""
 
@@ -256,15 +115,13 @@ class _LocalTask:
         self.result = result
 
 
-class LocalExecutor(Executor):
+class LocalExecutor:
     """Run each task in this thread when it is submitted."""
 
     client, workers = None, (None,)
 
-    def submit(
-        self, function: Callable[..., Any], *arguments: Any, name: str, worker: int | None = None
-    ) -> _LocalTask:
-        """Run a task now; see `Executor.submit`."""
+    def submit(self, function: Callable[..., Any], *arguments: Any, name: str) -> _LocalTask:
+        """Run a task now; see `DaskExecutor.submit`."""
         return _LocalTask(function(*map(_resolve, arguments)))
 
     def run_spmd(
@@ -272,15 +129,12 @@ class LocalExecutor(Executor):
         function: Callable[..., tuple[Any, Any]],
         arguments: Sequence[Sequence[Any]],
         *,
-        name: str,
-        on_gpu: bool,
         report: Report | None = None,
+        **options: Any,
     ) -> tuple[list, list]:
         """Run the only rank in this thread; see `spmd.run`."""
-        [own] = arguments
-        result, info = function(
-            LocalCommunicator(), report or spmd.ignore_report, *map(_resolve, own)
-        )
+        [own] = map(_resolve, arguments)
+        result, info = function(LocalCommunicator(), report or spmd.ignore_report, *own)
         return [_LocalTask(result)], [info]
 
     def compute_partitions(self, collection: Frame) -> list[_LocalTask]:
@@ -324,8 +178,17 @@ def _resolve(argument: Any) -> Any:
     return [_resolve(each) for each in argument] if isinstance(argument, list) else argument
 
 
-class DaskExecutor(Executor):
-    """Run tasks on the workers of a Dask client."""
+class DaskExecutor:
+    """Run tasks on the workers of a Dask client.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    workers : tuple of str
+        Addresses of the workers.
+    """
+
+    run_spmd = spmd.run
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -347,22 +210,15 @@ class DaskExecutor(Executor):
             # Without it, tasks fail by Dask's no-workers-timeout when all workers are replaced.
             return
 
-    def submit(
-        self,
-        function: Callable[..., Any],
-        *arguments: Any,
-        name: str,
-        worker: int | None = None,
-    ) -> Any:
-        """Return the future of a function call; see `Executor.submit`."""
+    def submit(self, function: Callable[..., Any], *arguments: Any, name: str) -> Any:
+        """Return the future of a function call.
+
+        Futures among `arguments`, or in lists among them, are replaced by their results. `name` is
+        the prefix of the key.
+        """
         check_open(self.client)
-        address = None if worker is None else self.workers[worker % len(self.workers)]
-        restrictions = (
-            {} if address is None else {"workers": [address], "allow_other_workers": True}
-        )
         key = f"{name}-{uuid.uuid4().hex}"
-        future = self.client.submit(run_on_worker, function, *arguments, key=key, **restrictions)
-        return _release_if_error(future)
+        return _release_if_error(self.client.submit(run_on_worker, function, *arguments, key=key))
 
     def submit_pinned(
         self,
@@ -407,18 +263,6 @@ class DaskExecutor(Executor):
             time.sleep(WORKER_POLL_SECONDS)
         self.workers = tuple(sorted(workers))
         return self.workers
-
-    def run_spmd(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        arguments: Sequence[Sequence[Any]],
-        *,
-        name: str,
-        on_gpu: bool,
-        report: Report | None = None,
-    ) -> tuple[list, list]:
-        """Run all ranks on the workers; see `spmd.run`."""
-        return spmd.run(self, function, arguments, name=name, on_gpu=on_gpu, report=report)
 
     def compute_partitions(self, collection: Frame) -> list:
         """Return a future for each partition of a Dask frame."""
@@ -483,9 +327,9 @@ class DaskExecutor(Executor):
             check_open(self.client)
             raise SchedulerLostError(get_address(self.client), None) from error
 
-    def supervise(self, function: Callable[[], Any], check: Callable[[], Any] | None = None) -> Any:
+    def supervise(self, function: Callable[[], Any]) -> Any:
         """Run a coroutine function in the client's event loop; see `monitor.supervise`."""
-        return self.client.sync(monitor.supervise, self.client, function, check)
+        return self.client.sync(monitor.supervise, self.client, function)
 
     def _gather(self, tasks: Sequence[Any], fetch: bool) -> list:
         from distributed.client import _wait
@@ -534,7 +378,10 @@ class DaskExecutor(Executor):
         return tasks.status not in ("error", "cancelled", *(["lost"] if is_pinned else []))
 
     def to_keys(self, tasks: Sequence[Any]) -> list:
-        """Return the keys of futures; see `Executor.to_keys`."""
+        """Return keys of futures, which unlike them do not keep the results in memory.
+
+        The futures can be computed again for as long as one exists that depends on them.
+        """
         return [task.key for task in tasks]
 
     def from_keys(self, keys: Sequence[Any]) -> list:
@@ -548,3 +395,6 @@ class DaskExecutor(Executor):
         from dask.dataframe import from_delayed
 
         return from_delayed(list(tasks), meta=meta, divisions=divisions, verify_meta=False)
+
+
+Executor: TypeAlias = LocalExecutor | DaskExecutor

@@ -8,30 +8,28 @@ over all vertices must. If a worker is lost, the next call builds all partitions
 from __future__ import annotations
 
 import math
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import GraphError
-from ..frames import Frame, Vertices, is_dask, library_name
+from ..frames import Frame, Vertices, is_dask
 from ..graph.csr import MultiEdges
 from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
 from ..relational.frame_graph import FrameGraph, name_arcs, name_columns
-from ..relational.table import DaskTable, divide_rows
+from ..relational.table import DaskTable
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build
-from .communicator import Communicator, RankLostError
-from .executor import DistributedStorage, get_executor, on_error, release_on_error
+from .communicator import Communicator
+from .executor import get_executor, on_error, release_on_error
 from .partition import Partition
+from .storage import DistributedStorage, finish_frame
 
-MAX_BUILDS = 3  # of lost partitions in one call
 MAX_IMBALANCE = 1.5  # of the number of frame partitions that a rank reads, to their mean
 
 R = TypeVar("R")
@@ -86,21 +84,19 @@ class DistributedGraph(DistributedStorage):
     ) -> None:
         check_policies(directed, multi_edges, self_loops)
         schema = read_columns(edges._meta, source, destination, weight, multi_edges)
-        self.executor = executor = get_executor()
-        self.client = executor.client
+        executor = get_executor()
+        super().__init__(executor)
+        self.device = "cpu" if schema.xp is np else "gpu"
         self.directed, self.weighted = directed, weight is not None or multi_edges == "sum"
         self._multi_edges, self._self_loops = multi_edges, self_loops
-        self._partitions: dict[str, list] = {}  # by layout, or "simple"
         self._derivations: dict[str, tuple] = {}  # how layouts follow from the one built first
         self._nbytes: dict[str, int] = {}
         self._cache: dict[str, Any] = {}
-        self._lock, self._num_builds = threading.Lock(), 0
         labels, vertex_range = schema.labels, None
         vertices = check_vertex_range(vertices, len(labels))
-        frames, extra = (
-            executor.compute_partitions(_select_columns(edges, source, destination, weight)),
-            [],
-        )
+        columns = _select_columns(edges, source, destination, weight)
+        frames = executor.compute_partitions(columns)
+        extra: list = []
         if isinstance(vertices, range) and not vertices.start:
             vertex_range = vertices
         elif is_dask(vertices):
@@ -110,9 +106,9 @@ class DistributedGraph(DistributedStorage):
             extra = [executor.submit(_identity, vertices, name="vertices")]
         self._built, self._options = layout, BuildOptions(
             source, destination, weight, multi_edges, self_loops, directed, layout, labels,
-            vertex_range, is_on_gpu=schema.xp is not np,
+            vertex_range, is_on_gpu=self.device == "gpu",
         )  # fmt: skip
-        numbers = _assign(executor.locate(frames), len(executor.workers))
+        numbers = _assign(executor.locate(frames), self.num_partitions)
         infos = self._build(numbers, frames, extra)
         # Workers may forget the frames: the scheduler knows how to compute them again.
         self._sources = numbers, executor.to_keys(frames), executor.to_keys(extra)
@@ -125,13 +121,10 @@ class DistributedGraph(DistributedStorage):
 
     def _build(self, numbers: list[list[int]], frames: list, extra: list) -> list[BuildInfo]:
         """Build the partitions from tasks of frames; rank r reads the frames ``numbers[r]``."""
-        arguments = [
-            [own, [frames[number] for number in own], extra[rank :: len(numbers)], self._options]
-            for rank, own in enumerate(numbers)
-        ]
-        tasks, infos = self.executor.run_spmd(
-            build, arguments, name="build", on_gpu=self._options.is_on_gpu
-        )
+        own_frames = [[frames[number] for number in own] for own in numbers]
+        own_extra = [extra[rank :: self.num_partitions] for rank in range(self.num_partitions)]
+        arguments = numbers, own_frames, own_extra, self._options
+        tasks, infos = self._run(build, arguments, name="build")
         self._set_partitions(self._built, tasks, [each.nbytes for each in infos])
         return infos
 
@@ -139,11 +132,6 @@ class DistributedGraph(DistributedStorage):
         # In place: arguments of calls that are repeated are these lists.
         self._partitions.setdefault(layout, [])[:] = tasks
         self._nbytes[layout] = sum(nbytes)
-
-    @property
-    def num_partitions(self) -> int:
-        """Number of partitions."""
-        return len(self.bounds) - 1
 
     @property
     def starts(self) -> list[int]:
@@ -185,36 +173,13 @@ class DistributedGraph(DistributedStorage):
             self._set_partitions(layout, tasks, nbytes)
         return self._partitions[layout]
 
-    def _recover(self, call: Callable[[], R]) -> R:
-        """Return ``call()``; if it fails because partitions are lost, build them and call again."""
-        for _ in range(MAX_BUILDS):
-            num_builds = self._num_builds
-            try:
-                return call()
-            except RankLostError:
-                if not self._rebuild(num_builds):
-                    raise
-        return call()
-
-    def _rebuild(self, num_builds: int) -> bool:
-        """Build lost partitions again; return False if none is lost since a call began.
-
-        `num_builds` was `_num_builds` at the begin of the call. Calls of other threads may fail for
-        the same lost worker.
-        """
-        with self._lock:
-            if self._num_builds != num_builds:
-                return True
-            if self.executor.are_valid(list(self._partitions.values())):
-                return False
-            self._num_builds += 1
-            self._cache.clear()
-            numbers, *keys = self._sources
-            self._build(numbers, *map(self.executor.from_keys, keys))
-            for layout, (function, own) in self._derivations.items():
-                tasks, nbytes = self._run(function, own, name=layout)
-                self._set_partitions(layout, tasks, nbytes)
-            return True
+    def _rebuild(self) -> None:
+        self._cache.clear()
+        numbers, *keys = self._sources
+        self._build(numbers, *map(self.executor.from_keys, keys))
+        for layout, (function, own) in self._derivations.items():
+            tasks, nbytes = self._run(function, own, name=layout)
+            self._set_partitions(layout, tasks, nbytes)
 
     def __reduce__(self) -> tuple:
         raise GraphError(
@@ -226,13 +191,16 @@ class DistributedGraph(DistributedStorage):
     @release_on_error
     def compute(self) -> LocalGraph:
         """Return the graph in the memory of this process."""
-        map_rows = partitioning.get_local_adjacency
         executor = self.executor
-        labeling, *rows = self._recover(
-            lambda: executor.gather(
-                [self.labeling, *executor.map(map_rows, self.built_partitions(), name="rows")]
-            )
-        )
+
+        def gather() -> list:
+            rows = [
+                executor.submit(partitioning.get_local_adjacency, each, name="rows")
+                for each in self.built_partitions()
+            ]
+            return executor.gather([self.labeling, *rows])
+
+        labeling, *rows = self._recover(gather)
         return LocalGraph(
             labeling, partitioning.join_rows(rows), self._built, directed=self.directed,
             weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
@@ -257,61 +225,6 @@ class DistributedGraph(DistributedStorage):
         """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""
         schema = self._schema
         return endpoint_columns(schema.labels, schema.is_endpoint_specific, endpoint)
-
-    @property
-    def device(self) -> str:
-        """``"cpu"`` or ``"gpu"``."""
-        return "gpu" if self._options.is_on_gpu else "cpu"
-
-    def run(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        *arguments: Any,
-        name: str,
-        report: Report | None = None,
-    ) -> tuple[list, list]:
-        """Run ``function(communicator, report, *arguments)`` on every rank; see `spmd.run`.
-
-        An argument that is a list has one entry per rank, such as the tasks of `partitions`.
-        """
-        return self._recover(lambda: self._run(function, arguments, name=name, report=report))
-
-    def _run(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        arguments: Sequence[Any],
-        *,
-        name: str,
-        report: Report | None = None,
-    ) -> tuple[list, list]:
-        by_rank = [
-            [each[rank] if isinstance(each, list) else each for each in arguments]
-            for rank in range(self.num_partitions)
-        ]
-        return self.executor.run_spmd(
-            function, by_rank, name=name, on_gpu=self._options.is_on_gpu, report=report
-        )
-
-    def run_for_frame(
-        self,
-        function: Callable[..., tuple[Frame, Any]],
-        *arguments: Any,
-        name: str,
-        report: Report | None = None,
-    ) -> tuple[Frame, list]:
-        """Run a function whose results are frames from `finish_frame`; see `run`.
-
-        Returns
-        -------
-        frame : Dask frame
-        infos : list
-            What the function returned besides, by rank.
-        """
-        tasks, infos = self.run(function, *arguments, name=name, report=report)
-        counts, metas, others = zip(*infos, strict=True)
-        _, nonempty, divisions = divide_rows(counts)
-        frames = [tasks[rank] for rank in nonempty]
-        return self.executor.to_dask(frames, metas[0], divisions), list(others)
 
     @property
     def vertices(self) -> Frame:
@@ -426,26 +339,3 @@ def _name_arcs(
 def create_vertex_frame(partition: Partition, columns: dict[str, Any]) -> Frame:
     """Return a frame of the vertices of a partition: their names and further columns."""
     return partition.labeling.vertex_frame(columns, partition.local_ids)
-
-
-def finish_frame(
-    communicator: Communicator, frame: Frame, info: Any = None
-) -> tuple[Frame, tuple[int, Frame, Any]]:
-    """Return the frame of a rank with its rows of the result's index, and what the client needs.
-
-    See `DistributedGraph.run_for_frame`; every rank must call this.
-    """
-    counts = communicator.all_gather_object(len(frame))
-    frame = _set_index(frame, sum(counts[: communicator.rank]))
-    return frame, (len(frame), create_meta(frame) if communicator.rank == 0 else None, info)
-
-
-def _set_index(frame: Frame, start: int) -> Frame:
-    frame = frame.copy(deep=False)
-    frame.index = sys.modules[library_name(frame)].RangeIndex(start, start + len(frame))
-    return frame
-
-
-def create_meta(frame: Frame) -> Frame:
-    """Return a frame without rows, with the columns and types of another."""
-    return frame.iloc[:0]

@@ -1,11 +1,10 @@
 """BFS, SSSP and PageRank of a layered edge list whose partitions are distributed over workers.
 
-Each worker takes consecutive partitions of the store, of about equally many words, and reads them
-by itself from a path that the client and all workers can open; only arrays over vertices are sent.
-In a superstep every worker sweeps over its own partitions, and the results are combined: the
-minimum of parents or distances, the sum of what edges add to PageRank. SSSP sweeps within a shard
-until nothing changes there, before other shards receive its distances, until nothing changes
-anywhere.
+Each rank streams its own partitions of the store, within a memory limit of its own. A sweep
+computes what their edges imply for all vertices, and an all-reduce combines the results of all
+ranks: the minimum of parents or distances, the sum of contributions to PageRank. In a superstep of
+SSSP a rank sweeps until nothing changes in its own partitions; supersteps end when no rank has an
+active vertex.
 
 BFS and SSSP equal those of the list in memory bit for bit, PageRank except for rounding.
 See `layered.algorithms` for the algorithms and their source (WolfPath).
@@ -13,39 +12,41 @@ See `layered.algorithms` for the algorithms and their source (WolfPath).
 
 from __future__ import annotations
 
-import functools
-import importlib
-import itertools
 import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .. import device
 from ..algorithms import traversal
 from ..algorithms.pagerank import (
     METHODS,
     PRECISIONS,
     DanglingPolicy,
     PageRankMethod,
+    PageRankProblem,
     Precision,
     check_convergence,
     check_parameters,
 )
+from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..device.arrays import Array
-from ..frames import Frame, VertexValues, Vertices, is_dask, library_name
+from ..frames import Frame, VertexValues, Vertices, compute_if_dask
+from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
 from ..layered.algorithms import check_root
-from ..layered.packing import COLUMN
 from ..layered.storage import LayeredStorage, StreamStats
-from ..progress import Progress, reporter
-from ..validation import check_auto_method, parse_bytes
-from . import store_shard as tasks
-from .executor import DaskExecutor, Executor, release_on_error
-from .graph import create_meta
-from .layered_storage import DistributedLayeredStorage
+from ..layered.streaming import PartitionStream
+from ..progress import Progress, Report
+from ..validation import check_auto_method
+from .communicator import Communicator
+from .executor import release_on_error
+from .layered_storage import TITLES, DistributedLayeredStorage, get_worker
+from .storage import finish_frame
 
 
 @release_on_error
@@ -81,18 +82,11 @@ def sssp(
         limit = int(min(max_distance, NO_VERTEX))
         return _bfs(layered, limit, predecessors, memory_limit, progress, as_float=True)
     used = layered.local.partitions_before(int(layered.layer_starts[-1]))
-    run = _ShardedRun(layered, "sssp", used, "words", memory_limit, progress)
-    distances, parents = run.submit(tasks.start_distances, run.shards[0]), None
-    distances = run.relax("relax", distances, max_distance)
-    if max_distance == math.inf and layered.local.weight_dtype == np.float64:
-        run.gather(run.submit(tasks.check_distances, run.shards[0], distances))
-    if predecessors:
-        parents = run.find_predecessors(distances, None, None)
-        hops = run.submit(tasks.start_hops, distances, parents)
-        if run.gather(run.submit(operator.is_not, hops, None)):
-            hops = run.relax("relax_zero_weight", hops, distances)
-            parents = run.find_predecessors(distances, hops, parents)
-    return run.to_dask(create_sssp_rows, distances, parents)
+    frame, _ = layered.run_algorithm(
+        "sssp", _find_shortest_paths, used, "words", max_distance, predecessors,
+        memory_limit=memory_limit, progress=progress,
+    )  # fmt: skip
+    return frame
 
 
 @release_on_error
@@ -120,41 +114,20 @@ def pagerank(
     )
     check_auto_method(method, METHODS, "layered edge lists")
     layered.local.labeling.check_name_collisions("pagerank")
-    run = _ShardedRun(layered, "pagerank", slice(None), "words", memory_limit, progress)
-    frames = [_compute_frame(run.executor, each) for each in (personalization, dangling, start)]
-    problem = run.submit(
-        tasks.create_problem, run.shards[0], damping, tolerance, max_iterations, *frames
-    )
-    values = run.submit(tasks.start_pagerank, run.shards[0], problem)
-    summary, num_submitted, is_converged = None, 0, False
-    iterations, residual = 0, math.inf
-    # An iteration is submitted before the summary of the previous one is known; it does nothing if
-    # that one converged.
-    with reporter(progress, "PageRank", max_iterations) as report:
-        while not is_converged and (num_submitted < max_iterations or summary is not None):
-            next_summary = None
-            if num_submitted < max_iterations:
-                sums = run.reduce("add", run.map(tasks.scatter, values, damping))
-                values = run.submit(tasks.finish_iteration, run.shards[0], problem, values, sums)
-                next_summary, num_submitted = run.submit(tasks.summarize, values), num_submitted + 1
-            if summary is not None:
-                iterations, residual, is_converged, layered.last_run = run.gather(summary)
-                report(iterations, f"change {residual:.1e}")
-            summary = next_summary
+    with layered.client.as_current():
+        distributions = [compute_if_dask(each) for each in (personalization, dangling, start)]
+    parameters = damping, tolerance, max_iterations, *distributions
+    frame, (iterations, residual) = layered.run_algorithm(
+        "pagerank", _compute_pagerank, slice(None), "words", parameters, PRECISIONS[precision],
+        memory_limit=memory_limit, progress=progress, total=max_iterations,
+    )  # fmt: skip
     check_convergence(iterations, residual, tolerance)
-    return run.to_dask(create_pagerank_rows, values, PRECISIONS[precision])
+    return frame
 
 
 def _check_arguments(layered: DistributedLayeredStorage, source: Any, predecessors: bool) -> None:
     traversal.check_result_columns(layered.local.labeling, predecessors)
     check_root(layered.local, source)
-
-
-def _compute_frame(executor: Executor, values: Any) -> Any:
-    """Return a parameter as it is, or a task of the whole of a Dask frame."""
-    if not is_dask(values):
-        return values
-    return executor.submit(tasks.concat_frames, *executor.compute_partitions(values), name="concat")
 
 
 def _bfs(
@@ -166,175 +139,213 @@ def _bfs(
     as_float: bool = False,
 ) -> Frame:
     """Search in one pass: distances are the layers, and edges that go forward have the parents."""
-    last_layer, parents = min(depth_limit, layered.depth), None
+    last_layer, used = min(depth_limit, layered.depth), np.empty(0, int)
     sweeps.check_vertices_fit(layered.local, "bfs", "BFS", memory_limit)
-    used = np.empty(0, int)
     if predecessors:
         used = sweeps.forward_partitions(layered.local, last_layer)
-    run = _ShardedRun(layered, "bfs", used, "forward_words", memory_limit, progress)
-    if predecessors:
-        results = run.map(tasks.find_parents, last_layer)
-        run.wait(results, "BFS")
-        parents = run.reduce("minimum", results)
-    return run.to_dask(create_bfs_rows, last_layer, parents, as_float)
-
-
-class _ShardedRun:
-    """The shards of a call of an algorithm, and tasks on them.
-
-    Workers read the partitions `used`, an index array or slice, whose cost is in the column `words`
-    of the partition table.
-
-    Attributes
-    ----------
-    shards : list of tasks of StoreShard, one per worker
-    busy : list of int
-        Indices of the shards that have partitions, or of one.
-    """
-
-    def __init__(
-        self,
-        layered: DistributedLayeredStorage,
-        algorithm: str,
-        used: Any,
-        words: str,
-        memory_limit: Any = None,
-        progress: Progress = None,
-    ) -> None:
-        limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
-        self.layered, self.executor = layered, DaskExecutor(layered.client)
-        self.progress, layered.last_run = progress, tasks.NO_COST
-        table = layered.local.table
-        costs = np.zeros(len(table), np.int64)
-        costs[used] = table[used, COLUMN[words]]
-        store = str(layered.path), layered.local.manifest_checksum, layered.device
-        ranges = tasks.balance_partitions(costs, len(self.executor.workers))
-        self.shards = [
-            self.submit(tasks.StoreShard, store, partitions, algorithm, limit, worker=number)
-            for number, partitions in enumerate(ranges)
-        ]
-        self.busy = [number for number, (start, stop) in enumerate(ranges) if stop > start] or [0]
-
-    def submit(self, function: Callable[..., Any], *arguments: Any, worker: int = 0) -> Any:
-        return self.executor.submit(function, *arguments, name=function.__name__, worker=worker)
-
-    def map(self, function: Callable[..., Any], *arguments: Any) -> list:
-        return [
-            self.submit(function, self.shards[number], *arguments, worker=number)
-            for number in self.busy
-        ]
-
-    def gather(self, task: Any) -> Any:
-        return self.executor.gather([task])[0]
-
-    def reduce(self, operation: str, results: list) -> Any:
-        combine = functools.partial(tasks.combine, operation)
-        return self.executor.tree_reduce(combine, results, operation)
-
-    def wait(self, results: Sequence[Any], title: str) -> StreamStats:
-        """Wait for the results of all busy shards; add their cost to that of the run."""
-        costs = [
-            self.submit(tasks.get_cost, each, worker=number)
-            for each, number in zip(results, self.busy, strict=True)
-        ]
-        shard_costs = []
-        with reporter(self.progress, title, len(results)) as report:
-            for num_done, cost in enumerate(costs, start=1):
-                shard_costs.append(self.gather(cost))
-                report(num_done, "workers")
-        total = tasks.combine_costs(shard_costs)
-        self.layered.last_run = tasks.add_costs(self.layered.last_run or tasks.NO_COST, total)
-        return total
-
-    def relax(self, entry: str, values: Any, constant: Any) -> Any:
-        """Return values that no edge lowers any more: the minimum of those of all shards."""
-        previous: list = [None] * len(self.busy)
-        while True:
-            results = [
-                self.submit(
-                    tasks.relax, self.shards[number], entry, values, own, constant, worker=number
-                )
-                for number, own in zip(self.busy, previous, strict=True)
-            ]
-            if not self.wait(results, "SSSP").partitions:
-                return values
-            values, previous = self.reduce("minimum", results), results
-
-    def find_predecessors(self, distances: Any, hops: Any, predecessors: Any) -> Any:
-        results = self.map(tasks.find_predecessors, distances, hops, predecessors)
-        self.wait(results, "SSSP, predecessors")
-        return self.reduce("minimum", results)
-
-    def to_dask(self, create_rows: Callable[..., Frame], *arguments: Any) -> Frame:
-        """Return the Dask frame of a result, with as many rows on each worker; ends the run."""
-        # The next run may need the memory of the streams.
-        self.executor.gather(self.map(tasks.StoreShard.close))
-        num_vertices, num_workers = self.layered.num_vertices, len(self.shards)
-        bounds = [num_vertices * number // num_workers for number in range(num_workers + 1)]
-        frames = [
-            self.submit(create_rows, self.shards[number], start, stop, *arguments, worker=number)
-            for number, (start, stop) in enumerate(itertools.pairwise(bounds))
-            if stop > start
-        ]
-        meta = self.gather(self.submit(create_meta, frames[0]))
-        return self.executor.to_dask(frames, meta, (*sorted(set(bounds[:-1])), num_vertices - 1))
-
-
-# Tasks that create the rows of a range of vertices
-
-
-def create_bfs_rows(
-    shard: tasks.StoreShard,
-    start: int,
-    stop: int,
-    last_layer: int,
-    parents: tasks.ShardResult | None,
-    as_float: bool,
-) -> Frame:
-    """Return rows of BFS, with `as_float` as of SSSP; without predecessors if `parents` is None."""
-    storage = shard.storage
-    values = storage.xp.empty(0, storage.xp.int32) if parents is None else parents.values
-    result = sweeps.bfs_result(storage, last_layer, values)
-    own = result.distances[start:stop]
-    distances: Any = traversal.float_distances(own) if as_float else (own, own >= 0)
-    predecessors = None if parents is None else result.predecessors[start:stop]
-    return _create_rows(storage, start, stop, {"distance": distances}, predecessors)
-
-
-def create_sssp_rows(
-    shard: tasks.StoreShard,
-    start: int,
-    stop: int,
-    distances: tasks.ShardResult,
-    predecessors: tasks.ShardResult | None,
-) -> Frame:
-    """Return rows of SSSP; without predecessors if None."""
-    storage, own = shard.storage, slice(start, stop)
-    by_id, by_id_predecessors = (
-        None if each is None else sweeps.to_vertex_order(storage, each.values)[own]
-        for each in (distances, predecessors)
-    )
-    return _create_rows(storage, start, stop, {"distance": by_id}, by_id_predecessors)
-
-
-def create_pagerank_rows(
-    shard: tasks.StoreShard, start: int, stop: int, pagerank: tasks.ShardResult, value_type: type
-) -> Frame:
-    """Return rows of PageRank."""
-    values: Array = sweeps.to_vertex_order(shard.storage, pagerank.values)[start:stop]
-    return _create_rows(shard.storage, start, stop, {"pagerank": values.astype(value_type)})
-
-
-def _create_rows(
-    storage: LayeredStorage,
-    start: int,
-    stop: int,
-    columns: dict[str, Any],
-    predecessors: Array | None = None,
-) -> Frame:
-    labeling = storage.labeling
-    if predecessors is not None:
-        columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
-    frame = labeling.vertex_frame(columns, storage.xp.arange(start, stop, dtype=np.int32))
-    frame.index = importlib.import_module(library_name(frame)).RangeIndex(start, stop)
+    frame, _ = layered.run_algorithm(
+        "bfs", _find_parents, used, "forward_words", last_layer, predecessors, as_float,
+        memory_limit=memory_limit, progress=progress,
+    )  # fmt: skip
     return frame
+
+
+# SPMD functions: every rank of a communicator calls them.
+
+
+def _find_parents(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    last_layer: int,
+    predecessors: bool,
+    as_float: bool,
+) -> tuple[Frame, Any]:
+    """Return the rows of BFS, with `as_float` as of SSSP."""
+    xp, stats = storage.xp, StreamStats(0, 0, 0)
+    parents = xp.full(storage.num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    if predecessors:
+        with _open_stream(storage, "bfs", memory_limit) as stream:
+            sweeps.find_parents(storage, stream, last_layer, parents, report)
+            stats = _finish_stream(stream, int(stream.num_partitions > 0))
+        parents = communicator.all_reduce(parents, "min")
+    result = sweeps.bfs_result(storage, last_layer, parents)
+    distances: Any = result.distances, result.distances >= 0
+    if as_float:
+        distances = traversal.float_distances(result.distances)
+    columns = {"distance": distances}
+    return _finish(communicator, storage, columns, result.predecessors, (stats, None))
+
+
+def _find_shortest_paths(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    cutoff: float,
+    predecessors: bool,
+) -> tuple[Frame, Any]:
+    """Return the rows of SSSP."""
+    xp, num_vertices = storage.xp, storage.num_vertices
+    distances = xp.full(num_vertices, math.inf)
+    distances[0] = 0.0
+    parents = xp.full(num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    with _open_stream(storage, "sssp", memory_limit) as stream:
+        passes = sweeps.SsspSweeps(storage, stream, False)
+
+        def find_predecessors(hops: Array, zero_weight: bool) -> Array:
+            passes.find_predecessors(distances, hops, zero_weight, parents)
+            report(passes.passes, "predecessors")
+            stream.finish()
+            return communicator.all_reduce(parents, "min")
+
+        distances = _relax(communicator, report, passes, "relax", distances, cutoff)
+        if cutoff == math.inf:
+            reached = distances[: int(storage.layer_starts[-1])]
+            weight_sums.check_reached_distances(reached, storage.order, storage.labeling)
+        if predecessors:
+            parents = find_predecessors(xp.empty(0, xp.int32), False)
+            unresolved = sweeps.find_unresolved(parents, distances)
+            if bool(unresolved.any()):
+                hops = xp.where(unresolved, np.int32(NO_VERTEX), np.int32(0))
+                hops = _relax(communicator, report, passes, "relax_zero_weight", hops, distances)
+                parents = find_predecessors(hops, True)
+        stats = _finish_stream(stream, passes.passes)
+    if predecessors:
+        parents = sweeps.to_vertex_order(storage, parents)
+    columns = {"distance": sweeps.to_vertex_order(storage, distances)}
+    return _finish(communicator, storage, columns, parents, (stats, None))
+
+
+def _relax(
+    communicator: Communicator,
+    report: Report,
+    passes: sweeps.SsspSweeps,
+    entry: str,
+    values: Array,
+    constant: Any,
+) -> Array:
+    """Return values that no edge of any rank lowers.
+
+    The kernel `entry` is "relax", which lowers distances up to the cutoff `constant`, or
+    "relax_zero_weight", which lowers numbers of hops between equal distances, `constant`.
+    """
+    xp, stream = passes.storage.xp, passes.stream
+    is_active = values < (math.inf if entry == "relax" else NO_VERTEX)
+    while True:
+        arguments: dict[str, Any] = {"cutoff": constant, "distances": values}
+        if entry == "relax_zero_weight":
+            arguments = {"distances": constant, "hops": values}
+        num_before = stream.num_partitions
+        last_update = xp.where(is_active, np.int32(0), np.int32(-1))
+        passes.relax(entry, last_update, **arguments, all_active=False)
+        counts = communicator.all_gather_object(stream.num_partitions - num_before)
+        if not any(counts):
+            return values
+        report(passes.passes, f"{sum(counts):,} active partitions")
+        previous = values.copy()
+        values = communicator.all_reduce(values, "min")
+        is_active = values < previous
+
+
+def _compute_pagerank(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    parameters: tuple,
+    value_type: type,
+) -> tuple[Frame, Any]:
+    """Return the rows of PageRank, and the number of iterations and the residual."""
+    if storage.weighted:
+        weight_sums.check_out_weights(storage.out_weights, storage.labeling, storage.order)
+    problem = PageRankProblem.create(storage, np.float64, *parameters)
+    problem.reorder(storage.order)
+    with _open_stream(storage, "pagerank", memory_limit) as problem.partitions:
+        sweep = partial(_create_sweep, communicator)
+        values, iterations, residual = power_iterate(problem, sweep, report)
+        stats = _finish_stream(problem.partitions, iterations)
+    columns = {"pagerank": sweeps.to_vertex_order(storage, values).astype(value_type)}
+    empty, info = storage.xp.empty(0, np.int32), (stats, (iterations, residual))
+    return _finish(communicator, storage, columns, empty, info)
+
+
+def _create_sweep(
+    communicator: Communicator,
+    problem: PageRankProblem,
+    method: Any,
+    out_weights: Array,
+    pagerank: Array,
+    state: Array,
+) -> Callable[[int], Array]:
+    """Return the function of one power iteration for `power_iterate`."""
+    storage, stream = problem.graph, problem.partitions
+    sums, own = storage.xp.empty((2, storage.num_vertices))
+    scatter = sweeps.make_scatter(storage, stream, problem.damping, out_weights, pagerank[0], state)
+
+    def sweep(parity: int) -> Array:
+        own.fill(0)
+        scatter(own)
+        stream.finish()
+        initialize_sums(problem, state, sums)
+        sums[...] += communicator.all_reduce(own)  # in rank order: every rank has the same sums
+        return sums
+
+    return sweep
+
+
+def _finish(
+    communicator: Communicator,
+    storage: LayeredStorage,
+    columns: dict[str, Any],
+    predecessors: Array,
+    info: Any,
+) -> tuple[Frame, Any]:
+    """Return the rows of about equally many vertices from the columns of all; see `finish_frame`.
+
+    There is no column of predecessors if `predecessors` is empty.
+    """
+    labeling, num_vertices = storage.labeling, storage.num_vertices
+    start, stop = (
+        num_vertices * rank // communicator.size
+        for rank in (communicator.rank, communicator.rank + 1)
+    )
+    own_columns = {
+        name: tuple(each[start:stop] for each in values)
+        if isinstance(values, tuple)
+        else values[start:stop]
+        for name, values in columns.items()
+    }
+    if predecessors.size:
+        own = predecessors[start:stop]
+        own_columns |= labeling.name_columns(own, own < NO_VERTEX, "predecessor")
+    ids = storage.xp.arange(start, stop, dtype=np.int32)
+    return finish_frame(communicator, labeling.vertex_frame(own_columns, ids), info)
+
+
+def _open_stream(
+    storage: LayeredStorage, algorithm: str, memory_limit: int | None
+) -> AbstractContextManager[PartitionStream]:
+    """Return the partition stream of an algorithm as a context manager.
+
+    Without a limit, half of the worker's own limit applies on a CPU: pages of a mapped file count
+    as memory of the worker, which Dask ends if it uses too much.
+    """
+    worker_limit = getattr(getattr(get_worker(), "memory_manager", None), "memory_limit", None)
+    title = TITLES[algorithm]
+    if memory_limit is None and storage.xp is np and worker_limit:
+        _, reserved, _ = sweeps.memory_requirement(storage, algorithm, title, None)
+        minimum = reserved + min(2 * storage.largest_partition, storage.nbytes)
+        free = device.free_memory(np)
+        if free >= minimum:
+            memory_limit = max(min(worker_limit // 2, free), minimum)
+    return sweeps.algorithm_stream(
+        storage, algorithm, title, memory_limit, is_repeated=algorithm != "bfs"
+    )
+
+
+def _finish_stream(stream: PartitionStream, passes: int) -> StreamStats:
+    """Return the cost of a run; raise the error of a damaged partition."""
+    stream.finish()
+    return StreamStats(passes, stream.num_partitions, stream.nbytes)

@@ -1,20 +1,34 @@
-"""DistributedLayeredStorage: a layered edge list in a folder that all workers of a cluster read."""
+"""DistributedLayeredStorage: a layered edge list in a folder that all workers of a cluster read.
+
+Each rank opens the store, from a path that the client and all workers can read, and keeps it open
+between calls. In a call it reads consecutive partitions, of about as many words as those of any
+other rank.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from ..device.arrays import ArrayModule, Device
-from ..errors import GraphError
+from ..errors import GpuUnavailableError, GraphError
+from ..frames import Frame
 from ..graph.vertex_names import Labeling
+from ..layered.packing import COLUMN
 from ..layered.storage import LayeredStorage, StreamStats
-from ..layered.store import open_store
-from ..validation import check_choice, check_path
-from .executor import DaskExecutor, DistributedStorage, release_on_error
-from .store_shard import get_device
+from ..layered.store import Store, open_store
+from ..progress import Progress, Report, reporter
+from ..validation import check_choice, check_path, parse_bytes
+from .communicator import Communicator
+from .executor import get_executor, release_on_error
+from .storage import DistributedStorage
+
+TITLES = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank"}
+STORES = "stores"  # key of the tasks that have opened the store
 
 
 class DistributedLayeredStorage(DistributedStorage):
@@ -27,11 +41,9 @@ class DistributedLayeredStorage(DistributedStorage):
     local : LayeredStorage
         The list as this process opened it; its partitions are not read here.
     path : Path
-    device : {"cpu", "gpu"}
-        Where workers compute; frames are pandas or cuDF accordingly.
     last_run : StreamStats or None
-        Cost of the last call with this list: the passes of the worker that made most of them in
-        each superstep, and the partitions and bytes of all workers.
+        Cost of the last call with this list: the passes of the rank that made most of them, and the
+        partitions and bytes of all ranks.
     """
 
     has_own_client = True
@@ -47,18 +59,66 @@ class DistributedLayeredStorage(DistributedStorage):
                 value=client,
             )
         check_choice("device", device, get_args(Device))
-        self.path, self.client = check_path(path).absolute(), client
+        super().__init__(get_executor(client))
+        self.path = check_path(path).absolute()
         self.local = LayeredStorage.from_store(open_store(self.path), "cpu")
-        store = str(self.path), self.local.manifest_checksum, device
-        executor = DaskExecutor(client)
-        self._num_workers = len(executor.workers)
-        devices = executor.gather(
-            [
-                executor.submit(get_device, *store, name="device", worker=number)
-                for number in range(self._num_workers)
-            ]
-        )
-        self.device = "gpu" if set(devices) == {"gpu"} else "cpu"
+        self.device = "cpu"  # where the communicator of the first call works
+        self._requested_device = device
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        arguments = str(self.path), self.local.manifest_checksum, self._requested_device
+        tasks, devices = self._run(_open_storage, arguments, name="open")
+        self._partitions.setdefault(STORES, [])[:] = tasks
+        self.device = devices[0]
+
+    def run_algorithm(
+        self,
+        algorithm: str,
+        function: Callable[..., Any],
+        used: Any,
+        words: str,
+        *arguments: Any,
+        memory_limit: Any,
+        progress: Progress,
+        total: int | None = None,
+    ) -> tuple[Frame, Any]:
+        """Run ``function(communicator, report, storage, memory_limit, *arguments)`` on every rank.
+
+        Parameters
+        ----------
+        algorithm : {"bfs", "sssp", "pagerank"}
+        function : callable
+            Returns what `finish_frame` does, with the info (StreamStats, anything); its storage
+            has the partitions of the rank only.
+        used : index array or slice
+            The partitions that ranks read.
+        words : str
+            Column of the partition table with the cost of a partition.
+        total : int, optional
+            Of the progress that rank 0 reports.
+
+        Returns
+        -------
+        frame : Dask frame
+        info : object
+            Of rank 0.
+        """
+        limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
+        self.last_run = StreamStats(0, 0, 0)
+        table = self.local.table
+        costs = np.zeros(len(table), np.int64)
+        costs[used] = table[used, COLUMN[words]]
+        ranges = balance_partitions(costs, self.num_partitions)
+        with reporter(progress, TITLES[algorithm], total) as report:
+            frame, infos = self.run_for_frame(
+                _run_on_slice, self._partitions[STORES], ranges, function, limit, *arguments,
+                name=algorithm, report=report,
+            )  # fmt: skip
+        stats, others = zip(*infos, strict=True)
+        passes, num_partitions, nbytes = zip(*stats, strict=True)
+        self.last_run = StreamStats(max(passes), sum(num_partitions), sum(nbytes))
+        return frame, others[0]
 
     # The properties of `LayeredStorage` that `LayeredEdgeList` reads.
 
@@ -112,5 +172,90 @@ class DistributedLayeredStorage(DistributedStorage):
 
     def __repr__(self) -> str:
         return (
-            repr(self.local).removesuffix("cpu>") + f"{self.device} of {self._num_workers} workers>"
+            repr(self.local).removesuffix("cpu>")
+            + f"{self.device} of {self.num_partitions} workers>"
         )
+
+
+def balance_partitions(costs: np.ndarray, num_ranks: int) -> list[tuple[int, int]]:
+    """Return ranges of partitions for each rank, of about equal cost.
+
+    Partitions before the first and after the last one with a cost belong to no rank.
+    """
+    nonzero = np.flatnonzero(costs)
+    if not nonzero.size:
+        return [(0, 0)] * num_ranks
+    start, stop = int(nonzero[0]), int(nonzero[-1]) + 1
+    ends = np.cumsum(costs[start:stop].astype(np.float64))
+    middles = ends - costs[start:stop] / 2
+    inner = np.searchsorted(middles, ends[-1] * np.arange(1, num_ranks) / num_ranks)
+    return list(itertools.pairwise([start, *(start + inner).tolist(), stop]))
+
+
+# Ranks
+
+
+def _open_storage(
+    communicator: Communicator, report: Report, path: str, checksum: str, device: Device
+) -> tuple[LayeredStorage, str]:
+    """Return the storage of a rank, and the device of all ranks."""
+    store = _open_store(path, checksum)
+    try:
+        storage = LayeredStorage.from_store(store, device)
+    except GpuUnavailableError as error:
+        raise GpuUnavailableError(f"{error} (seen by worker {_get_address()})") from error
+    if len(set(communicator.all_gather_object(storage.device))) > 1:
+        storage = LayeredStorage.from_store(store, "cpu")
+    return storage, storage.device
+
+
+def _run_on_slice(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    partitions: tuple[int, int],
+    function: Callable[..., Any],
+    *arguments: Any,
+) -> Any:
+    """Run a function on the partitions of a rank; see `DistributedLayeredStorage.run_algorithm`."""
+    _open_store(str(storage.path), storage.manifest_checksum)
+    return function(communicator, report, storage.slice_partitions(*partitions), *arguments)
+
+
+def _open_store(path: str, checksum: str) -> Store:
+    """Open the store in a folder on this worker.
+
+    Raises
+    ------
+    GraphError
+        It cannot be opened, or has another checksum; the message names the path and the worker.
+    """
+    try:
+        store = open_store(path)
+    except GraphError as error:
+        raise GraphError(
+            f"{error} (seen by worker {_get_address()}; every worker reads the store by itself, "
+            "from a file system that all of them share)",
+            path=path,
+        ) from error
+    if store.manifest["checksum"] != checksum:
+        raise GraphError(
+            f"{path}: worker {_get_address()} sees another layered edge list there than the "
+            "client; put it on a file system that all of them share, and open it again",
+            path=path,
+        )
+    return store
+
+
+def get_worker() -> Any:
+    """Return the Dask worker of this task, or None."""
+    import distributed
+
+    try:
+        return distributed.get_worker()
+    except ValueError:
+        return None
+
+
+def _get_address() -> str:
+    return getattr(get_worker(), "address", "in this process")

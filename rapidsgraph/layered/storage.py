@@ -83,6 +83,7 @@ class LayeredStorage:
     _device_arrays: tuple[np.ndarray, Array, Array] | None = None
     _pinned_address: int | None = None
     _was_streamed = False
+    _slice: tuple[tuple[int, int], LayeredStorage] | None = None
 
     def __init__(
         self,
@@ -320,10 +321,20 @@ class LayeredStorage:
         return estimate_delta(sample[sample < np.inf], mean_degree, self.xp)
 
     def slice_partitions(self, start: int, stop: int) -> LayeredStorage:
-        """Return a storage of the store's partitions from `start` to `stop` and of all vertices."""
-        sliced = self._from_labeling(self.labeling, self.store)
-        sliced.table, sliced.first_partition = self.table[start:stop], self.first_partition + start
-        return sliced
+        """Return a storage of the store's partitions from `start` to `stop` and of all vertices.
+
+        The last slice is cached, because its partitions may be page-locked or on the GPU.
+        """
+        cached = self._slice
+        if cached is None or cached[0] != (start, stop):
+            self._slice = cached = None  # releases the memory of the last slice
+            sliced = self._from_labeling(self.labeling, self.store)
+            sliced.order, sliced.out_weights = self.order, self.out_weights
+            sliced.table, sliced.first_partition = self.table[start:stop], start
+            sliced.checksums = self.checksums[2 * start : 2 * stop]
+            sliced.is_verified = self.is_verified[start:stop]
+            cached = self._slice = (start, stop), sliced
+        return cached[1]
 
     def partitions_before(self, position: int, forward_only: bool = False) -> np.ndarray:
         """Return the numbers of the non-empty partitions with sources before a position."""

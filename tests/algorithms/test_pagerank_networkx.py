@@ -81,7 +81,7 @@ def test_layered_edge_lists(kind, edges, options, root):
 @given(edges=edges, options=options)
 def test_dask_frames(parts, edges, options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executor, "_get_active_client", lambda: None)
+        patch.setattr(executor, "get_active_client", lambda: None)
         use_local_ranks(patch, parts)
         graph = graph_of(in_partitions(pandas.DataFrame(columns_of(edges)), parts))
         check(rg.pagerank(graph, **options, **EXACT), edges, options)

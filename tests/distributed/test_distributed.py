@@ -45,7 +45,7 @@ def client():
 @pytest.fixture
 def in_parts(monkeypatch):
     """Three parts without a client, which take less time."""
-    monkeypatch.setattr(executor, "_get_active_client", lambda: None)
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
 
 

@@ -87,7 +87,7 @@ def test_ranks_read_frames_where_they_are():
 @pytest.mark.parametrize("multi_edges", ["first", "keep", "sum"])
 def test_layouts_equal_those_of_one_memory(monkeypatch, count, directed, multi_edges):
     """The other layout and the simple graph, also with more ranks than vertices."""
-    monkeypatch.setattr(executor, "_get_active_client", lambda: None)
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, count)
     frame = random_frame(count, 30, 400)
     options = {"weight": "weight", "directed": directed, "multi_edges": multi_edges}
@@ -109,7 +109,7 @@ def test_layouts_equal_those_of_one_memory(monkeypatch, count, directed, multi_e
 
 
 def test_the_first_invalid_partition_is_reported(monkeypatch):
-    monkeypatch.setattr(executor, "_get_active_client", lambda: None)
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
     frame = random_frame(0, 20, 60)
     frame.loc[[25, 55], "weight"] = -1.0

@@ -43,7 +43,7 @@ def no_replicas(monkeypatch):
 
 @pytest.fixture(params=[1, 2, 3, 4])
 def num_ranks(request, monkeypatch):
-    monkeypatch.setattr(executor, "_get_active_client", lambda: None)
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, request.param)
     return request.param
 

@@ -441,18 +441,32 @@ def add_slowly(number):
     return number + 1
 
 
-@pytest.mark.long
-def test_all_workers_of_a_layered_list_die(two, edges, tmp_path):
-    """Their nannies start new workers, which complete the call."""
-    frame = edges.assign(weight=np.arange(len(edges)) % 7 + 1.0)
-    rg.LayeredEdgeList.build(rg.Graph(frame, weight="weight"), START).save(
-        tmp_path / "edges.layers"
-    )
-    layers = rg.LayeredEdgeList.open(tmp_path / "edges.layers", client=two)
-    killing = Killing(1, lambda: kill(two, 2))
-    found = rg.sssp(layers, START, progress=killing)
-    assert killing.calls > 1
-    same(found, rg.sssp(frame, START))
+@pytest.mark.parametrize(
+    ("name", "killed"),
+    [("sssp", 1), *(pytest.param(*each, marks=pytest.mark.long) for each in [
+        ("pagerank", 1), ("sssp", 2)
+    ])],
+)  # fmt: skip
+def test_workers_of_a_layered_list_die(slow, edges, tmp_path, name, killed):
+    """Other workers, or new ones that the nannies start, open the store and repeat the call."""
+    options = {"weight": "weight"} if name == "sssp" else {}
+    folder = tmp_path / "edges.layers"
+    graph = rg.Graph(plain(edges, name), **options)
+    rg.LayeredEdgeList.build(graph, START, partition_bytes=1000).save(folder)
+    layers = rg.LayeredEdgeList.open(folder, client=slow)
+    killing = Killing(3, lambda: kill(slow, killed))
+    found = CALLS[name](layers, progress=killing)
+    assert killing.calls > 3
+    same(found, CALLS[name](plain(edges, name)))
+    same(CALLS[name](layers), CALLS[name](plain(edges, name)))
+
+
+def test_a_worker_dies_between_calls_on_a_layered_list(two, edges, tmp_path):
+    folder = tmp_path / "edges.layers"
+    rg.LayeredEdgeList.build(rg.Graph(plain(edges, "bfs")), START).save(folder)
+    layers = rg.LayeredEdgeList.open(folder, client=two)
+    kill(two)
+    same(CALLS["bfs"](layers), CALLS["bfs"](plain(edges, "bfs")))
 
 
 def stop(pid):

@@ -21,7 +21,9 @@ from trials import run_trials
 import rapidsgraph as rg
 from rapidsgraph.device import array_module, launch
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.distributed import store_shard
+from rapidsgraph.distributed import layered as distributed_layered
+from rapidsgraph.distributed.communicator import LocalCommunicator
+from rapidsgraph.distributed.spmd import ignore_report
 from rapidsgraph.io.writers import STORE_FILES
 from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
 
@@ -362,10 +364,11 @@ def test_a_neighbor_that_is_no_vertex(stores, device, tmp_path):
         rg.LayeredEdgeList.open(tmp_path / "store", device=device).save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
     layered = rg.LayeredEdgeList.open(tmp_path / "store", device=device)
-    store = str(tmp_path / "store"), storage_of(layered).manifest_checksum, device
-    shard = store_shard.StoreShard(store, (0, 3), "bfs", None)
+    storage = storage_of(layered).slice_partitions(0, 3)
     with pytest.raises(rg.GraphError, match=expected):
-        store_shard.find_parents(shard, layered.depth)
+        distributed_layered._find_parents(
+            LocalCommunicator(), ignore_report, storage, None, layered.depth, True, False
+        )
 
 
 @pytest.mark.parametrize("bits", [1, 3, 7, 12, 17, 20, 25, 30])

@@ -264,7 +264,7 @@ CALLS = {name: (function, same) for name, function, same in calls()}
 @pytest.fixture(autouse=True)
 def without_client(monkeypatch):
     """Run Dask frames in this process, in two parts."""
-    monkeypatch.setattr(executor, "_get_active_client", lambda: None)
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 2)
 
 
