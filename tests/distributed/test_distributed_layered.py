@@ -567,7 +567,6 @@ def test_failed_run_releases_its_tasks(client, copied, algorithm):
     del found
     assert_tasks(client, reused)
     del layers
-    gc.collect()  # errors refer to the frames of calls
     assert_tasks(client, reused[:2])
 
 
@@ -587,6 +586,7 @@ def assert_tasks(client, kinds):
 
     `pytest.raises` may refer to the error, and the error to the frames of the call.
     """
+    gc.collect()
     for _ in range(200):
         names = client.run_on_scheduler(list_tasks)
         if names == kinds:
