@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import device, frames
+from ..errors import GraphError
 from ..frames import Column, Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.edge_columns import (
@@ -161,6 +162,9 @@ def _from_dask(edges: Frame, options: tuple, merge_arcs: bool) -> FrameGraph:
     partitions = enumerate(edges[used].to_delayed())
     arcs = DaskTable([read(number, each, *options) for number, each in partitions]).persist()
     largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
+    for each in largest:
+        if isinstance(each, GraphError):
+            raise each
     types = []
     for column, label in enumerate(schema.labels):
         names = [each for heads in largest for each in heads[column :: len(schema.labels)]]
@@ -169,12 +173,18 @@ def _from_dask(edges: Frame, options: tuple, merge_arcs: bool) -> FrameGraph:
     return _from_arcs(arcs, schema, weight is not None, merge_arcs)
 
 
-def _read_partition(number: int, frame: Frame, *options: Any) -> Frame:
-    return _make_arcs(read_partition_columns(number, frame, *options))
+def _read_partition(number: int, frame: Frame, *options: Any) -> Frame | GraphError:
+    """Return the arcs of a partition, or its error: the first of several is raised."""
+    try:
+        return _make_arcs(read_partition_columns(number, frame, *options))
+    except GraphError as error:
+        return error
 
 
-def _find_largest_names(arcs: Frame) -> list[Column]:
+def _find_largest_names(arcs: Frame | GraphError) -> list[Column] | GraphError:
     """Return the largest integer, or any text, of each name column, as a column of one row."""
+    if isinstance(arcs, GraphError):
+        return arcs
     names = [column for column in arcs.columns if column != "weight"]
     columns = [get_values(arcs, column) for column in names]
     return [

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Self
 
+import numpy as np
+
 from ..frames import Frame, library_name
 
 MAX_TASK_SHUFFLE = 32  # partitions up to which a task per pair is faster than Dask's own shuffle
@@ -308,7 +310,8 @@ def _union(*frames: Frame) -> Frame:
 
 
 def _aggregate(frame: Frame, by: list[str], how: dict[str, str]) -> Frame:
-    return frame.groupby(by, as_index=False, sort=False).agg(how)
+    with np.errstate(over="ignore"):  # weights may sum to infinity, which is an error elsewhere
+        return frame.groupby(by, as_index=False, sort=False).agg(how)
 
 
 def _smallest(frame: Frame, by: list[str], order: list[str]) -> Frame:
@@ -330,7 +333,8 @@ def _sort(frame: Frame, by: list[str]) -> Frame:
 
 
 def _sums(frame: Frame, columns: Sequence[str]) -> Frame:
-    return _library(frame).DataFrame({column: [frame[column].sum()] for column in columns})
+    with np.errstate(over="ignore"):
+        return _library(frame).DataFrame({column: [frame[column].sum()] for column in columns})
 
 
 def _count(frame: Frame) -> Frame:
