@@ -1,5 +1,6 @@
 """Similarities against thresholds, exactly: fractions, products of 128 bits, levels, intrinsics."""
 
+import bisect
 import itertools
 import math
 from decimal import Decimal
@@ -26,19 +27,21 @@ pytestmark = pytest.mark.slow
 
 MOST = 2**31 - 1  # what a size can be
 
-FRACTIONS = sorted({Fraction(p, q) for q in range(1, 201) for p in range(1, q + 1)})
+
+@pytest.fixture(scope="module")
+def fractions():
+    return sorted({Fraction(p, q) for q in range(1, 201) for p in range(1, q + 1)})
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3, 10, 49, 121, 200])
-def test_least_above_is_the_least_of_all_fractions(largest):
-    few = [f for f in FRACTIONS if f.denominator <= largest]
-    for value in FRACTIONS[::17] + FRACTIONS[-3:]:
-        expected = next(f for f in few if f >= value)
+def test_least_above_is_the_least_of_all_fractions(fractions, largest):
+    few = [f for f in fractions if f.denominator <= largest]
+    values = fractions[::17] + fractions[-3:]
+    for value in fractions[::61]:
+        values += value * Fraction(10**30 - 1, 10**30), value * Fraction(10**30, 10**30 + 1)
+    for value in values:
+        expected = few[bisect.bisect_left(few, value)]
         assert Fraction(*min_fraction_at_least(value, largest)) == expected
-    for value in FRACTIONS[::61]:
-        for near in (value * Fraction(10**30 - 1, 10**30), value * Fraction(10**30, 10**30 + 1)):
-            expected = next(f for f in few if f >= near)
-            assert Fraction(*min_fraction_at_least(near, largest)) == expected
 
 
 def above(value, largest):
