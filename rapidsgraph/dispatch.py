@@ -19,6 +19,7 @@ from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .distributed import components as distributed_components
 from .distributed import layered as distributed_layered
+from .distributed import layered_build
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
 from .distributed import traversal as distributed_traversal
@@ -32,6 +33,7 @@ from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
 from .relational import components as relational_components
 from .relational import pagerank as relational_pagerank
+from .relational import scan as relational_scan
 from .relational import traversal as relational_traversal
 from .relational.frame_graph import FrameGraph
 from .validation import check_auto_method, check_choice
@@ -51,7 +53,7 @@ __all__ = [
 ]
 
 register_distributed_graph(DistributedGraph)
-register_distributed_layered(DistributedLayeredStorage)
+register_distributed_layered(DistributedLayeredStorage, layered_build.build_storage)
 
 IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     "bfs": {
@@ -83,10 +85,12 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     "structural_similarity": {
         LocalGraph: similarity.structural_similarity,
         DistributedGraph: distributed_scan.structural_similarity,
+        FrameGraph: relational_scan.structural_similarity,
     },
     "scan": {
         LocalGraph: _scan.scan,
         DistributedGraph: distributed_scan.scan,
+        FrameGraph: relational_scan.scan,
     },
 }
 

@@ -69,9 +69,10 @@ def scan(
     memberships : bool, default False
         Whether a border that is similar to cores of several clusters has a row for each of them:
         first for its own cluster, then for the others by number.
-    method : {"auto", "gpuscan"}, default "auto"
+    method : {"auto", "frames", "gpuscan"}, default "auto"
         "gpuscan" compares whole neighbor lists and links cores to the smallest and the largest
-        neighbor in turns, as GPUSCAN does, which is slow on some graphs. Both give the same result.
+        neighbor in turns, as GPUSCAN does, which is slow on some graphs. "frames" runs joins of
+        pandas, cuDF or Dask frames, as for `bfs`. All give the same result.
 
     Returns
     -------

@@ -40,8 +40,8 @@ from .scan import (
 )
 from .scan_index_file import IndexStorage
 from .similarity import (
-    METHODS,
-    ScanMethod,
+    KERNEL_METHODS,
+    KernelMethod,
     SimilarityGraph,
     closed_neighborhood_sizes,
     common_neighbors,
@@ -112,7 +112,7 @@ class ScanIndex:
     1      0.8   3         1       0.75
     """
 
-    def __init__(self, graph: GraphLike, *, method: ScanMethod = "auto") -> None:
+    def __init__(self, graph: GraphLike, *, method: KernelMethod = "auto") -> None:
         is_loaded = isinstance(graph, IndexStorage)  # from `open`
         self._storage = graph if is_loaded else _build_storage(graph, method)
 
@@ -335,8 +335,8 @@ class ScanIndex:
         return f"<ScanIndex: {size}, {self.nbytes:,} bytes, {self.device}>"
 
 
-def _build_storage(edges: GraphLike, method: ScanMethod) -> IndexStorage:
-    check_choice("method", method, METHODS)
+def _build_storage(edges: GraphLike, method: KernelMethod) -> IndexStorage:
+    check_choice("method", method, KERNEL_METHODS)
     graph = undirected_graph(edges)
     graph.labeling.check_name_collisions("cluster", "role")
     check_run_memory(graph, "scan_index", f"an index of {graph.num_edges:,} edges")

@@ -22,8 +22,9 @@ from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
 from ..validation import check_choice
 from .run_memory import check_run_memory
 
-ScanMethod = Literal["auto", "gpuscan"]
-METHODS = get_args(ScanMethod)
+ScanMethod = Literal["auto", "frames", "gpuscan"]
+KernelMethod = Literal["auto", "gpuscan"]  # of a ScanIndex
+METHODS, KERNEL_METHODS = get_args(ScanMethod), get_args(KernelMethod)
 MAX_MERGE_DEGREE = 16  # up to this maximum degree, all adjacency lists are merged as they are
 MAX_THREAD_DEGREE = 8  # of a vertex whose triangles one thread counts
 MAX_WARP_DEGREE = 128  # of a vertex whose triangles one warp counts; a block counts the others
@@ -41,10 +42,10 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     graph : Graph or edge frame
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
-    method : {"auto", "gpuscan"}, default "auto"
+    method : {"auto", "frames", "gpuscan"}, default "auto"
         "auto" counts triangles. "gpuscan" compares whole adjacency lists, 4 neighbors of one
-        endpoint with 8 of the other at a time on a GPU, as GPUSCAN does [3]_. Both give the same
-        result.
+        endpoint with 8 of the other at a time on a GPU, as GPUSCAN does [3]_. "frames" runs joins
+        of pandas, cuDF or Dask frames, as for `bfs`. All give the same result.
 
     Returns
     -------

@@ -18,7 +18,7 @@ import rapidsgraph as rg
 from .. import io
 from ..algorithms.scan import ROLES
 from ..algorithms.scan_index import EPSILONS, MUS
-from ..algorithms.similarity import METHODS, ScanMethod
+from ..algorithms.similarity import KERNEL_METHODS, KernelMethod
 from ..frames import Frame
 from ..progress import reporter
 from .app import DeviceOption, app, columns_of, command, print_rows
@@ -90,8 +90,8 @@ def scan(
         ),
     ] = False,
     method: Annotated[
-        ScanMethod,
-        typer.Option(metavar="METHOD", help=f"Algorithm: {', '.join(METHODS)}."),
+        KernelMethod,
+        typer.Option(metavar="METHOD", help=f"Algorithm: {', '.join(KERNEL_METHODS)}."),
     ] = "auto",
     source: SourceOption = None,
     destination: DestinationOption = None,
@@ -183,7 +183,7 @@ def _cluster(
     epsilon: Decimal,
     mu: int,
     memberships: bool,
-    method: ScanMethod,
+    method: KernelMethod,
 ) -> Callable[[], None]:
     """Find the clusters, report and verify them, and return a function that writes the result."""
     result = rg.scan(graph, epsilon=epsilon, mu=mu, memberships=memberships, method=method)
@@ -232,7 +232,7 @@ def _summarize(result: Frame, numbers: np.ndarray) -> str:
 
 
 def _sweep(
-    run: CommandRun, graph: rg.Graph, epsilons: list[Decimal], mus: list[int], method: ScanMethod
+    run: CommandRun, graph: rg.Graph, epsilons: list[Decimal], mus: list[int], method: KernelMethod
 ) -> Callable[[], None]:
     """Count clusters for all pairs of parameters, and return a function that writes the result."""
     import pandas

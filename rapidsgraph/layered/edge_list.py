@@ -7,11 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .. import frames
 from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Frame, Vertices
 from ..graph.csr import MultiEdges
-from ..graph.local_graph import GraphLike, SelfLoops, StoredGraph, as_local_graph
+from ..graph.graph import Graph
+from ..graph.local_graph import (
+    GraphLike,
+    LocalGraph,
+    SelfLoops,
+    StoredGraph,
+    as_local_graph,
+    storage_of,
+)
 from ..progress import Progress, reporter
 from ..validation import check_count
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
@@ -19,15 +28,17 @@ from .cache import build_from_file, cache_path, check_no_file_options, find_stor
 from .packing import PARTITION_BYTES
 from .storage import LayeredStorage, StreamStats
 from .store import open_store
-from .store_writer import save_store
+from .store_writer import check_destination, save_store
 
-_open_distributed: Callable[..., Any] | None = None  # set by `dispatch`, which is above
+# Set by `dispatch`, which is above.
+_open_distributed: Callable[..., Any] | None = None
+_build_distributed: Callable[..., Any] | None = None
 
 
-def register_distributed_layered(open_distributed: Callable[..., Any]) -> None:
-    """Register the function that opens a layered edge list on the workers of a Dask client."""
-    global _open_distributed  # noqa: PLW0603 - imports point down, so `dispatch` sets it
-    _open_distributed = open_distributed
+def register_distributed_layered(open_list: Callable[..., Any], build: Callable[..., Any]) -> None:
+    """Register what opens and what builds a layered edge list on the workers of a Dask client."""
+    global _open_distributed, _build_distributed
+    _open_distributed, _build_distributed = open_list, build
 
 
 class LayeredEdgeList(StoredGraph):
@@ -86,8 +97,9 @@ class LayeredEdgeList(StoredGraph):
         ----------
         graph : Graph, frame, str or Path
             Graph, directed unweighted edge frame, or path of an edge file. The file may be larger
-            than memory; its list is built on disk, in the folder `store`. Neither a graph nor a
-            frame is retained.
+            than memory; its list is built on disk, in the folder `store`. The list of a Dask frame,
+            or of the graph of one, is written into `store` by the workers, whose memory does not
+            have to hold an array of all vertices. Neither a graph nor a frame is retained.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
         minimum_edges : int, optional
@@ -96,7 +108,9 @@ class LayeredEdgeList(StoredGraph):
             Approximate size of a partition before it is packed. A run with a `memory_limit` has a
             few partitions in memory at a time.
         store : str or Path, optional
-            Folder of the result; required with a path. The parameters below are for a path only.
+            Folder of the result; required with a path or a Dask frame, whose workers must all see
+            it under the same path. The parameters below are for a path, `device` and `progress`
+            also for a Dask frame.
         source, destination : str or list of str, optional
             Columns of vertex names in the file; see `read_edges`.
         weight : str, optional
@@ -120,7 +134,8 @@ class LayeredEdgeList(StoredGraph):
         Returns
         -------
         LayeredEdgeList
-            List in the memory of the graph, or of the folder `store`.
+            List in the memory of the graph, or of the folder `store`; that of a Dask frame is
+            opened on the cluster of the active client, if there is one.
 
         Raises
         ------
@@ -149,6 +164,14 @@ class LayeredEdgeList(StoredGraph):
                 build_from_file(
                     graph, root, store, {**options, "minimum_edges": minimum_edges},
                     partition_bytes, device, memory_limit, progress,
+                )
+            )  # fmt: skip
+        if frames.is_dask(graph) or (isinstance(graph, Graph) and not _is_local(graph)):
+            check_no_file_options(**options, memory_limit=memory_limit)
+            return cls._from_storage(
+                _build_on_cluster(
+                    graph, root, store, minimum_edges=minimum_edges,
+                    partition_bytes=partition_bytes, device=device, progress=progress,
                 )
             )  # fmt: skip
         check_no_file_options(
@@ -403,6 +426,29 @@ class LayeredEdgeList(StoredGraph):
 
     def __repr__(self) -> str:
         return repr(self._storage)
+
+
+def _is_local(graph: Graph) -> bool:
+    return isinstance(storage_of(graph), LocalGraph)
+
+
+def _build_on_cluster(graph: Any, root: Vertices, store: str | Path | None, **options: Any) -> Any:
+    """Build the store of a Dask frame, or of the graph of one, and open it."""
+    if _build_distributed is None:
+        raise GraphError(
+            "import rapidsgraph before building the layered edge list of a Dask frame",
+            parameter="graph",
+        )
+    if store is None:
+        raise GraphError(
+            "store is missing, the folder for the layered edge list of a Dask frame; all workers "
+            "must see it under the same path",
+            parameter="store",
+            hint="pass store=folder",
+        )
+    choose(options["device"])
+    check_destination(store)
+    return _build_distributed(storage_of(graph), root, store, **options)
 
 
 def _check_minimum_edges(minimum_edges: Any) -> int | None:

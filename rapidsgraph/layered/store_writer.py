@@ -214,6 +214,33 @@ class StoreWriter:
             self._file.write(bytes(-words.nbytes % ALIGNMENT))
         self.table.append(row)
 
+    def allocate(self, table: np.ndarray) -> tuple[Path, np.ndarray]:
+        """Reserve disk space for partitions that other processes write.
+
+        Parameters
+        ----------
+        table : int64 array, shape (partitions, len(TABLE))
+            Rows of the partitions, in place of calls of `add`; their positions are set here.
+
+        Returns
+        -------
+        path : Path
+            The file of edges.
+        positions : int64 array, shape (partitions,)
+            First word of each partition in this file.
+        """
+        alignment = ALIGNMENT // 4
+        sizes = -(-table[:, COLUMN["words"]] // alignment) * alignment
+        stops = NPY_HEADER_BYTES // 4 + np.cumsum(sizes)
+        table = table.copy()
+        table[:, COLUMN["position"]] = stops - sizes
+        num_bytes = 4 * int(stops[-1]) if len(table) else NPY_HEADER_BYTES
+        with self._write_errors():
+            os.posix_fallocate(self._file.fileno(), 0, num_bytes)
+            self._file.seek(0, os.SEEK_END)
+        self.table = list(table)
+        return Path(self._file.name), table[:, COLUMN["position"]]
+
     def finish(self, layered: Any) -> None:
         """Write the other files.
 

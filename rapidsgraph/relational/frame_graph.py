@@ -7,7 +7,7 @@ further column that names a vertex, whatever they are called in the edge frame a
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,20 +72,30 @@ class FrameGraph:
         name = tuple(each.item() if hasattr(each, "item") else each for each in columns)
         return name if len(name) > 1 else name[0]
 
-    def make_result(self, table: Table, columns: Mapping[str, str | None]) -> Frame:
+    def make_result(
+        self, table: Table, columns: Mapping[str, str | None], order: Sequence[str] = ()
+    ) -> Frame:
         """Return the result of an algorithm, sorted by vertex, in the library of the edges.
 
         Parameters
         ----------
         table : Table
-            A row per vertex.
+            A row per vertex, or several that `order` tells apart.
         columns : dict from str to str or None
             The result columns besides the names, in order, with the columns of `table` that
             tell whether they have a value, or None if all rows do. `predecessor` stands for all
             columns that name one.
+        order : sequence of str
+            Columns that order the rows of a vertex.
         """
-        ordered = table.enumerate(self.name_columns("vertex"), "row")
+        ordered = table.enumerate([*self.name_columns("vertex"), *order], "row")
         return ordered.map(_make_result, schema=self.schema, columns=dict(columns)).to_frame()
+
+    def make_edge_result(self, table: Table, columns: Sequence[str]) -> Frame:
+        """Return a result with a row per edge, sorted by source and destination."""
+        ends = [*self.name_columns("source"), *self.name_columns("destination")]
+        ordered = table.enumerate(ends, "row")
+        return ordered.map(_make_edge_result, schema=self.schema, columns=[*columns]).to_frame()
 
 
 def name_columns(endpoint: str, schema: EdgeColumns) -> list[str]:
@@ -252,7 +262,28 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
         for new, name in values.items():
             array = get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array
-    result = frames.make_frame(schema.library, data, schema.text_types)
+    return _finish(frame, schema, data, schema.text_types)
+
+
+def _make_edge_result(frame: Frame, schema: EdgeColumns, columns: list[str]) -> Frame:
+    """Return a partition of the result; see `FrameGraph.make_edge_result`."""
+    data: dict[str, Any] = {}
+    text_types = dict(schema.text_types)
+    for endpoint in ("source", "destination"):
+        specific = endpoint_columns(schema.labels, schema.is_endpoint_specific, endpoint)
+        for label, name in zip(schema.labels, name_columns(endpoint, schema), strict=True):
+            data[specific.get(label, label)] = get_values(frame, name)
+        text_types |= {name: text_types.get(label) for label, name in specific.items()}
+    shared = {label: data[label] for label in schema.labels if label in data}
+    data = {**shared, **data, **{column: get_values(frame, column) for column in columns}}
+    return _finish(frame, schema, data, text_types)
+
+
+def _finish(
+    frame: Frame, schema: EdgeColumns, columns: Mapping[str, Any], text_types: dict[str, Any]
+) -> Frame:
+    """Return a frame in the library of the edges, with the row numbers of `frame` as index."""
+    result = frames.make_frame(schema.library, columns, text_types)
     if schema.library in ("pandas", "cudf"):
         result.index = frame.index
     return result

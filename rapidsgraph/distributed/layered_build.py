@@ -1,0 +1,443 @@
+"""Build the store of a layered edge list from a Dask frame; the workers write it in parallel.
+
+`relational.layering` numbers the vertices and sorts the edges by joins, so that no process has an
+array of all vertices or of all edges. Consecutive rows of the list become a task, which packs their
+edges into partitions of the store. Once the sizes of all partitions are known, each task writes its
+own at their positions. Names, vertex order and out-weights are written to temporary files, from
+which this process copies them into the store a piece at a time. The files are those that
+`LayeredEdgeList.save` would write.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..atomic import temporary_folder
+from ..device import to_host
+from ..device.arrays import Device, free_memory
+from ..errors import InsufficientMemoryError
+from ..frames import Frame, Vertices
+from ..graph.vertex_names import Labeling, VertexNames
+from ..io.arrow_arrays import to_arrow
+from ..io.writers import resolve_destination
+from ..layered.build import resolve_root, storage_dtype
+from ..layered.outofcore.dictionaries import FileColumn
+from ..layered.outofcore.file_array import FileArray, TempFiles, check_free_disk
+from ..layered.outofcore.vertex_names import FileNames
+from ..layered.packing import TABLE, Section, pack_partition
+from ..layered.storage import LayeredStorage
+from ..layered.store import open_store
+from ..layered.store_writer import StoreWriter, create_store, write_errors
+from ..progress import Progress, Report, reporter
+from ..relational import layering
+from ..relational.frame_graph import FrameGraph, as_frame_graph, get_values
+from ..relational.table import Table
+from ..validation import check_vertex_count
+from . import monitor
+from .executor import Executor, get_executor, release_on_error
+from .graph import DistributedGraph
+from .layered_storage import DistributedLayeredStorage
+
+EDGE_BYTES = 200  # in memory, per edge of a task that sorts and packs them
+TASKS_IN_MEMORY = 8  # per worker, with the inputs and results of others
+MAX_TASK_EDGES = 2**24
+STEPS = 4  # of a progress report
+
+
+@release_on_error
+def build_storage(
+    graph: Any,
+    root: Vertices,
+    folder: str | Path,
+    *,
+    minimum_edges: int | None,
+    partition_bytes: int,
+    device: Device,
+    progress: Progress,
+) -> LayeredStorage | DistributedLayeredStorage:
+    """Build the store of a Dask frame or its graph, and open it; see `LayeredEdgeList.build`.
+
+    All workers must see `folder` under the same path.
+    """
+    executor = get_executor()
+    with (
+        reporter(progress, "Layers", STEPS) as report,
+        create_store(folder) as writer,
+        write_errors(folder, None, writer.temporary),
+        temporary_folder(resolve_destination(folder)) as temporary,
+        TempFiles(temporary) as files,
+    ):
+        directed = True
+        if isinstance(graph, DistributedGraph):
+            directed, graph = graph.directed, graph.to_frame_graph()
+        builder = _Builder(as_frame_graph(graph, merge_arcs=True), executor, files, writer)
+        builder.build(root, directed, minimum_edges, partition_bytes, report)
+    if executor.client is None:
+        return LayeredStorage.from_store(open_store(folder), device)
+    return DistributedLayeredStorage(folder, executor.client, device)
+
+
+class _Builder:
+    """The state of `build_storage`."""
+
+    def __init__(
+        self, graph: FrameGraph, executor: Executor, files: TempFiles, writer: StoreWriter
+    ) -> None:
+        self.graph, self.executor, self.files, self.writer = graph, executor, files, writer
+
+    def build(
+        self,
+        root: Vertices,
+        directed: bool,
+        minimum_edges: int | None,
+        partition_bytes: int,
+        report: Report,
+    ) -> None:
+        """Run all phases and write the store."""
+        graph, schema = self.graph, self.graph.schema
+        report(0, "names")
+        columns, tuples = layering.number_names(graph)
+        ids, num_vertices = tuples[-1], check_vertex_count(tuples[-1].count())
+        labeling = Labeling(
+            self._write_names(columns, tuples), np, "pandas", schema.is_endpoint_specific,
+            schema.source_columns,
+        )  # fmt: skip
+        root_id = resolve_root(labeling, root)
+        report(1, f"{num_vertices:,} vertices")
+        vertices = layering.order_vertices(
+            graph, ids, ids.filter(lambda rows: rows["id"] == root_id)
+        )
+        del columns, tuples, ids
+        report(2, "layers")
+        edges = layering.split_edges(graph, vertices).persist()
+        layers = layering.summarize_layers(vertices, edges)
+        layers = {name: to_host(layers[name].values) for name in layers}
+        weight_dtype = self._choose_weight_dtype(edges)
+        weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
+        ranges = self._split_rows(vertices, 4 + weight_bytes, partition_bytes)
+        num_edges = sum(edges for _, _, edges in ranges)
+        check_free_disk(self.writer.temporary, num_edges * (4 + weight_bytes) + num_vertices * 24)
+        order = self._write_order(vertices, num_vertices)
+        del vertices
+        report(3, f"{num_edges:,} edges")
+        out_weights = self._create_array(np.float64, num_vertices)
+        self._write_partitions(edges, ranges, out_weights, weight_dtype, partition_bytes)
+        del edges
+        self.writer.finish(
+            SimpleNamespace(
+                labeling=labeling,
+                root_id=root_id,
+                directed=directed,
+                weighted=graph.weighted,
+                weight_dtype=weight_dtype,
+                num_edges=num_edges,
+                minimum_edges=minimum_edges,
+                layer_starts=np.cumsum([0, *layers["vertices"]]),
+                layer_edges=[layers["forward_edges"], layers["backward_edges"]],
+                order=order.mapped(),
+                out_weights=out_weights.mapped(),
+            )
+        )
+        report(STEPS, "done")
+
+    def _map(self, function: Any, *arguments: Iterable[Any]) -> list[Any]:
+        """Return the results of a task for each tuple of arguments."""
+        name = function.__name__.strip("_")
+        return self.executor.gather(
+            [self.executor.submit(function, *each, name=name) for each in zip(*arguments)]
+        )
+
+    def _tasks(self, table: Table, columns: Sequence[str]) -> list[Any]:
+        """Return a task for the columns of each partition that has rows."""
+        return self.executor.compute_partitions(table.select(columns).to_frame())
+
+    def _create_array(self, dtype: Any, size: int) -> FileArray:
+        """Return an array in a file for tasks to write."""
+        array = self.files.create(dtype)
+        _resize(array, size)
+        return array
+
+    # Vertices
+
+    def _write_names(self, columns: list[Table], tuples: list[Table]) -> VertexNames:
+        """Write the distinct names of all columns, and the pairs of several."""
+        labels = self.graph.schema.labels
+        vertex = self.graph.name_columns("vertex")
+        distinct = [
+            self._write_column(table, name) for table, name in zip(columns, vertex, strict=True)
+        ]
+        if len(labels) > 1:
+            pairs = [self._write_column(table, "pair") for table in tuples[1:]]
+            return FileNames(labels, distinct, pairs, [each.dtype for each in distinct])
+        [names], count = distinct, len(distinct[0])
+        if names.offsets is None and names.item(0) == 0 and names.item(count - 1) == count - 1:
+            return VertexNames(labels, [None], count, dtype=names.dtype)
+        file_names = FileNames(labels, [names], [], [names.dtype])
+        file_names.dtype = names.dtype
+        return file_names
+
+    def _write_column(self, table: Table, name: str) -> FileColumn:
+        """Write a column of a sorted table to files."""
+        import pyarrow
+
+        tasks = self._tasks(table, [name])
+        infos = self._map(_describe_column, tasks, itertools.repeat(name))
+        dtype, rows, text_bytes = infos[0][0], *zip(*(info[1:] for info in infos), strict=True)
+        row_starts, byte_starts = ([0, *itertools.accumulate(each)] for each in (rows, text_bytes))
+        arrow_type = pyarrow.large_binary() if dtype is None else pyarrow.from_numpy_dtype(dtype)
+        column = FileColumn(self.files, arrow_type)
+        column.dtype = dtype
+        arrays = [column.values]
+        if column.offsets is None:
+            _resize(column.values, row_starts[-1])
+        else:
+            arrays.append(column.offsets)
+            _resize(column.values, byte_starts[-1])
+            _resize(column.offsets, row_starts[-1] + 1)
+        paths = [str(array.path) for array in arrays]
+        self._map(
+            _write_column, tasks, itertools.repeat(name), itertools.repeat(paths), row_starts,
+            byte_starts,
+        )  # fmt: skip
+        return column
+
+    def _write_order(self, vertices: Table, num_vertices: int) -> FileArray:
+        """Write the ids of the vertices in layer order."""
+        order = self._create_array(np.int32, num_vertices)
+        tasks = self._tasks(vertices, ["position", "id"])
+        self._map(_write_ids, tasks, itertools.repeat(str(order.path)))
+        return order
+
+    def _split_rows(
+        self, vertices: Table, edge_bytes: int, partition_bytes: int
+    ) -> list[tuple[int, int, int]]:
+        """Return (start, stop, edges) of the partitions, as from `packing.split_rows`."""
+        ranges: Any = [(0, 0, 0)]
+        for task in self._tasks(vertices, ["degree"]):
+            ranges = self.executor.submit(
+                _extend_ranges, ranges, task, edge_bytes, partition_bytes, name="split_rows"
+            )
+        return self.executor.gather([ranges])[0]
+
+    # Edges
+
+    def _choose_weight_dtype(self, edges: Table) -> type | None:
+        """Return the type of the stored weights; None without weights."""
+        if not self.graph.weighted:
+            return None
+        tasks = self._tasks(edges, ["weight"])
+        is_double = np.float64 in self._map(_choose_weight_dtype, tasks)
+        return np.float64 if is_double else np.float32
+
+    def _write_partitions(
+        self,
+        edges: Table,
+        ranges: list[tuple[int, int, int]],
+        out_weights: FileArray,
+        weight_dtype: type | None,
+        partition_bytes: int,
+    ) -> None:
+        """Pack the partitions of the store, and write them and the out-weights."""
+        groups = _group_ranges(ranges, self._max_task_edges(ranges))
+        bounds = [groups[0][0][0], *(group[-1][1] for group in groups)]
+        by_position = edges.to_frame().set_index("position", divisions=bounds)
+        tasks = self.executor.compute_partitions(by_position)
+        packed = [
+            self.executor.submit(
+                _pack, task, group, weight_dtype, partition_bytes, str(out_weights.path),
+                name="pack",
+            )
+            for task, group in zip(tasks, groups, strict=True)
+        ]  # fmt: skip
+        del tasks
+        tables = self._map(_get_table, packed)
+        path, positions = self.writer.allocate(np.concatenate(tables))
+        starts = itertools.accumulate(map(len, tables), initial=0)
+        own = [positions[start : start + len(rows)] for start, rows in zip(starts, tables)]
+        self._map(_write_words, packed, itertools.repeat(str(path)), own)
+
+    def _max_task_edges(self, ranges: list[tuple[int, int, int]]) -> int:
+        """Return how many edges a task may pack in the memory of a worker."""
+        free = _get_worker_memory(self.executor.client)
+        limit = min(free // TASKS_IN_MEMORY // EDGE_BYTES, MAX_TASK_EDGES)
+        largest = max(edges for _, _, edges in ranges)
+        if largest * EDGE_BYTES > free:
+            raise InsufficientMemoryError(
+                f"a partition of {largest:,} edges", largest * EDGE_BYTES, free, "on a worker"
+            )
+        return limit
+
+
+def _resize(array: FileArray, size: int) -> None:
+    """Make room for values that tasks write."""
+    os.truncate(array.path, size * array.dtype.itemsize)
+    array.size = size
+
+
+def _get_worker_memory(client: Any) -> int:
+    """Return the bytes that a task may take: the memory limit of a worker by its threads."""
+    if client is None:
+        return free_memory(np)
+    workers = monitor.ask_scheduler(client, "identity")["workers"].values()
+    limits = [each["memory_limit"] // each["nthreads"] for each in workers if each["memory_limit"]]
+    return min(limits, default=free_memory(np))
+
+
+# Tasks
+
+
+def _write_at(path: str, position: int, values: np.ndarray) -> None:
+    """Write an array at a position, in bytes, of an existing file.
+
+    A file that a failed build has removed is not created again.
+    """
+    handle = os.open(path, os.O_WRONLY)
+    try:
+        data = np.ascontiguousarray(values).data.cast("B")
+        while len(data):
+            written = os.pwrite(handle, data, position)
+            data, position = data[written:], position + written
+        os.fsync(handle)  # another host may read it
+    finally:
+        os.close(handle)
+
+
+def _read_column(frame: Frame, name: str) -> Any:
+    return to_arrow(get_values(frame, name))
+
+
+def _describe_column(frame: Frame, name: str) -> tuple[np.dtype | None, int, int]:
+    """Return the type of a column, None for text; its number of rows, and the bytes of its text."""
+    values = _read_column(frame, name)
+    if str(values.type) != "large_string":
+        return np.dtype(values.type.to_pandas_dtype()), len(values), 0
+    offsets = _text_offsets(values)
+    return None, len(values), int(offsets[-1] - offsets[0])
+
+
+def _text_offsets(values: Any) -> np.ndarray:
+    if not len(values):
+        return np.zeros(1, np.int64)
+    offsets = np.frombuffer(values.buffers()[1], np.int64)
+    return offsets[values.offset : values.offset + len(values) + 1]
+
+
+def _write_column(
+    frame: Frame, name: str, paths: list[str], row_start: int, byte_start: int
+) -> None:
+    values = _read_column(frame, name)
+    if len(paths) == 1:
+        array = values.to_numpy()
+        _write_at(paths[0], row_start * array.itemsize, array)
+        return
+    offsets = _text_offsets(values)
+    if offsets[-1] > offsets[0]:
+        text = np.frombuffer(values.buffers()[2], np.uint8)
+        _write_at(paths[0], byte_start, text[offsets[0] : offsets[-1]])
+    _write_at(paths[1], 8 * (row_start + 1), offsets[1:] - offsets[0] + byte_start)
+
+
+def _write_ids(frame: Frame, path: str) -> None:
+    ids = to_host(frame["id"].values).astype(np.int32)
+    if ids.size:
+        _write_at(path, ids.itemsize * int(frame["position"].iloc[0]), ids)
+
+
+def _extend_ranges(
+    ranges: list[tuple[int, int, int]], frame: Frame, edge_bytes: int, partition_bytes: int
+) -> list[tuple[int, int, int]]:
+    """Split further rows into ranges, of which the last one so far may grow."""
+    degrees = to_host(frame["degree"].values)
+    edges = np.concatenate([[0], np.cumsum(degrees)])
+    cost = edges * edge_bytes + np.arange(edges.size)
+    ranges, row = list(ranges), 0
+    while row < degrees.size:
+        start, stop, num_edges = ranges[-1]
+        max_cost = cost[row] + partition_bytes - num_edges * edge_bytes - (stop - start)
+        last = int(np.searchsorted(cost, max_cost, side="right")) - 1
+        if last <= row and stop > start:
+            ranges.append((stop, stop, 0))
+            continue
+        last = max(last, row + 1)  # a single row may exceed `partition_bytes`
+        num_edges += int(edges[last] - edges[row])
+        ranges[-1] = start, stop + last - row, num_edges
+        row = last
+    return ranges
+
+
+def _group_ranges(
+    ranges: list[tuple[int, int, int]], max_edges: int
+) -> list[list[tuple[int, int, int]]]:
+    """Group consecutive ranges of at most `max_edges` edges together, but at least one range."""
+    groups: list[list[tuple[int, int, int]]] = []
+    total = 0
+    for each in ranges:
+        if not groups or total + each[2] > max_edges:
+            groups.append([])
+            total = 0
+        groups[-1].append(each)
+        total += each[2]
+    return groups
+
+
+def _choose_weight_dtype(frame: Frame) -> type:
+    return storage_dtype(frame["weight"].values)
+
+
+def _pack(
+    frame: Frame,
+    ranges: list[tuple[int, int, int]],
+    weight_dtype: type | None,
+    partition_bytes: int,
+    out_weight_path: str,
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the words and the table of the partitions of some ranges of rows.
+
+    Also writes the out-weights of the rows.
+    """
+    edges = {name: to_host(frame[name].values) for name in frame}
+    start, num_rows = ranges[0][0], ranges[-1][1] - ranges[0][0]
+    rows = to_host(frame.index.values) - start
+    order = np.lexsort((edges["neighbor_id"], rows))
+    rows = rows[order]
+    weights = edges["weight"][order] if weight_dtype else None
+    _write_at(out_weight_path, 8 * start, np.bincount(rows, weights, num_rows).astype(np.float64))
+    is_backward, neighbors = edges["is_backward"][order], edges["neighbor"][order]
+    del edges
+    sections: list[Section] = []
+    for is_own in (~is_backward, is_backward):
+        offsets = np.zeros(num_rows + 1, np.int64)
+        np.cumsum(np.bincount(rows[is_own], minlength=num_rows), out=offsets[1:])
+        own = np.empty(0) if weights is None else weights[is_own].astype(weight_dtype)
+        sections.append((offsets, neighbors[is_own].astype(np.int32), own))
+    weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
+    packed = [
+        each
+        for first, stop, _ in ranges
+        for each in pack_partition(
+            first,
+            [(offsets[first - start : stop - start + 1], *rest) for offsets, *rest in sections],
+            weight_bytes,
+            partition_bytes,
+        )
+    ]
+    words = [words for words, _ in packed]
+    return words, np.array([row for _, row in packed], np.int64).reshape(-1, len(TABLE))
+
+
+def _get_table(packed: tuple[list[np.ndarray], np.ndarray]) -> np.ndarray:
+    return packed[1]
+
+
+def _write_words(
+    packed: tuple[list[np.ndarray], np.ndarray], path: str, positions: np.ndarray
+) -> None:
+    for words, position in zip(packed[0], positions.tolist(), strict=True):
+        _write_at(path, 4 * position, words)

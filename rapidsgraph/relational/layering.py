@@ -1,0 +1,154 @@
+"""WolfPath's layered edge list as frame operations; `layered.build` has the kernel form.
+
+Layers are distances from a root. The edges of a layer are sorted by source, and those to the same
+or a later layer come before the others. `distributed.layered_build` packs them into a store.
+
+References
+----------
+.. [1] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing algorithms
+   on GPU", Int. J. Parallel Program. 47, 2019. https://doi.org/10.1007/s10766-017-0533-y
+"""
+
+from __future__ import annotations
+
+from ..frames import Frame
+from ..kernels.constants import UNREACHED
+from .frame_graph import FrameGraph
+from .table import Table
+from .traversal import find_levels
+
+
+def number_names(graph: FrameGraph) -> tuple[list[Table], list[Table]]:
+    """Number the distinct names of each column, and the tuples of the first columns.
+
+    Returns
+    -------
+    columns : list of Table
+        For each name column its distinct values, sorted, and their numbers `rank`.
+    tuples : list of Table
+        For each number of columns the distinct tuples, sorted, and their numbers `id`. The last
+        table has all vertices. Tuples of several columns have a `pair`: the id of the tuple without
+        its last value, times the number of distinct values of this column, plus the value's rank.
+    """
+    vertex = graph.name_columns("vertex")
+    columns = [
+        graph.vertices.distinct([name]).enumerate([name], "rank").persist() for name in vertex
+    ]
+    tuples = [columns[0].rename(["rank"], ["id"])]
+    for last in range(1, len(vertex)):
+        prefix, name, size = vertex[:last], vertex[last], columns[last].count()
+        rows = graph.vertices.distinct([*prefix, name]).partition(prefix)
+        rows = rows.join(tuples[-1].select([*prefix, "id"]).partition(prefix), prefix)
+        rows = rows.partition([name]).join(columns[last].partition([name]), [name])
+        rows = rows.map(_pack_pairs, size=size).enumerate([*prefix, name], "id")
+        tuples.append(rows.persist())
+    return columns, tuples
+
+
+def _pack_pairs(rows: Frame, size: int) -> Frame:
+    return rows.assign(pair=rows["id"] * size + rows["rank"]).drop(columns=["id", "rank"])
+
+
+def order_vertices(graph: FrameGraph, ids: Table, root: Table) -> Table:
+    """Return all vertices in layer order.
+
+    Parameters
+    ----------
+    graph : FrameGraph
+    ids : Table
+        Columns `vertex` and `id`.
+    root : Table
+        The row of the root.
+
+    Returns
+    -------
+    Table
+        Columns `vertex`, `id`, `layer`, `degree` (number of out-edges) and `position`, sorted by
+        position: layers in order, vertices of one layer by id, and the unreached ones last.
+    """
+    vertex, source = map(graph.name_columns, ("vertex", "source"))
+    root = root.select(vertex).partition(vertex)
+    levels = find_levels(graph, graph.arcs, root, graph.vertices.difference(root, vertex))
+    levels = levels.select([*vertex, "distance"]).rename(["distance"], ["layer"])
+    degrees = graph.arcs.select(source).rename(source, vertex).assign(degree=1)
+    vertices = ids.select([*vertex, "id"]).partition(vertex).join(levels, vertex, how="left")
+    vertices = vertices.join(degrees.aggregate(vertex, degree="sum"), vertex, how="left")
+    return vertices.map(_fill_missing).enumerate(["layer", "id"], "position").persist()
+
+
+def _fill_missing(vertices: Frame) -> Frame:
+    return vertices.fillna({"layer": UNREACHED, "degree": 0}).astype(
+        {"layer": "int64", "degree": "int64"}
+    )
+
+
+def split_edges(graph: FrameGraph, vertices: Table) -> Table:
+    """Return the edges by position, with the direction in which each passes the layers.
+
+    Parameters
+    ----------
+    graph : FrameGraph
+    vertices : Table
+        As from `order_vertices`.
+
+    Returns
+    -------
+    Table
+        Columns `layer` of the source, `position` of the source, `neighbor` (the position of the
+        destination), `neighbor_id`, `is_backward` (whether the edge leads to an earlier layer, or
+        its source is unreached), and `weight` if there are weights. A layered edge list has them
+        sorted by `position`, `is_backward` and `neighbor_id`.
+    """
+    vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
+    vertices = vertices.select([*vertex, "layer", "position", "id"]).partition(vertex).persist()
+    columns = ["layer", "position", "id"]
+    neighbors = vertices.rename(columns, ["neighbor_layer", "neighbor", "neighbor_id"])
+    edges = graph.arcs.join(vertices.rename(vertex, source), source).partition(destination)
+    edges = edges.join(neighbors.rename(vertex, destination), destination)
+    edges = edges.assign(
+        is_backward=lambda edges: (
+            (edges["neighbor_layer"] < edges["layer"]) | (edges["layer"] == UNREACHED)
+        )
+    )
+    weight = ["weight"] if graph.weighted else []
+    return edges.select(["layer", "position", "neighbor", "neighbor_id", "is_backward", *weight])
+
+
+def summarize_layers(vertices: Table, edges: Table) -> Frame:
+    """Count the vertices, the forward edges and the backward edges of every layer."""
+    key = ["layer"]
+    summary = vertices.select(key).assign(vertices=1).aggregate(key, vertices="sum")
+    edges = edges.assign(
+        forward_edges=lambda edges: (~edges["is_backward"]).astype("int64"),
+        backward_edges=lambda edges: edges["is_backward"].astype("int64"),
+    )
+    edges = edges.aggregate(key, forward_edges="sum", backward_edges="sum")
+    summary = summary.join(edges, key, how="left").collect()
+    summary = summary[summary["layer"] < UNREACHED].fillna(0).astype("int64")
+    return summary.sort_values(key, ignore_index=True)
+
+
+def combine_layers(layers: Frame, minimum_edges: int) -> Frame:
+    """Combine consecutive layers into lists of at least `minimum_edges` edges.
+
+    The last list has the remaining edges. Equation 1 of [1]_ is the default of `minimum_edges`: the
+    number of threads that a GPU can run at the same time.
+
+    Parameters
+    ----------
+    layers : frame
+        As from `summarize_layers`.
+    minimum_edges : int
+    """
+    edges = layers["forward_edges"] + layers["backward_edges"]
+    numbers, number, total = [], 0, 0
+    for count in edges.values.tolist():
+        if total >= minimum_edges:
+            number, total = number + 1, 0
+        numbers.append(number)
+        total += count
+    lists = layers[["layer"]].rename(columns={"layer": "first_layer"})
+    lists = lists.assign(last_layer=layers["layer"], edges=edges, number=numbers)
+    how = {"first_layer": "min", "last_layer": "max", "edges": "sum"}
+    lists = lists.groupby("number", as_index=False).agg(how).sort_values("number")
+    return lists[list(how)].reset_index(drop=True)
