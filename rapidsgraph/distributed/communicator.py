@@ -12,6 +12,10 @@ Ranks that use collectives on GPU arrays without NCCL stage them in host memory.
 
 If a rank fails, its connections close, and the other ranks raise `RankLostError` at their next
 collective. A communicator that has failed cannot be used again.
+
+Each call of a communicator has a number. Dask may run a task of a finished call again, without the
+other ranks, when it has lost the result: `Communicator.serve` refuses a number that it has served.
+Messages carry the number, too, so that they never reach another call.
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ import socket
 import struct
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -39,6 +43,8 @@ REDUCTIONS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 SCATTER_BYTES = 2**18  # arrays from this size on are reduced in one slice per rank
 
 _LENGTH = struct.Struct("<q")
+_HEADER = struct.Struct("<qq")  # number of the call, number of buffers
+LOST_RESULT = "the result of a distributed call was on a worker that is lost; repeat the call"
 
 
 class RankLostError(ClusterError):
@@ -57,6 +63,31 @@ class Communicator(ABC):
 
     rank: int
     size: int
+    _call = 0  # number of the last call
+
+    @contextmanager
+    def serve(self, call: int) -> Iterator[None]:
+        """Run one call within the context; close the communicator if the call fails.
+
+        Parameters
+        ----------
+        call : int
+            The same number on every rank, greater than those of earlier calls.
+
+        Raises
+        ------
+        RankLostError
+            The call was served before, or the communicator has failed.
+        """
+        if call <= self._call:
+            raise RankLostError(LOST_RESULT)
+        self._call = call
+        try:
+            yield
+            self.check()
+        except BaseException:
+            self.close()
+            raise
 
     @abstractmethod
     def all_reduce(self, array: Array, operation: str = "sum") -> Array:
@@ -293,11 +324,11 @@ class HostCommunicator(Communicator):
                 if connection is None:
                     continue
                 if self.rank < peer:
-                    _send(connection, values[peer])
-                    received[peer] = _receive(connection)
+                    _send(connection, self._call, values[peer])
+                    received[peer] = _receive(connection, self._call)
                 else:
-                    received[peer] = _receive(connection)
-                    _send(connection, values[peer])
+                    received[peer] = _receive(connection, self._call)
+                    _send(connection, self._call, values[peer])
         except OSError as error:
             self.close()
             raise RankLostError(f"rank {peer} of {self.size} does not answer: {error}") from error
@@ -324,18 +355,18 @@ def _close_all(connections: Sequence[socket.socket | None]) -> None:
             connection.close()
 
 
-# Messages: the number of buffers, the size of each, and the buffers, of which the first is a
-# pickle that refers to the others (PEP 574).
+# Messages: the number of the call, that of buffers, the size of each, and the buffers, of which the
+# first is a pickle that refers to the others (PEP 574).
 
 
-def _send(connection: socket.socket, value: Any) -> None:
+def _send(connection: socket.socket, call: int, value: Any) -> None:
     buffers: list[Any] = []
     if value is not None:
         arrays: list[pickle.PickleBuffer] = []
         buffers = [pickle.dumps(value, protocol=5, buffer_callback=arrays.append)]
         buffers += [memoryview(each.raw()) for each in arrays]
-    sizes = [len(buffers), *(memoryview(each).nbytes for each in buffers)]
-    header = b"".join(map(_LENGTH.pack, sizes))
+    sizes = [memoryview(each).nbytes for each in buffers]
+    header = b"".join([_HEADER.pack(call, len(sizes)), *map(_LENGTH.pack, sizes)])
     if sum(sizes) < 2**14:  # one packet
         connection.sendall(b"".join([header, *buffers]))
         return
@@ -344,8 +375,10 @@ def _send(connection: socket.socket, value: Any) -> None:
         connection.sendall(each)
 
 
-def _receive(connection: socket.socket) -> Any:
-    [num_buffers] = _LENGTH.unpack(_read(connection, _LENGTH.size))
+def _receive(connection: socket.socket, call: int) -> Any:
+    sender_call, num_buffers = _HEADER.unpack(_read(connection, _HEADER.size))
+    if sender_call != call:
+        raise RankLostError(f"another rank is in call {sender_call}, this one in call {call}")
     if not num_buffers:
         return None
     sizes = _read(connection, _LENGTH.size * num_buffers)

@@ -12,6 +12,7 @@ starts again on the workers that are left: Dask computes the partitions again th
 from __future__ import annotations
 
 import asyncio
+import itertools
 import pickle
 import threading
 import time
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 from ..progress import Report
 from . import nccl
 from .communicator import (
+    LOST_RESULT,
     Communicator,
     HostCommunicator,
     LocalCommunicator,
@@ -65,12 +67,15 @@ class Group:
         The address of each rank's worker.
     on_gpu : bool
         Whether ranks may use NCCL.
+    call_numbers : iterator of int
+        The number of each call; see `Communicator.serve`.
     """
 
     def __init__(self, executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> None:
         self.workers, self.on_gpu = tuple(workers), on_gpu
         self.name, secret = uuid.uuid4().hex, uuid.uuid4().bytes
         self._client, ranks = executor.client, range(len(self.workers))
+        self.call_numbers = itertools.count(1)
         listeners = executor.submit_pinned(
             self.workers, _listen, [[self.name, rank, on_gpu] for rank in ranks], name="listen"
         )
@@ -159,10 +164,11 @@ def _run_once(
     report: Report | None,
 ) -> tuple[list, list]:
     group = _acquire(executor, addresses, on_gpu) if len(addresses) > 1 else None
+    number = 1 if group is None else next(group.call_numbers)
     call = _Call(executor.client, report)
     try:
         own = [
-            [function, group and group.name, rank, call.key, *each]
+            [function, (group and group.name, rank), number, call.key, *each]
             for rank, each in enumerate(arguments)
         ]
         tasks = executor.submit_pinned(addresses, _run_rank, own, name=name)
@@ -172,7 +178,7 @@ def _run_once(
             group.close()
         raise
     finally:
-        _calls.pop(call.number, None)
+        _calls.pop(call.call_id, None)
     if group is not None:
         _release(executor, group)
     return tasks, [call.infos[rank] for rank in range(len(tasks))]
@@ -201,12 +207,12 @@ class _Call:
     """
 
     def __init__(self, client: Any, report: Report | None) -> None:
-        topic, self.number = f"rapidsgraph-{client.id}", uuid.uuid4().hex
-        self.key = topic, self.number, report is not None
+        topic, self.call_id = f"rapidsgraph-{client.id}", uuid.uuid4().hex
+        self.key = topic, self.call_id, report is not None
         self.infos: dict[int, Any] = {}  # by rank
         self.progress: tuple[int, str] | None = None  # not reported yet
         self.report = report
-        _calls[self.number] = self
+        _calls[self.call_id] = self
         if topic not in client._event_handlers:
             client.subscribe_topic(topic, _handle_event)
 
@@ -218,8 +224,8 @@ class _Call:
 
 
 def _handle_event(event: tuple[float, tuple]) -> None:
-    number, kind, *values = event[1]
-    call = _calls.get(number)
+    call_id, kind, *values = event[1]
+    call = _calls.get(call_id)
     if call is None:
         return
     if kind == "progress":
@@ -339,20 +345,22 @@ def _close(name: str) -> None:
 
 def _run_rank(
     function: Callable[..., tuple[Any, Any]],
-    name: str | None,
-    rank: int,
+    member: tuple[str | None, int],
+    number: int,
     call: tuple[str, str, bool],
     *arguments: Any,
 ) -> Any:
-    """Run one rank of a call, and send its info to the client."""
+    """Run one rank of a call, and send its info to the client.
+
+    `member` is the name of the group, or None for a single rank, and the rank; `number` is that of
+    the call in the group.
+    """
     from distributed import get_worker, secede
 
-    worker, (topic, number, is_reporting) = get_worker(), call
+    worker, (name, rank), (topic, call_id, is_reporting) = get_worker(), member, call
     communicator = LocalCommunicator() if name is None else _communicators.get((name, rank))
     if communicator is None:
-        raise RankLostError(
-            "the result of a distributed call was on a worker that is lost; repeat the call"
-        )
+        raise RankLostError(LOST_RESULT)
     last, unsent = -REPORT_INTERVAL, None
 
     def report(step: int, text: str) -> None:
@@ -360,21 +368,15 @@ def _run_rank(
         now, unsent = time.monotonic(), (step, text)
         if now - last >= REPORT_INTERVAL:
             last, unsent = now, None
-            worker.log_event(topic, (number, "progress", step, text))
+            worker.log_event(topic, (call_id, "progress", step, text))
 
     secede()
-    try:
-        is_reporting = is_reporting and rank == 0
-        result, info = run_on_worker(
-            function, communicator, report if is_reporting else ignore_report, *arguments
-        )
-        communicator.check()
-    except BaseException:
-        communicator.close()
-        raise
+    own_report = report if is_reporting and rank == 0 else ignore_report
+    with communicator.serve(number):
+        result, info = run_on_worker(function, communicator, own_report, *arguments)
     if unsent is not None:
-        worker.log_event(topic, (number, "progress", *unsent))
-    worker.log_event(topic, (number, "info", rank, pickle.dumps(info)))
+        worker.log_event(topic, (call_id, "progress", *unsent))
+    worker.log_event(topic, (call_id, "info", rank, pickle.dumps(info)))
     return result
 
 

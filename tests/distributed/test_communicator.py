@@ -138,6 +138,31 @@ def test_a_rank_that_ends_fails_the_others():
         on_ranks(3, leave)
 
 
+def test_a_call_is_served_once():
+    """A refused call leaves the communicator open for the next one."""
+
+    def serve(group):
+        with group.serve(1):
+            group.barrier()
+        with pytest.raises(communicator.RankLostError, match="repeat the call"), group.serve(1):
+            raise AssertionError("served again")
+        with group.serve(2):
+            return group.all_gather_object(group.rank)
+
+    assert on_ranks(3, serve) == [[0, 1, 2]] * 3
+
+
+def test_messages_do_not_reach_another_call():
+    def serve(group):
+        with pytest.raises(communicator.RankLostError), group.serve(1 + group.rank):
+            group.all_gather_object(group.rank)
+        with pytest.raises(communicator.RankLostError, match="closed"):
+            group.check()
+
+    with pytest.raises(communicator.RankLostError, match="closed"):
+        on_ranks(2, serve)  # its last barrier
+
+
 def test_strangers_cannot_connect():
     """A connection without the secret is closed, and the listener waits for the rank."""
     listeners = [communicator.open_listener("127.0.0.1") for _ in range(2)]
@@ -304,6 +329,20 @@ def test_results_of_a_killed_worker(run, client):
     client.wait_for_workers(2)
     with pytest.raises(rg.ClusterError, match="repeat the call"):
         results[1].result(timeout=30)
+
+
+def test_a_rank_that_is_computed_again_alone(run, client):
+    """Dask has lost the result: it is refused, and later calls have the same communicator."""
+    results, _ = run(add_ranks, 5)
+    names = client.run(communicator_names)
+    [worker] = client.who_has(results)[results[1].key]
+    delete = client.cluster.scheduler.delete_worker_data
+    client.sync(delete, worker, [results[1].key], stimulus_id="test")
+    with pytest.raises(rg.ClusterError, match="repeat the call"):
+        results[1].result(timeout=10)
+    later, _ = run(add_ranks, 7)
+    assert client.gather(later) == [15, 15]
+    assert client.run(communicator_names) == names
 
 
 def wait_a_little(group, report, value):
