@@ -198,7 +198,7 @@ class DaskTable(Table):
 
     def _shuffle(self, assign: Callable[..., Any], **options: Any) -> Self:
         """Send each row to the partition whose number ``assign(frame, **options)`` has for it."""
-        from dask import delayed
+        from dask import config, delayed
 
         if self.num_partitions == 1:
             return self
@@ -208,9 +208,11 @@ class DaskTable(Table):
             pieces = [split(each, assign, options, self.num_partitions) for each in self.partitions]
             join = delayed(_union, pure=False)
             return type(self)([join(*(each[number] for each in pieces)) for number in numbers])
-        numbered = self.map(_assign_numbers, assign=assign, options=options).persist()
-        frame = numbered.to_frame().set_index("partition", divisions=[*numbers, len(numbers)])
-        return type(self)(frame.to_delayed())
+        numbered = self.map(_assign_numbers, assign=assign, options=options)
+        with config.set({"dataframe.convert-string": False}):  # keep the types of names
+            frame = numbered.to_frame()
+            frame = frame.set_index("partition", divisions=[*numbers, len(numbers)])
+            return type(self)(frame.to_delayed())
 
     def enumerate(self, by: Sequence[str], column: str) -> Self:
         """Sort the rows by ranges of the key, and number them; see `Table.enumerate`."""
@@ -356,7 +358,7 @@ def _library(frame: Frame) -> Any:
 def _hash(frame: Frame, by: list[str], num_partitions: int) -> Any:
     from dask.dataframe.dispatch import hash_object_dispatch
 
-    return hash_object_dispatch(frame[by], index=False) % num_partitions
+    return (hash_object_dispatch(frame[by], index=False) % num_partitions).values
 
 
 def _split(
@@ -365,7 +367,7 @@ def _split(
     """Return the rows for each partition."""
     from dask.dataframe.dispatch import group_split_dispatch
 
-    numbers = assign(frame, **options).astype("int32").values
+    numbers = assign(frame, **options).astype("int32")
     pieces = group_split_dispatch(frame, numbers, num_partitions, ignore_index=True)
     return [pieces[number] for number in range(num_partitions)]
 
@@ -391,7 +393,7 @@ def _find_range(frame: Frame, bounds: Frame, by: list[str]) -> Any:
     rows = frame[by].assign(is_bound=0, row=frame.index)
     merged = _sort(_union(bounds.assign(is_bound=1, row=-1), rows), [*by, "row"])
     merged["range"] = merged["is_bound"].cumsum()
-    return _sort(merged[merged["row"] >= 0], ["row"])["range"]
+    return _sort(merged[merged["row"] >= 0], ["row"])["range"].values
 
 
 def _describe_index(frame: Frame) -> tuple[int, Frame]:

@@ -1,0 +1,112 @@
+"""Operations on Dask's partitions against those on one frame, by both kinds of shuffle."""
+
+import dask
+import numpy as np
+import pandas
+import pytest
+
+from rapidsgraph.relational import table
+from rapidsgraph.relational.table import DaskTable, EagerTable, divide_rows
+
+RANDOM = np.random.default_rng(5)
+NUMBERS = pandas.DataFrame({
+    "a": RANDOM.integers(0, 12, 200), "b": RANDOM.integers(0, 5, 200), "value": np.arange(200.0),
+})  # fmt: skip
+TEXT = NUMBERS.assign(a=NUMBERS["a"].map("v{:02}é".format).astype(object))
+
+
+@pytest.fixture(params=["tasks", "dask"], autouse=True)
+def shuffle(request, monkeypatch):
+    """The shuffle of few partitions, and Dask's, which runs for many."""
+    if request.param == "dask":
+        monkeypatch.setattr(table, "MAX_TASK_SHUFFLE", 1)
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def split(frame, sizes):
+    """A DaskTable of consecutive rows."""
+    stops = np.cumsum(sizes)
+    return DaskTable([dask.delayed(frame[stop - size : stop]) for size, stop in zip(sizes, stops)])
+
+
+def assert_same_rows(result, expected):
+    rows = [
+        frame.sort_values([*frame], ignore_index=True)
+        for frame in (result.collect(), expected.collect())
+    ]
+    pandas.testing.assert_frame_equal(*rows)
+
+
+@pytest.mark.parametrize("frame", [NUMBERS, TEXT], ids=["numbers", "text"])
+@pytest.mark.parametrize("sizes", [[200], [0, 150, 50], [3, 97, 0, 60, 40]], ids=str)
+def test_rows_of_a_key_are_in_one_partition_of_every_table(frame, sizes):
+    keys = ["a", "b"]
+    partitioned = split(frame, sizes).partition(keys)
+    assert partitioned.num_partitions == len(sizes)
+    assert_same_rows(partitioned, EagerTable(frame))
+    other = split(frame[["a", "b"]].drop_duplicates()[::-1], [*([1] * (len(sizes) - 1)), 100])
+    places = {}
+    for each in (partitioned, other.partition(keys)):
+        for number, partition in enumerate(dask.compute(*each.partitions)):
+            for key in partition[keys].itertuples(index=False, name=None):
+                assert places.setdefault(key, number) == number
+
+
+@pytest.mark.parametrize("frame", [NUMBERS, TEXT], ids=["numbers", "text"])
+@pytest.mark.parametrize("by", [["a"], ["b"], ["b", "a"], ["value"]], ids=str)
+def test_positions_in_the_order_of_a_key(frame, by):
+    unique = frame.drop_duplicates(by)
+    expected = EagerTable(unique).enumerate(by, "row").to_frame()
+    assert expected["row"].tolist() == list(range(len(unique)))
+    for sizes in ([200], [0, 3, 197]):
+        result = split(unique, sizes).enumerate(by, "row").to_frame()
+        assert result.known_divisions
+        pandas.testing.assert_frame_equal(result.compute(), expected, check_dtype=frame is NUMBERS)
+        assert result.divisions[-1] == len(unique) - 1
+    nothing = split(unique[:0], [0, 0]).enumerate(by, "row").to_frame()
+    assert list(nothing.compute()) == list(expected)
+    assert len(nothing) == 0
+
+
+@pytest.mark.parametrize("frame", [NUMBERS, TEXT], ids=["numbers", "text"])
+def test_joins_and_groups(frame):
+    keys = ["a", "b"]
+    whole, parts = EagerTable(frame), split(frame, [120, 0, 80])
+    operations = [
+        lambda rows: rows.aggregate(keys, value="sum"),
+        lambda rows: rows.aggregate(["b"], value="min"),
+        lambda rows: rows.smallest(["a"], order=["b", "value"]),
+        lambda rows: rows.distinct(keys),
+        lambda rows: rows.distinct(keys, partition_by=["b"]),
+        lambda rows: rows.filter(lambda row: row["value"] > 50).assign(one=1),
+        lambda rows: rows.copy_columns(["a"], ["c"]).rename(["b"], ["d"]).select(["c", "d"]),
+        lambda rows: rows.union(rows, rows),
+        lambda rows: rows.partition(["b"]).join(
+            rows.select(["b", "value"]).aggregate(["b"], value="max").rename(["value"], ["most"]),
+            ["b"],
+        ),
+        lambda rows: rows.partition(keys).difference(
+            rows.filter(lambda row: row["value"] < 70).distinct(keys), keys
+        ),
+        lambda rows: rows.partition(["a"]).join(
+            rows.filter(lambda row: row["value"] < 9).aggregate(["a"], value="min")
+            .rename(["value"], ["least"]), ["a"], how="left",
+        ),
+    ]  # fmt: skip
+    for operation in operations:
+        assert_same_rows(operation(parts), operation(whole))
+    assert parts.count() == whole.count() == 200
+    assert parts.totals("b", "value") == whole.totals("b", "value") == [NUMBERS["b"].sum(), 19900]
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([3, 2], ([0, 3, 5], [0, 1], (0, 3, 4))),
+        ([0, 3, 0, 1], ([0, 0, 3, 3, 4], [1, 3], (0, 3, 3))),
+        ([0, 0], ([0, 0, 0], [0], (None, None))),
+    ],
+)
+def test_divisions_of_row_numbers(counts, expected):
+    assert divide_rows(counts) == expected
