@@ -309,6 +309,16 @@ class HostCommunicator(Communicator):
             if rank != self.rank and rank not in shared:
                 array[bounds[rank] : bounds[rank + 1]] = xp.asarray(values)
 
+    def send(self, rank: int, value: Any) -> None:
+        """Send a value to one other rank, which must call `receive`."""
+        with self._connection(rank) as connection:
+            _send(connection, self._call, value)
+
+    def receive(self, rank: int) -> Any:
+        """Return the value that one other rank has sent."""
+        with self._connection(rank) as connection:
+            return _receive(connection, self._call)
+
     def _exchange(self, values: Sequence[Any]) -> list:
         """Send ``values[r]`` to rank r; return what each rank sent to this one.
 
@@ -317,25 +327,30 @@ class HostCommunicator(Communicator):
         """
         self.check()
         received = list(values)
+        for number in range(self.size):
+            peer = (number - self.rank) % self.size
+            if self.rank < peer:
+                self.send(peer, values[peer])
+                received[peer] = self.receive(peer)
+            elif self.rank > peer:
+                received[peer] = self.receive(peer)
+                self.send(peer, values[peer])
+        return received
+
+    @contextmanager
+    def _connection(self, rank: int) -> Iterator[socket.socket]:
+        """Yield the connection to another rank; close the communicator if it fails."""
+        self.check()
+        connection = self._connections[rank]
+        assert connection is not None
         try:
-            for number in range(self.size):
-                peer = (number - self.rank) % self.size
-                connection = self._connections[peer]
-                if connection is None:
-                    continue
-                if self.rank < peer:
-                    _send(connection, self._call, values[peer])
-                    received[peer] = _receive(connection, self._call)
-                else:
-                    received[peer] = _receive(connection, self._call)
-                    _send(connection, self._call, values[peer])
+            yield connection
         except OSError as error:
             self.close()
-            raise RankLostError(f"rank {peer} of {self.size} does not answer: {error}") from error
+            raise RankLostError(f"rank {rank} of {self.size} does not answer: {error}") from error
         except BaseException:
             self.close()  # a message may be incomplete
             raise
-        return received
 
 
 def _reduce(arrays: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:

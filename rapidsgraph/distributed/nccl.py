@@ -3,6 +3,10 @@
 Collectives are enqueued on the current stream and return at once. A thread watches a connection
 to every other rank: if one closes, it aborts the NCCL communicator, which ends collectives that
 wait on the GPU, and the next call raises `RankLostError`.
+
+All calls of a process enqueue on one stream. If two GPUs enqueued the collectives of two
+communicators in opposite orders, both would wait forever, so a call locks the GPUs of all its ranks
+before it starts; see `lock_gpus`.
 """
 
 from __future__ import annotations
@@ -36,6 +40,9 @@ TYPES = {
     "float64": "NCCL_FLOAT64",
 }
 OPERATIONS = {"sum": "NCCL_SUM", "min": "NCCL_MIN", "max": "NCCL_MAX"}
+LOCK_INTERVAL = 0.1  # seconds between two looks at the connections while a GPU is locked
+
+_gpu_lock = threading.Lock()  # of this process's GPU
 
 
 def find_gpu() -> str:
@@ -59,6 +66,41 @@ def import_nccl() -> Any:
     return None
 
 
+@contextmanager
+def lock_gpus(host: HostCommunicator, gpus: Sequence[Any], lock: threading.Lock) -> Iterator[None]:
+    """Hold the lock of this rank's GPU; every rank must call this.
+
+    Ranks lock their GPUs one after another, in the order of the GPUs' identifiers. This order is
+    the same for all communicators, so that calls with GPUs in common run one after another, and no
+    cycle of calls can wait for each other's locks. It costs one message per rank.
+
+    Parameters
+    ----------
+    host : HostCommunicator
+    gpus : sequence
+        The identifier of each rank's GPU.
+    lock : Lock
+        Of this rank's GPU.
+
+    Raises
+    ------
+    RankLostError
+        The communicator was closed while another call held the lock.
+    """
+    order = sorted(range(host.size), key=lambda rank: str(gpus[rank]))
+    position = order.index(host.rank)
+    if position:
+        host.receive(order[position - 1])
+    while not lock.acquire(timeout=LOCK_INTERVAL):
+        host.check()
+    try:
+        if position + 1 < host.size:
+            host.send(order[position + 1], None)
+        yield
+    finally:
+        lock.release()
+
+
 class NcclCommunicator(Communicator):
     """Collectives of NCCL for CuPy arrays; host arrays and objects use the connections.
 
@@ -68,20 +110,40 @@ class NcclCommunicator(Communicator):
         Of the same ranks.
     watched : list of socket or None
         Further connections to each rank, by rank, on which nothing is sent.
+    gpus : sequence
+        The identifier of each rank's GPU.
     """
 
-    def __init__(self, host: HostCommunicator, watched: list[socket.socket | None]) -> None:
-        self.rank, self.size, self._host = host.rank, host.size, host
+    def __init__(
+        self, host: HostCommunicator, watched: list[socket.socket | None], gpus: Sequence[Any]
+    ) -> None:
+        self.rank, self.size, self._host, self._gpus = host.rank, host.size, host, gpus
         self._cupy = cupy = device.import_cupy()
         self._nccl = nccl = import_nccl()
         unique_id = nccl.get_unique_id() if self.rank == 0 else None
         [unique_id, *_] = host.all_gather_object(unique_id)
-        self._communicator = nccl.NcclCommunicator(self.size, unique_id, self.rank)
-        self._state = _State(self._communicator, host, [each for each in watched if each])
-        self._finalizer = weakref.finalize(self, self._state.close)
-        threading.Thread(target=_watch, args=(self._state,), daemon=True).start()
-        self.all_reduce(cupy.zeros(1))  # connects the ranks
-        device.synchronize(cupy)
+        with lock_gpus(host, gpus, _gpu_lock):
+            # CuPy cannot abort the creation of a communicator. NCCL ends it when the process of a
+            # rank ends that has begun it, so all ranks begin together.
+            host.barrier()
+            self._communicator = nccl.NcclCommunicator(self.size, unique_id, self.rank)
+            self._state = _State(self._communicator, host, [each for each in watched if each])
+            self._finalizer = weakref.finalize(self, self._state.close)
+            threading.Thread(target=_watch, args=(self._state,), daemon=True).start()
+            self.all_reduce(cupy.zeros(1))  # connects the ranks
+            device.synchronize(cupy)
+
+    @contextmanager
+    def serve(self, call: int) -> Iterator[None]:
+        """Run one call; no other call uses the GPUs until its collectives have ended."""
+        with (
+            super().serve(call),
+            self._host.serve(call),
+            lock_gpus(self._host, self._gpus, _gpu_lock),
+        ):
+            yield
+            # An aborted collective ends like a complete one: `check` must follow its end.
+            device.synchronize(self._cupy)
 
     def close(self) -> None:
         """Abort collectives in progress, and close all connections."""

@@ -331,7 +331,7 @@ def _connect(name: str, rank: int, secret: bytes, *ranks: dict[str, Any]) -> Com
     host, gpus = HostCommunicator(rank, connections[0]), [each["gpu"] for each in ranks]
     communicator: Communicator = host
     if None not in gpus and len(set(gpus)) == len(gpus):
-        communicator = nccl.NcclCommunicator(host, connections[1])
+        communicator = nccl.NcclCommunicator(host, connections[1], gpus)
     _communicators[name, rank] = communicator
     return communicator
 
