@@ -29,53 +29,47 @@ def find_roots(graph: FrameGraph) -> Table:
     vertex, source, destination, root = map(
         graph.name_columns, ("vertex", "source", "destination", "root")
     )
-    roots = graph.vertices.copy_columns(vertex, root)
+    vertices, roots = graph.vertices, graph.vertices.copy_columns(vertex, root)
     arcs = graph.arcs.select([*source, *destination])
     edges = arcs.union(arcs.rename([*source, *destination], [*destination, *source]))
     edges = _simplify(edges, source, destination)
     while edges.count():
-        loops = edges.distinct(source).copy_columns(source, destination)
-        links = edges.union(loops).smallest(source, order=destination)
+        loops = vertices.rename(vertex, source).copy_columns(source, destination)
+        links = loops.union(edges).smallest(source, order=destination)
         links = _compress(links.rename([*source, *destination], [*vertex, *root]), vertex, root)
-        roots = roots.partition(root)
-        keys = links.select(vertex).rename(vertex, root)
-        isolated = roots.difference(keys, root)  # their components are complete
-        roots = _replace(roots, root, links, vertex, root).union(isolated).persist()
+        roots = _replace(roots, root, links, vertex, root).persist()
         edges = _replace(edges, source, links, vertex, root)
-        edges = _replace(edges.partition(destination), destination, links, vertex, root)
-        edges = _simplify(edges, source, destination)
+        edges = _simplify(_replace(edges, destination, links, vertex, root), source, destination)
+        vertices = links.filter(functools.partial(_are_equal, left=vertex, right=root))
+        vertices = vertices.select(vertex).persist()
     return roots
 
 
 def _simplify(edges: Table, source: list[str], destination: list[str]) -> Table:
-    """Drop self-loops and parallel edges, and partition by source."""
-    edges = edges.filter(functools.partial(_differ, left=source, right=destination))
-    return edges.distinct([*source, *destination], partition_by=source).persist()
+    """Drop self-loops and parallel edges."""
+    is_loop = functools.partial(_are_equal, left=source, right=destination)
+    return edges.filter(lambda rows: ~is_loop(rows)).distinct([*source, *destination]).persist()
 
 
 def _compress(links: Table, vertex: list[str], root: list[str]) -> Table:
     """Link every vertex to the root of its tree, by pointer jumping."""
-    parent, grandparent = _with_suffix(root, "parent"), _with_suffix(root, "grandparent")
-    links = links.rename(root, parent).persist()
+    parent = _with_suffix(root, "parent")
     while True:
-        parents = links.rename([*vertex, *parent], [*parent, *grandparent])
-        joined = links.partition(parent).join(parents, parent).persist()
-        is_moved = functools.partial(_differ, left=parent, right=grandparent)
-        links = joined.select([*vertex, *grandparent]).rename(grandparent, parent)
-        links = links.partition(vertex).persist()
-        if not joined.filter(is_moved).count():
-            return links.rename(parent, root)
+        links = links.persist()
+        parents = links.rename([*vertex, *root], [*root, *parent])
+        jumped = links.lookup(parents, root).persist()
+        num_equal = jumped.filter(functools.partial(_are_equal, left=root, right=parent)).count()
+        if num_equal == jumped.count():
+            return links
+        links = jumped.select([*vertex, *parent]).rename(parent, root)
 
 
 def _replace(
     rows: Table, columns: list[str], links: Table, vertex: list[str], root: list[str]
 ) -> Table:
-    """Return rows with the roots of the vertices in `columns`, by which they are partitioned.
-
-    Rows of vertices without a link are dropped.
-    """
+    """Return rows with the roots of the vertices in `columns`."""
     new = _with_suffix(columns, "new")
-    joined = rows.join(links.rename([*vertex, *root], [*columns, *new]), columns)
+    joined = rows.lookup(links.rename([*vertex, *root], [*columns, *new]), columns)
     return joined.map(_overwrite, old=columns, new=new)
 
 
@@ -87,10 +81,10 @@ def _with_suffix(columns: Sequence[str], suffix: str) -> list[str]:
     return [f"{column}_{suffix}" for column in columns]
 
 
-def _differ(rows: Frame, left: Sequence[str], right: Sequence[str]) -> Any:
-    """Return whether two names of each row differ."""
+def _are_equal(rows: Frame, left: Sequence[str], right: Sequence[str]) -> Any:
+    """Return whether two names of each row are equal."""
     return functools.reduce(
-        operator.or_, (rows[a] != rows[b] for a, b in zip(left, right, strict=True))
+        operator.and_, (rows[a] == rows[b] for a, b in zip(left, right, strict=True))
     )
 
 
@@ -99,7 +93,7 @@ def number_components(graph: FrameGraph, roots: Table) -> Table:
     root = graph.name_columns("root")
     sizes = roots.assign(negative_size=-1).aggregate(root, negative_size="sum")
     numbers = sizes.enumerate(["negative_size", *root], "component").partition(root)
-    return roots.partition(root).join(numbers, root).map(_cast_component)
+    return roots.lookup(numbers, root).map(_cast_component)
 
 
 def _cast_component(rows: Frame) -> Frame:

@@ -56,6 +56,14 @@ class Table(ABC):
     def to_frame(self) -> Frame:
         """Return a frame of the caller's kind: pandas, cuDF or Dask."""
 
+    @abstractmethod
+    def lookup(self, other: Self, on: Sequence[str]) -> Self:
+        """Join with a table that is partitioned by a key; this one need not be.
+
+        Where a key has very many rows, such as the root of a large component, `partition` would
+        send them all to one partition. This sends the distinct keys of each partition only.
+        """
+
     # Operations on single rows
 
     def select(self, columns: Sequence[str]) -> Self:
@@ -151,6 +159,10 @@ class EagerTable(Table):
         """Sort and number the rows; see `Table.enumerate`."""
         return type(self)(_number_rows(_sort(self.frame, [*by]), 0, column))
 
+    def lookup(self, other: Self, on: Sequence[str]) -> Self:
+        """Join the frames; see `Table.lookup`."""
+        return self.join(other, on)
+
     def persist(self) -> Self:
         """Return the table, whose rows are there."""
         return self
@@ -227,6 +239,16 @@ class DaskTable(Table):
         return type(self)(
             [number(each, start, column) for each, start in zip(ranges.partitions, starts)]
         )
+
+    def lookup(self, other: Self, on: Sequence[str]) -> Self:
+        """Send the keys to the other table, and its rows back; see `Table.lookup`."""
+        from dask import delayed
+
+        request = delayed(_request, pure=False)
+        keys = enumerate(self.partitions)
+        requests = type(self)([request(frame, [*on], number) for number, frame in keys])
+        answers = requests.partition(on).join(other, on)._shuffle(_get_requester)
+        return self.map(_join, answers.map(_drop_requester), on=[*on], how="inner")
 
     def persist(self) -> Self:
         """Start to compute the partitions, and forget how; see `Table.persist`."""
@@ -374,6 +396,18 @@ def _split(
 
 def _assign_numbers(frame: Frame, assign: Callable[..., Any], options: dict[str, Any]) -> Frame:
     return frame.assign(partition=assign(frame, **options).astype("int32"))
+
+
+def _request(frame: Frame, on: list[str], number: int) -> Frame:
+    return distinct(frame, on).assign(requester=number)
+
+
+def _get_requester(frame: Frame) -> Any:
+    return frame["requester"].values
+
+
+def _drop_requester(frame: Frame) -> Frame:
+    return frame.drop(columns="requester")
 
 
 def _sample(frame: Frame, by: list[str]) -> Frame:

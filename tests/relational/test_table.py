@@ -86,6 +86,9 @@ def test_joins_and_groups(frame):
             rows.select(["b", "value"]).aggregate(["b"], value="max").rename(["value"], ["most"]),
             ["b"],
         ),
+        lambda rows: rows.lookup(
+            rows.aggregate(["b"], value="max").rename(["value"], ["most"]), ["b"]
+        ),
         lambda rows: rows.partition(keys).difference(
             rows.filter(lambda row: row["value"] < 70).distinct(keys), keys
         ),
