@@ -23,8 +23,10 @@ def find_roots(graph: FrameGraph) -> Table:
     """Return the smallest vertex of every vertex's component, in columns `root`.
 
     In a round, every vertex links to the smallest of itself and its neighbors, and the trees of
-    these links are contracted to their roots. Of the vertices with edges at most half are roots,
-    so that the number of rounds is logarithmic, even for a path.
+    these links are contracted to their roots. Two rounds at least halve the number of vertices
+    with edges: roots that are more than half have only other vertices as neighbors, and become
+    neighbors of the roots of these in the first round. So the number of rounds is logarithmic,
+    even for a path.
     """
     vertex, source, destination, root = map(
         graph.name_columns, ("vertex", "source", "destination", "root")
