@@ -12,6 +12,7 @@ import rapidsgraph as rg
 
 ROLES = ("core", "border", "hub", "outlier")
 METHODS = ("auto", "gpuscan")
+ALL_METHODS = (*METHODS, "frames")
 # With such a table for half of it an upper list of 33 has two parts; all owners count for them.
 SMALL_TABLES = {"MAX_BLOCK_TABLE_SIZE": 64}
 # Who counts for an owner, by its neighbors: a thread up to FEW, a warp up to SOME, a block.
@@ -113,14 +114,15 @@ def expected_rows(found, all_of):
     return [(v, cluster, role) for v, (_, role) in found.items() for cluster in all_of[v]]
 
 
-def check_scan(graph, edges, epsilon, mu, vertices=(), index=None):
+def check_scan(graph, edges, epsilon, mu, vertices=(), index=None, methods=METHODS):
     """All ways to one clustering agree with the slow loops; its result."""
     found, all_of = naive.scan(edges, epsilon, mu, vertices, memberships=True)
     rows = expected_rows(found, all_of)
     parameters = {"epsilon": epsilon, "mu": mu}
-    for method in METHODS:
+    for method in methods:
+        result = rg.scan(graph, **parameters, memberships=True, method=method)
         assert clustered(rg.scan(graph, **parameters, method=method)) == found
-    assert row_indices(rg.scan(graph, **parameters, memberships=True)) == rows
+        assert row_indices(result) == rows
     if index is not None:
         assert clustered(index.query(**parameters)) == found
         assert row_indices(index.query(**parameters, memberships=True)) == rows

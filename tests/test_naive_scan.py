@@ -9,7 +9,8 @@ import naive
 import numpy as np
 import pytest
 from conftest import random_edges
-from serial_scan import serial_scan
+
+from pipelines.benchmarks.serial_scan import serial_scan
 
 pytestmark = pytest.mark.slow
 

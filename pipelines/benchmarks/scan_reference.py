@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,15 +19,12 @@ from pipelines.benchmarks.answers import (
     to_host,
 )
 from pipelines.benchmarks.graphs import Workload
+from pipelines.benchmarks.serial_scan import serial_scan
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
 from rapidsgraph.graph.csr import row_indices
 from rapidsgraph.graph.local_graph import LocalGraph
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
-
-from serial_scan import serial_scan
 
 verify_scan = importlib.import_module("rapidsgraph.verify.scan")  # the function has the same name
 

@@ -81,6 +81,9 @@ COMMANDS = {
         takes_graphs=False,
         options={"cpu": ("--budget", "45"), "gpu": ("--budget", "30")},
     ),
+    "frames": Command(
+        {"frames": None}, {"cpu": (), "gpu": ()}, takes_graphs=False, is_default=False
+    ),
     "cluster": Command(
         {"dask": None}, {"cpu": (), "gpu": ()}, takes_graphs=False, is_default=False
     ),

@@ -60,6 +60,13 @@ TABLES = {  # value of a record's key `table`: title, columns
             "who", "graph", "algorithm", "edges", "layers", "passes", "seconds", "edges_per_us",
         ],
     ),
+    "frames": (
+        "Frame form and kernel form",
+        [
+            "algorithm", "engine", "kernels_ms", "frames_ms", "frames_by_kernels",
+            "kernels_bytes", "frames_bytes", "check",
+        ],
+    ),
     "cluster": (
         "Dask frames and one Graph",
         [
@@ -229,6 +236,11 @@ METHOD_TABLES = {  # one row per method, one column per graph, as the papers pri
 HEADINGS = {
     "spread": "min to max",
     "library": "library",
+    "kernels_ms": "kernels, ms",
+    "frames_ms": "frames, ms",
+    "frames_by_kernels": "frames by kernels",
+    "kernels_bytes": "peak of kernels, bytes",
+    "frames_bytes": "peak of frames, bytes",
     "implementation": "implementation",
     "precision": "precision",
     "predecessors": "predecessors",

@@ -11,7 +11,6 @@ which this process copies them into the store a piece at a time. The files are t
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,6 @@ from ..device.arrays import Device, free_memory
 from ..errors import InsufficientMemoryError
 from ..frames import Frame, Vertices
 from ..graph.vertex_names import Labeling, VertexNames
-from ..io.arrow_arrays import to_arrow
 from ..io.writers import resolve_destination
 from ..layered.build import resolve_root, storage_dtype
 from ..layered.outofcore.dictionaries import FileColumn
@@ -37,17 +35,18 @@ from ..layered.store import open_store
 from ..layered.store_writer import StoreWriter, create_store, write_errors
 from ..progress import Progress, Report, reporter
 from ..relational import layering
-from ..relational.frame_graph import FrameGraph, as_frame_graph, get_values
+from ..relational.frame_graph import FrameGraph, as_frame_graph
 from ..relational.table import Table
 from ..validation import check_vertex_count
 from . import monitor
+from .column_files import describe_column, resize, write_at, write_column, write_ids
 from .executor import Executor, get_executor, release_on_error
 from .graph import DistributedGraph
 from .layered_storage import DistributedLayeredStorage
 
 EDGE_BYTES = 200  # in memory, per edge of a task that sorts and packs them
-TASKS_IN_MEMORY = 8  # per worker, with the inputs and results of others
-MAX_TASK_EDGES = 2**24
+TASKS_IN_MEMORY = 8  # of a worker, with the inputs and results of others
+TASKS_PER_WORKER = 4
 STEPS = 4  # of a progress report
 
 
@@ -161,7 +160,7 @@ class _Builder:
     def _create_array(self, dtype: Any, size: int) -> FileArray:
         """Return an array in a file for tasks to write."""
         array = self.files.create(dtype)
-        _resize(array, size)
+        resize(array, size)
         return array
 
     # Vertices
@@ -177,7 +176,8 @@ class _Builder:
             pairs = [self._write_column(table, "pair") for table in tuples[1:]]
             return FileNames(labels, distinct, pairs, [each.dtype for each in distinct])
         [names], count = distinct, len(distinct[0])
-        if names.offsets is None and names.item(0) == 0 and names.item(count - 1) == count - 1:
+        ends = [names.item(row) for row in (0, count - 1)] if count else [0, -1]
+        if names.offsets is None and ends == [0, count - 1]:
             return VertexNames(labels, [None], count, dtype=names.dtype)
         file_names = FileNames(labels, [names], [], [names.dtype])
         file_names.dtype = names.dtype
@@ -188,7 +188,7 @@ class _Builder:
         import pyarrow
 
         tasks = self._tasks(table, [name])
-        infos = self._map(_describe_column, tasks, itertools.repeat(name))
+        infos = self._map(describe_column, tasks, itertools.repeat(name))
         dtype, rows, text_bytes = infos[0][0], *zip(*(info[1:] for info in infos), strict=True)
         row_starts, byte_starts = ([0, *itertools.accumulate(each)] for each in (rows, text_bytes))
         arrow_type = pyarrow.large_binary() if dtype is None else pyarrow.from_numpy_dtype(dtype)
@@ -196,14 +196,14 @@ class _Builder:
         column.dtype = dtype
         arrays = [column.values]
         if column.offsets is None:
-            _resize(column.values, row_starts[-1])
+            resize(column.values, row_starts[-1])
         else:
             arrays.append(column.offsets)
-            _resize(column.values, byte_starts[-1])
-            _resize(column.offsets, row_starts[-1] + 1)
+            resize(column.values, byte_starts[-1])
+            resize(column.offsets, row_starts[-1] + 1)
         paths = [str(array.path) for array in arrays]
         self._map(
-            _write_column, tasks, itertools.repeat(name), itertools.repeat(paths), row_starts,
+            write_column, tasks, itertools.repeat(name), itertools.repeat(paths), row_starts,
             byte_starts,
         )  # fmt: skip
         return column
@@ -212,7 +212,7 @@ class _Builder:
         """Write the ids of the vertices in layer order."""
         order = self._create_array(np.int32, num_vertices)
         tasks = self._tasks(vertices, ["position", "id"])
-        self._map(_write_ids, tasks, itertools.repeat(str(order.path)))
+        self._map(write_ids, tasks, itertools.repeat(str(order.path)))
         return order
 
     def _split_rows(
@@ -266,19 +266,15 @@ class _Builder:
     def _max_task_edges(self, ranges: list[tuple[int, int, int]]) -> int:
         """Return how many edges a task may pack in the memory of a worker."""
         free = _get_worker_memory(self.executor.client)
-        limit = min(free // TASKS_IN_MEMORY // EDGE_BYTES, MAX_TASK_EDGES)
-        largest = max(edges for _, _, edges in ranges)
+        num_edges = [edges for _, _, edges in ranges]
+        share = -(-sum(num_edges) // (TASKS_PER_WORKER * len(self.executor.workers)))
+        limit = min(free // TASKS_IN_MEMORY // EDGE_BYTES, share)
+        largest = max(num_edges)
         if largest * EDGE_BYTES > free:
             raise InsufficientMemoryError(
                 f"a partition of {largest:,} edges", largest * EDGE_BYTES, free, "on a worker"
             )
         return limit
-
-
-def _resize(array: FileArray, size: int) -> None:
-    """Make room for values that tasks write."""
-    os.truncate(array.path, size * array.dtype.itemsize)
-    array.size = size
 
 
 def _get_worker_memory(client: Any) -> int:
@@ -291,63 +287,6 @@ def _get_worker_memory(client: Any) -> int:
 
 
 # Tasks
-
-
-def _write_at(path: str, position: int, values: np.ndarray) -> None:
-    """Write an array at a position, in bytes, of an existing file.
-
-    A file that a failed build has removed is not created again.
-    """
-    handle = os.open(path, os.O_WRONLY)
-    try:
-        data = np.ascontiguousarray(values).data.cast("B")
-        while len(data):
-            written = os.pwrite(handle, data, position)
-            data, position = data[written:], position + written
-        os.fsync(handle)  # another host may read it
-    finally:
-        os.close(handle)
-
-
-def _read_column(frame: Frame, name: str) -> Any:
-    return to_arrow(get_values(frame, name))
-
-
-def _describe_column(frame: Frame, name: str) -> tuple[np.dtype | None, int, int]:
-    """Return the type of a column, None for text; its number of rows, and the bytes of its text."""
-    values = _read_column(frame, name)
-    if str(values.type) != "large_string":
-        return np.dtype(values.type.to_pandas_dtype()), len(values), 0
-    offsets = _text_offsets(values)
-    return None, len(values), int(offsets[-1] - offsets[0])
-
-
-def _text_offsets(values: Any) -> np.ndarray:
-    if not len(values):
-        return np.zeros(1, np.int64)
-    offsets = np.frombuffer(values.buffers()[1], np.int64)
-    return offsets[values.offset : values.offset + len(values) + 1]
-
-
-def _write_column(
-    frame: Frame, name: str, paths: list[str], row_start: int, byte_start: int
-) -> None:
-    values = _read_column(frame, name)
-    if len(paths) == 1:
-        array = values.to_numpy()
-        _write_at(paths[0], row_start * array.itemsize, array)
-        return
-    offsets = _text_offsets(values)
-    if offsets[-1] > offsets[0]:
-        text = np.frombuffer(values.buffers()[2], np.uint8)
-        _write_at(paths[0], byte_start, text[offsets[0] : offsets[-1]])
-    _write_at(paths[1], 8 * (row_start + 1), offsets[1:] - offsets[0] + byte_start)
-
-
-def _write_ids(frame: Frame, path: str) -> None:
-    ids = to_host(frame["id"].values).astype(np.int32)
-    if ids.size:
-        _write_at(path, ids.itemsize * int(frame["position"].iloc[0]), ids)
 
 
 def _extend_ranges(
@@ -408,7 +347,7 @@ def _pack(
     order = np.lexsort((edges["neighbor_id"], rows))
     rows = rows[order]
     weights = edges["weight"][order] if weight_dtype else None
-    _write_at(out_weight_path, 8 * start, np.bincount(rows, weights, num_rows).astype(np.float64))
+    write_at(out_weight_path, 8 * start, np.bincount(rows, weights, num_rows).astype(np.float64))
     is_backward, neighbors = edges["is_backward"][order], edges["neighbor"][order]
     del edges
     sections: list[Section] = []
@@ -440,4 +379,4 @@ def _write_words(
     packed: tuple[list[np.ndarray], np.ndarray], path: str, positions: np.ndarray
 ) -> None:
     for words, position in zip(packed[0], positions.tolist(), strict=True):
-        _write_at(path, 4 * position, words)
+        write_at(path, 4 * position, words)

@@ -1,4 +1,4 @@
-"""SCAN against closed forms, slow loops, the serial algorithm, and itself, turned and renamed."""
+"""SCAN against closed forms, slow loops, its frame form, and itself, turned and renamed."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from clusterings import (
+    ALL_METHODS,
     METHODS,
     ROLES,
     bipartite,
@@ -26,7 +27,7 @@ from clusterings import (
 )
 from conftest import FrameMaker, build_storage, columns_of, on_host, random_edges, to_pandas
 from hypothesis import given, settings
-from serial_scan import serial_scan
+from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.slow
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
-both_methods = pytest.mark.parametrize("method", METHODS)
+all_methods = pytest.mark.parametrize("method", ALL_METHODS)
 
 CORE, BORDER, HUB, OUTLIER = ROLES
 NO = None
@@ -100,7 +101,8 @@ CLOSED_FORMS = {
 def test_closed_forms(make_arrays, name):
     edges, epsilon, mu, expected = CLOSED_FORMS[name]
     graph = build_storage(make_arrays(frame_columns(edges)), vertices=len(expected))
-    found = check_scan(graph, edges, epsilon, mu, range(len(expected)), rg.ScanIndex(graph))
+    vertices, index = range(len(expected)), rg.ScanIndex(graph)
+    found = check_scan(graph, edges, epsilon, mu, vertices, index, ALL_METHODS)
     assert found == dict(enumerate(expected))
     clusters = len({cluster for cluster, _ in expected} - {None})
     result = rg.scan(graph, epsilon=epsilon, mu=mu)
@@ -308,7 +310,7 @@ def sizes_of(result, role=None):
     return np.bincount(members["cluster"].dropna().astype(int)).tolist()
 
 
-@both_methods
+@all_methods
 def test_political_books(method):
     books = real("polbooks")
     found = rg.scan(books, epsilon=0.35, mu=2, method=method)
@@ -318,7 +320,7 @@ def test_political_books(method):
     assert rg.verify.scan(books, found, epsilon=0.4, mu=3) == 3
 
 
-@both_methods
+@all_methods
 def test_collaborations(method):
     edges = real("ca-GrQc")
     found = rg.scan(edges, epsilon=0.5, mu=4, method=method)
@@ -328,16 +330,12 @@ def test_collaborations(method):
 
 @pytest.mark.parametrize("name", ["ca-CondMat", "email-Enron"])
 @pytest.mark.parametrize(("epsilon", "mu"), [(0.5, 3), (0.3, 6), (0.7, 2)])
-def test_cores_are_partitioned_as_by_the_serial_algorithm(name, epsilon, mu):
+def test_frames_and_kernels_cluster_real_graphs_alike(name, epsilon, mu):
     graph = build_storage(real(name))
-    lists = similarity.neighborhoods(graph)
-    p, q = Fraction(repr(epsilon)).as_integer_ratio()
-    clusters, roles = serial_scan(lists.offsets, lists.neighbors, p, q, mu)
-    found = rg.scan(graph, epsilon=epsilon, mu=mu)
-    cores = np.flatnonzero(roles == 0)
-    np.testing.assert_array_equal(np.flatnonzero(found["role"] == "core"), cores)
-    ours = found["cluster"].fillna(-1).to_numpy(int)
-    pairs = np.unique([ours[cores], clusters[cores]], axis=1).shape[1]
-    assert pairs == np.unique(ours[cores]).size == np.unique(clusters[cores]).size > 100
-    np.testing.assert_array_equal(ours < 0, clusters < 0)
-    assert rg.verify.scan(graph, found, epsilon=epsilon, mu=mu) == pairs
+    found = rg.scan(graph, epsilon=epsilon, mu=mu, memberships=True)
+    expected = rg.scan(graph, epsilon=epsilon, mu=mu, memberships=True, method="frames")
+    assert_frame_equal(found, expected)
+    found = found.drop_duplicates("vertex")
+    clusters = found["cluster"].max() + 1
+    assert clusters > 100
+    assert rg.verify.scan(graph, found, epsilon=epsilon, mu=mu) == clusters

@@ -1,5 +1,6 @@
 """What SCAN is given, from every library, and what comes out: types, names, errors."""
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +11,7 @@ import pandas
 import pyarrow
 import pytest
 from clusterings import (
+    ALL_METHODS,
     METHODS,
     ROLES,
     clique,
@@ -35,24 +37,18 @@ EDGES = clique(range(4)) + clique(range(5, 9)) + edges_of([(5, 4), (4, 3), (2, 9
 EPSILON, MU = 0.5, 4
 
 
-def ways(graph):
-    """Every call that gives a clustering, with these parameters.
-
-    Of several partitions there is one way, of frames and of graphs.
-    """
+def ways(graph, memberships=False):
+    """Every call that gives a clustering, with these parameters."""
+    options = {"epsilon": EPSILON, "mu": MU, "memberships": memberships}
     if is_dask(graph) or isinstance(storage_of(graph), DistributedGraph):
         built = rg.Graph(graph) if is_dask(graph) else graph
         for given in (graph, built, built):
-            yield rg.scan(given, epsilon=EPSILON, mu=MU)
-        for given in (graph, built):
-            yield rg.scan(given, epsilon=EPSILON, mu=MU, memberships=True)
+            yield rg.scan(given, **options)
+        yield rg.scan(built if memberships else graph, **options, method="frames")
         return
-    index = rg.ScanIndex(graph)
-    for method in METHODS:
-        yield rg.scan(graph, epsilon=EPSILON, mu=MU, method=method)
-    yield index.query(EPSILON, MU)
-    yield rg.scan(graph, epsilon=EPSILON, mu=MU, memberships=True)
-    yield index.query(EPSILON, MU, memberships=True)
+    for method in ALL_METHODS:
+        yield rg.scan(graph, **options, method=method)
+    yield rg.ScanIndex(graph).query(EPSILON, MU, memberships=memberships)
 
 
 def test_all_roles_are_in_the_example():
@@ -100,11 +96,11 @@ def test_frames_of_every_library(make_frame):
     frame = make_frame(frame_columns(EDGES))
     found, all_of = naive.scan(EDGES, EPSILON, MU, memberships=True)
     once = expected_rows(found, {vertex: [cluster] for vertex, (cluster, _) in found.items()})
-    expected = [once, once, once, *[expected_rows(found, all_of)] * 2]
-    for graph in (frame, rg.Graph(frame)):
-        for result, rows in zip(ways(graph), expected):
+    expected = {False: once, True: expected_rows(found, all_of)}
+    for graph, memberships in itertools.product((frame, rg.Graph(frame)), expected):
+        for result in ways(graph, memberships):
             assert type(result) is type(frame)
-            assert row_indices(result) == rows
+            assert row_indices(result) == expected[memberships]
             if make_frame.is_dask:
                 check_types(result.compute(), make_frame.library_name)
             else:
@@ -126,7 +122,7 @@ def test_nothing_missing_and_all_missing(make_frame):
 
 def test_no_vertices(make_frame):
     none = make_frame({"source": np.empty(0, int), "destination": np.empty(0, int)})
-    for result in ways(none):
+    for result in (*ways(none), *ways(none, memberships=True)):
         assert type(result) is type(none)
         assert listed(result) == {"vertex": [], "cluster": [], "role": []}
         with_rows = rg.scan(make_frame(frame_columns(path([0, 1, 2]))))
@@ -144,7 +140,7 @@ def test_no_vertices(make_frame):
 def test_vertices_without_edges(make_frame):
     none = make_frame({"source": np.empty(0, int), "destination": np.empty(0, int)})
     graph = rg.Graph(none, vertices=range(3))
-    for result in ways(graph):
+    for result in (*ways(graph), *ways(graph, memberships=True)):
         assert clustered(result) == dict.fromkeys(range(3), (None, "outlier"))
     alone = {vertex: (vertex, "core") for vertex in range(3)}
     for method in METHODS if not make_frame.is_dask else ("auto",):
@@ -175,11 +171,10 @@ def test_names(make_frame, kind):
     found, all_of = naive.scan(EDGES, EPSILON, MU, memberships=True)
     found = {spelled[vertex]: value for vertex, value in found.items()}
     all_of = {spelled[vertex]: value for vertex, value in all_of.items()}
-    *plain, one, other = ways(frame)
-    for result in plain:
+    for result in ways(frame):
         assert clustered(result) == found
         assert rg.verify.scan(frame, result, epsilon=EPSILON, mu=MU) == 2
-    for result in (one, other):
+    for result in ways(frame, memberships=True):
         assert row_indices(result) == expected_rows(found, all_of)
 
 
@@ -193,7 +188,7 @@ def test_several_networks_in_one_call(make_frame):
     graph = rg.Graph(frame, ["net", "source"], ["net", "destination"])
     pairs = [((n, a), (n, b), 1) for n, a, b in rows]
     found, all_of = naive.scan(pairs, EPSILON, MU, memberships=True)
-    for result in list(ways(graph))[:3]:
+    for result in ways(graph):
         together = clustered(result, ("net", "vertex"))
         assert together == found
         for name, edges in networks.items():

@@ -4,7 +4,9 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from clusterings import (
+    ALL_METHODS,
     COUNTERS,
+    METHODS,
     bipartite,
     clique,
     cycle,
@@ -26,7 +28,7 @@ from rapidsgraph.generate import grid, rmat, ssca2, uniform
 from rapidsgraph.graph.csr import row_indices
 from rapidsgraph.graph.local_graph import build_graph
 
-both_methods = pytest.mark.parametrize("method", ["auto", "gpuscan"])
+all_methods = pytest.mark.parametrize("method", ALL_METHODS)
 
 CLOSED_FORMS = {  # edges, similarity of each
     "one edge": ([(4, 7, 1)], {(4, 7): 1.0}),
@@ -50,7 +52,7 @@ CLOSED_FORMS = {  # edges, similarity of each
 }  # fmt: skip
 
 
-@both_methods
+@all_methods
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_closed_forms(make_arrays, name, method):
     edges, expected = CLOSED_FORMS[name]
@@ -96,13 +98,13 @@ def test_small_graphs_agree_with_naive(edges, kind):
         "csc": lambda: build_graph(frame, layout="csc"),
         "keep": lambda: build_storage(frame, directed=False, multi_edges="keep", self_loops="keep"),
     }[kind]()
-    for method in ("auto", "gpuscan"):
+    for method in ALL_METHODS:
         found = rg.structural_similarity(graph, method=method)
         assert similarity_of(found) == expected_similarity(edges)
 
 
 @pytest.mark.slow
-@both_methods
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("counters", COUNTERS)
 def test_a_thousand_graphs_at_once(make_arrays, monkeypatch, counters, method):
     for name, value in COUNTERS[counters].items():
@@ -193,7 +195,7 @@ def test_the_graphs_above_are_large_enough():
 # What may not matter
 
 
-@both_methods
+@all_methods
 def test_weights_order_and_directions_do_not_matter(make_arrays, method):
     edges = random_edges(5, 40, 200)
     expected = expected_similarity(edges)

@@ -123,6 +123,12 @@ def int8_names(edges):
     return edges.astype("int8") - 50
 
 
+def many_sinks(edges):
+    """Ranges of rows without edges become partitions without words."""
+    sinks = np.arange(1000, 1500)
+    return pandas.concat([edges, pandas.DataFrame({"source": 1, "destination": sinks})])
+
+
 def consecutive_names(edges):
     path = np.arange(100)
     return pandas.DataFrame(
@@ -130,12 +136,17 @@ def consecutive_names(edges):
     )
 
 
-@pytest.mark.parametrize("rename", [int8_names, consecutive_names, lambda edges: edges.astype(str)])
+def text_names(edges):
+    return edges.astype(str).replace("1", "")
+
+
+@pytest.mark.parametrize("rename", [int8_names, consecutive_names, many_sinks, text_names])
 def test_stores_of_names(tmp_path, dataframe, edges, rename):
-    edges = rename(edges[["source", "destination"]])
+    edges = rename(edges[["source", "destination"]]).reset_index(drop=True)
     root = edges["source"].iloc[0]
     root = root.item() if hasattr(root, "item") else root
-    check_store(tmp_path, edges, dataframe.from_pandas(edges, npartitions=3), root)
+    frame = dataframe.from_pandas(edges, npartitions=3)
+    check_store(tmp_path, edges, frame, root, partition_bytes=300)
 
 
 @pytest.mark.parametrize("weights", [np.float32, np.float64])
@@ -156,7 +167,7 @@ def test_store_of_names_of_several_columns(tmp_path, dataframe, edges):
     check_store(tmp_path, rg.Graph(edges, *names), graph, root, partition_bytes=200)
 
 
-@pytest.mark.parametrize("failing", ["_pack", "_write_words", "_write_column"])
+@pytest.mark.parametrize("failing", ["_pack", "_write_words", "write_column"])
 def test_failed_builds_leave_nothing(tmp_path, dataframe, edges, monkeypatch, failing):
     def fail(*arguments):
         raise OSError(28, "No space left on device")
