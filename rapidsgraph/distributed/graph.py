@@ -234,15 +234,21 @@ class DistributedGraph(DistributedStorage):
 
     def to_frame_graph(self) -> FrameGraph:
         """Return the graph as Dask frames of named arcs and vertices."""
-        arcs, _ = self.run_for_frame(_name_arcs, self.partitions("csr"), name="arcs")
         source, vertex = (name_columns(each, self._schema) for each in ("source", "vertex"))
-        vertices = DaskTable(self.vertices.to_delayed()).rename(self._schema.labels, vertex)
+        arcs = self._run_for_table(_name_arcs, self.partitions("csr"))
+        vertices = self._run_for_table(_name_vertices, self.built_partitions())
         return FrameGraph(
-            DaskTable(arcs.to_delayed()).partition(source).persist(),
-            vertices.partition(vertex).persist(),
+            arcs.partition(source).persist(),
+            vertices.rename(self._schema.labels, vertex).partition(vertex).persist(),
             self._schema,
             self.weighted,
         )
+
+    def _run_for_table(self, function: Callable[..., tuple[Frame, Any]], tasks: list) -> DaskTable:
+        """Run a function as `run_for_frame` does; return a table of all partitions, also empty."""
+        results, infos = self.run(function, tasks, name="frames")
+        frame = self.executor.to_dask(results, infos[0][1], (None,) * (len(results) + 1))
+        return DaskTable(frame.to_delayed())
 
     @property
     def total_weight(self) -> float:

@@ -10,6 +10,7 @@ import pandas
 import pytest
 from clusterings import clique, edges_of, frame_columns, small_graphs, thresholds
 from hypothesis import given, settings
+from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
@@ -78,6 +79,12 @@ def test_dask_graph_and_empty_dask_frame(dataframe):
     edges = dataframe.from_pandas(frame, npartitions=3)
     check(rg.Graph(edges, directed=False, vertices=12), SCANS[-1:])
     check(dataframe.from_map(lambda each: each, [frame[:0]] * 2, meta=frame[:0]), SCANS[:1])
+
+
+def test_graph_of_ranks_without_edges(dataframe, monkeypatch):
+    use_local_ranks(monkeypatch, 4)
+    frame = pandas.DataFrame({"source": [0, 0, 0, 1], "destination": [1, 2, 3, 2]})
+    check(rg.Graph(dataframe.from_pandas(frame, npartitions=2), vertices=12), SCANS[-1:])
 
 
 def test_chunks_of_wedges(monkeypatch):
