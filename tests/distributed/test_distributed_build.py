@@ -138,7 +138,7 @@ def kill_in(function, path):
 
 
 @pytest.mark.parametrize(
-    "function", ["read_columns", "number_vertices", "exchange_arcs", "build_partition"]
+    "function", ["read_partition_columns", "number_vertices", "exchange_arcs", "build_partition"]
 )
 def test_a_worker_is_killed_during_a_build(client, tmp_path, function):
     client.wait_for_workers(2)
