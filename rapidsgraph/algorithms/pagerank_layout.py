@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array
-from ..graph.csr import Adjacency
+from ..graph.csr import Adjacency, offsets_from_sizes
 from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_CHUNK, WARP
 
 # A longer row is summed by a warp of its own: the first of these thresholds that gives at most
@@ -143,13 +143,15 @@ def build_layout(
     if is_gpu:
         num_whole_rows = next((n for n in choices if n <= MAX_WHOLE_ROWS), num_whole_rows)
     num_long_rows = min(num_long_rows, num_whole_rows) if is_gpu else 0
-    row_offsets = _to_offsets(lengths[:num_whole_rows])
+    row_offsets = offsets_from_sizes(lengths[:num_whole_rows])
     num_slices = -(-(num_rows - num_whole_rows) // WARP)
     padded = xp.zeros(num_slices * WARP, xp.int64)
     padded[: num_rows - num_whole_rows] = lengths[num_whole_rows:]
     widths = padded.reshape(num_slices, WARP).max(axis=1) if num_slices else padded
-    slice_offsets = _to_offsets(widths * WARP, row_offsets[-1])
-    chunk_offsets = _to_offsets(-(-lengths[:num_long_rows] // PAGERANK_CHUNK)).astype(xp.int32)
+    slice_offsets = row_offsets[-1] + offsets_from_sizes(widths * WARP)
+    chunk_offsets = offsets_from_sizes(-(-lengths[:num_long_rows] // PAGERANK_CHUNK)).astype(
+        xp.int32
+    )
     num_chunks = int(chunk_offsets[-1])
     chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(num_chunks), side="right") - 1
     weighted = weights.size > 0
@@ -236,15 +238,6 @@ def order_by_degree(degrees: Array) -> Array:
     """Return the vertices by descending degree, stably, as int32."""
     xp = device.array_module(degrees)
     return xp.argsort(-degrees, kind="stable").astype(xp.int32)
-
-
-def _to_offsets(lengths: Array, start: Array | int = 0) -> Array:
-    """Return [start, start + lengths[0], ...] as int64."""
-    xp = device.array_module(lengths)
-    offsets = xp.zeros(lengths.size + 1, xp.int64)
-    xp.cumsum(lengths, out=offsets[1:])
-    offsets += start
-    return offsets
 
 
 def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:

@@ -19,7 +19,7 @@ from .. import device
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
-from ..graph.csr import row_indices
+from ..graph.csr import offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_CLUSTER
@@ -32,7 +32,6 @@ from .similarity import (
     SimilarityGraph,
     common_neighbors,
     neighborhoods,
-    offsets_from_sizes,
     undirected_graph,
 )
 

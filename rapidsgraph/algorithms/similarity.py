@@ -15,7 +15,14 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame
-from ..graph.csr import Adjacency, count_upper, row_indices, simplify, to_undirected
+from ..graph.csr import (
+    Adjacency,
+    count_upper,
+    offsets_from_sizes,
+    row_indices,
+    simplify,
+    to_undirected,
+)
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
@@ -147,14 +154,6 @@ def common_neighbors(graph: LocalGraph, method: ScanMethod = "auto") -> Array:
     """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
     count = _count_by_triangles if method == "auto" else _count_by_comparison
     return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
-
-
-def offsets_from_sizes(sizes: Array) -> Array:
-    """Return the int64 offsets of consecutive lists of these sizes."""
-    xp = device.array_module(sizes)
-    offsets = xp.zeros(sizes.size + 1, xp.int64)
-    xp.cumsum(sizes, out=offsets[1:])
-    return offsets
 
 
 def _count_by_triangles(adjacency: Adjacency) -> Array:

@@ -40,13 +40,12 @@ from ..algorithms.similarity import (
     SimilarityGraph,
     closed_neighborhood_sizes,
     count_triangles,
-    offsets_from_sizes,
     orient_by_degree,
     similarity_frame,
 )
 from ..device.arrays import Array
 from ..frames import Frame
-from ..graph.csr import Adjacency, row_indices, select_arcs, transpose
+from ..graph.csr import Adjacency, offsets_from_sizes, row_indices, select_arcs, transpose
 from ..graph.local_graph import GraphLike
 from ..kernels.constants import NO_CLUSTER
 from ..progress import Report

@@ -42,7 +42,7 @@ from ..algorithms.traversal import (
 from ..device.arrays import Array
 from ..frames import Frame, Vertices, compute_if_dask
 from ..graph import weight_sums
-from ..graph.csr import Adjacency, from_coo, row_indices
+from ..graph.csr import Adjacency, from_coo, offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX, WARP
@@ -413,8 +413,7 @@ def _replicate(
 def _join_partitions(communicator: Communicator, partition: Partition) -> Partition:
     """Return the whole graph as one partition."""
     xp, rows = partition.xp, partition.local_adjacency
-    offsets = xp.zeros(partition.num_vertices + 1, xp.int64)
-    xp.cumsum(communicator.all_gather(xp.diff(rows.offsets)), out=offsets[1:])
+    offsets = offsets_from_sizes(communicator.all_gather(xp.diff(rows.offsets)))
     neighbors, weights = communicator.all_gather(rows.neighbors), rows.weights
     if partition.weighted:
         weights = communicator.all_gather(weights)

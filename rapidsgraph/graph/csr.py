@@ -182,6 +182,14 @@ def row_indices(adjacency: Adjacency) -> Array:
     return rows
 
 
+def offsets_from_sizes(sizes: Array) -> Array:
+    """Return the int64 offsets of consecutive lists of these sizes."""
+    xp = device.array_module(sizes)
+    offsets = xp.zeros(sizes.size + 1, xp.int64)
+    xp.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
 def permute(values: Array, order: Array) -> Array:
     """Return ``values[order]``."""
     permuted = device.array_module(values).empty_like(values)
@@ -321,8 +329,7 @@ def _sort_on_cpu(
     size = major.size
     if size < MIN_ARCS_PER_COUNTER * num_keys:
         order = np.lexsort((minor, major))
-        offsets: Any = np.zeros(num_keys + 1, np.int64)
-        np.cumsum(np.bincount(major, minlength=num_keys), out=offsets[1:])
+        offsets = offsets_from_sizes(np.bincount(major, minlength=num_keys))
         return offsets, minor[order], order if with_order else None
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
     # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.

@@ -106,7 +106,8 @@ def read_errors(path: Path) -> Iterator[None]:
             f"{path}: the gzip data are truncated or damaged ({error})", path=path
         ) from error
     except UnicodeDecodeError as error:
-        if _is_binary(path):
+        file_format = FORMATS.get(Path(path).suffix.lower())
+        if Path(path).is_dir() or file_format in ("parquet", "arrow"):
             raise damaged_error(path, error) from error
         raise GraphError(
             f"{path}: the text is not UTF-8 ({error}); convert it first", path=path
@@ -127,10 +128,6 @@ def read_errors(path: Path) -> Iterator[None]:
         if not isinstance(error, pyarrow.ArrowException):
             raise
         raise damaged_error(path, error) from error
-
-
-def _is_binary(path: Path) -> bool:
-    return Path(path).is_dir() or FORMATS.get(Path(path).suffix.lower()) in ("parquet", "arrow")
 
 
 def damaged_error(path: str | Path, reason: object) -> GraphError:

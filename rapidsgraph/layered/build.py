@@ -21,7 +21,7 @@ from ..algorithms.traversal import run_bfs
 from ..device import Array, ArrayModule
 from ..errors import GraphError, format_value
 from ..frames import Vertices
-from ..graph.csr import Adjacency
+from ..graph.csr import Adjacency, offsets_from_sizes
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
@@ -145,9 +145,7 @@ def split_by_direction(
         neighbors=csr.neighbors, counts=num_forward,
     )  # fmt: skip
     num_backward = (xp.diff(csr.offsets) - num_forward).astype(xp.int32)
-    offsets = [xp.zeros(num_vertices + 1, xp.int64) for _ in range(2)]
-    for counts, target in zip((num_forward, num_backward), offsets, strict=True):
-        xp.cumsum(counts[layers.order], out=target[1:])
+    offsets = [offsets_from_sizes(n[layers.order]) for n in (num_forward, num_backward)]
     starts = [each[:-1][layers.positions] for each in offsets]  # by vertex id
     neighbors = [xp.empty(int(each[-1]), xp.int32) for each in offsets]
     dtype = weight_dtype or np.float64

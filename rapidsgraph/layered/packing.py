@@ -26,6 +26,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array
+from ..graph.csr import offsets_from_sizes
 from ..kernels.constants import GROUP_ROWS, WARP, Column
 
 TABLE = (*(column.name.lower() for column in Column), "unused")
@@ -357,8 +358,7 @@ def unpack_partition(
         section_words = words[start : start + layout.words]
         start += layout.words
         degrees, destinations = _unpack(section_words, layout)
-        offsets = xp.zeros(layout.rows + 1, xp.int64)
-        xp.cumsum(degrees, out=offsets[1:])
+        offsets = offsets_from_sizes(degrees)
         sources = xp.empty(layout.edges, xp.int32)
         device.launch(
             "build", "expand_rows", size=WARP * layout.rows,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ...graph.csr import MULTI_EDGES, MultiEdges
+from ...graph.csr import MULTI_EDGES, MultiEdges, offsets_from_sizes
 from ...kernels.constants import KEEP_ALL, MERGE_SUM, NO_KEY
 from ..build import storage_dtype
 from . import run_kernel
@@ -117,9 +117,8 @@ class BucketSorter:
         """Return the sorted keys of the buckets [start, stop), and their weights."""
         import numba
 
-        bucket_starts = np.zeros(stop - start + 1, np.int64)
         bucket_sizes = np.diff(offsets[:, start : stop + 1], axis=1).sum(axis=0)
-        np.cumsum(bucket_sizes, out=bucket_starts[1:])
+        bucket_starts = offsets_from_sizes(bucket_sizes)
         keys = np.empty(total, np.uint64)
         weights = np.empty(total if self._weighted else 0, self._weight_dtype)
         cursors = bucket_starts[:-1].copy()

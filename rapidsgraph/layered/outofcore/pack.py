@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.csr import offsets_from_sizes
 from ...kernels.constants import UNREACHED
 from ...progress import Report
 from ..build import LayerOrder
@@ -246,9 +247,7 @@ class _Packer:
             weights = weights.astype(self._dtype, copy=False)
         num_forward = np.empty(starts.size, np.int64)
         run_kernel("count_forward", starts, degrees, bounds, neighbors, num_forward)
-        offsets = [np.zeros(starts.size + 1, np.int64) for _ in range(2)]
-        np.cumsum(num_forward, out=offsets[0][1:])
-        np.cumsum(degrees - num_forward, out=offsets[1][1:])
+        offsets = [offsets_from_sizes(num_forward), offsets_from_sizes(degrees - num_forward)]
         section_neighbors = [np.empty(int(each[-1]), np.int32) for each in offsets]
         section_weights = [
             np.empty(values.size if weighted else 0, weights.dtype) for values in section_neighbors
