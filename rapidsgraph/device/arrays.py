@@ -248,12 +248,21 @@ def cgroup_memory() -> tuple[int, int] | None:
     free: list[int] = []
     for folder, (limit_file, usage_file, field) in groups:
         with contextlib.suppress(OSError, ValueError):  # no such group, or its limit is "max"
-            limit = int(Path(folder, limit_file).read_text())
+            limit = _read_integer(f"{folder}/{limit_file}")
             if 0 <= limit < NO_CGROUP_LIMIT:  # version 1 also reports -1
-                usage = int(Path(folder, usage_file).read_text())
+                usage = _read_integer(f"{folder}/{usage_file}")
                 with contextlib.suppress(OSError, ValueError):
-                    stat = "\n" + Path(folder, "memory.stat").read_text()
-                    usage -= int(stat.partition(f"\n{field} ")[2].partition("\n")[0])
+                    usage -= _read_integer(f"{folder}/memory.stat", field)
                 limits.append(limit)
                 free.append(min(limit, max(limit - usage, 0)))
     return (min(limits), min(free)) if limits else None
+
+
+def _read_integer(path: str, field: str = "") -> int:
+    """Return the number in a file, or behind the name of a field, which begins a line."""
+    with open(path) as file:
+        text = file.read()
+    if field:
+        _, _, text = f"\n{text}".partition(f"\n{field} ")
+        text = text.partition("\n")[0]
+    return int(text)
