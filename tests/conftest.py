@@ -159,6 +159,9 @@ def pytest_runtest_setup(item):
             pytest.fail(f"--gpu was given, but {problem}", pytrace=False)
 
 
+# For functions with one kernel form.
+by_engine = pytest.mark.parametrize("method", ["auto", "frames"])
+
 DASK = {  # kind: (library, partitions)
     "dask-1": ("pandas", 1),
     "dask-3": ("pandas", 3),

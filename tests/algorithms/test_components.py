@@ -7,7 +7,15 @@ import naive
 import networkx
 import numpy as np
 import pytest
-from conftest import FrameMaker, build_storage, columns_of, listed, random_edges, to_pandas
+from conftest import (
+    FrameMaker,
+    build_storage,
+    by_engine,
+    columns_of,
+    listed,
+    random_edges,
+    to_pandas,
+)
 from hypothesis import given, settings
 
 import rapidsgraph as rg
@@ -56,14 +64,15 @@ CLOSED_FORMS = {
 }  # fmt: skip
 
 
+@by_engine
 @symmetrize
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-def test_closed_forms(make_arrays, name, directed):
+def test_closed_forms(make_arrays, name, directed, method):
     pairs, vertices, expected = CLOSED_FORMS[name]
     graph = build_storage(
         make_arrays(columns_of_pairs(pairs)), directed=directed, vertices=vertices
     )
-    found = rg.connected_components(graph)
+    found = rg.connected_components(graph, method=method)
     assert parts_of(found) == dict(enumerate(expected))
     assert rg.verify.components(graph, found) == max(expected) + 1
 
@@ -179,12 +188,13 @@ def test_names(make_frame, kind):
     assert rg.verify.components(frame, found) == max(parts_of(found).values()) + 1
 
 
-def test_names_of_several_columns(make_frame):
+@by_engine
+def test_names_of_several_columns(make_frame, method):
     edges = random_edges(83, 40, 40)
     net = [("b", "a")[a % 2] for a, _, _ in edges]
     columns = columns_of(edges) | {"net": net}
     graph = build_storage(make_frame(columns), ["net", "source"], ["net", "destination"])
-    found = rg.connected_components(graph)
+    found = rg.connected_components(graph, method=method)
     rows = [((n, a), (n, b), w) for n, (a, b, w) in zip(net, edges)]
     assert parts_of(found, ("net", "vertex")) == naive.components(rows)
     assert rg.verify.components(graph, found) == max(naive.components(rows).values()) + 1

@@ -17,6 +17,7 @@ EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 D = 0.85
 
 by_method = pytest.mark.parametrize("method", METHODS)
+by_method_or_frames = pytest.mark.parametrize("method", [*METHODS, "frames"])
 
 
 def in_networkx(edges, directed, **options):
@@ -110,8 +111,17 @@ CLOSED_FORMS = {
 }
 
 
-@by_method
-@pytest.mark.parametrize("name", CLOSED_FORMS)
+FRAME_FORMS = [  # by joins
+    "cycle", "path, drop", "two vertices, weighted", "self-loop dropped",
+    "one vertex, drop", "isolates", "sink sent back",
+    "no damping", "full damping",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [*itertools.product(CLOSED_FORMS, METHODS), *((name, "frames") for name in FRAME_FORMS)],
+)
 def test_closed_forms(make_arrays, name, method):
     edges, graph_options, options, ranks = CLOSED_FORMS[name]
     graph = rg.Graph(make_arrays(columns_of(edges)), **graph_options)
@@ -126,7 +136,7 @@ def test_closed_forms_from_every_library(make_frame, name):
     assert_close(ranks_of(result), dict(enumerate(ranks)), 1e-13)
 
 
-@by_method
+@by_method_or_frames
 def test_example_of_kims_figure_1(make_arrays, method):
     """Ten nodes; 0 has neighbors of degrees 1, 2, 3 and 3, so one iteration gives it 0.199."""
     pairs = [(0, 1), (0, 2), (0, 4), (0, 5), (2, 3), (4, 6), (4, 7), (5, 8), (5, 9)]
@@ -219,7 +229,7 @@ def test_weights_of_any_type_of_number(make_arrays, weight_type):
     assert_close(ranks_of(rg.pagerank(graph, **EXACT)), expected, 1e-12)
 
 
-@by_method
+@by_method_or_frames
 @pytest.mark.parametrize("iterations", [1, 2, 7])
 @pytest.mark.parametrize("dangling", ["uniform", "drop"])
 def test_without_tolerance_so_many_iterations(make_arrays, method, iterations, dangling):
@@ -231,7 +241,7 @@ def test_without_tolerance_so_many_iterations(make_arrays, method, iterations, d
     assert_close(ranks, expected, 1e-15)
 
 
-@by_method
+@by_method_or_frames
 def test_start_at_a_vertex_from_which_sinks_are_far(make_arrays, method):
     """No sink holds anything at first, and what arrives there later must not get lost."""
     edges = path(4)
@@ -257,7 +267,7 @@ def test_looking_at_the_state_more_often_changes_nothing(make_arrays, monkeypatc
     assert seen == [(done, 7) for done in (*range(batch, 7, batch), 7)]
 
 
-@by_method
+@by_method_or_frames
 def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arrays, method):
     edges, done = random_edges(8, weighted=False), []
     runs = [naive.pagerank(edges, range(70), iterations=i) for i in range(40)]

@@ -5,7 +5,7 @@ import naive
 import networkx
 import numpy as np
 import pytest
-from conftest import FrameMaker, check_traversals, columns_of, paths_of, random_edges
+from conftest import FrameMaker, by_engine, check_traversals, columns_of, paths_of, random_edges
 from hypothesis import given, settings
 
 import rapidsgraph as rg
@@ -94,20 +94,20 @@ CLOSED_FORMS = {
 }  # fmt: skip
 
 
+@by_engine
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-def test_closed_forms(make_arrays, name):
+def test_closed_forms(make_arrays, name, method):
     pairs, directed, source, distances, predecessors = CLOSED_FORMS[name]
     columns = columns_of([(a, b, 0.5) for a, b in pairs])
     unit = rg.Graph(make_arrays(columns), directed=directed)
     half = rg.Graph(make_arrays(columns), weight="weight", directed=directed)
     levels, before = dict(enumerate(distances)), dict(enumerate(predecessors))
-    assert paths_of(rg.bfs(unit, source)) == (levels, before)
-    assert rg.verify.bfs(unit, rg.bfs(unit, source), source) == max(
-        filter(None, distances), default=0
-    )
+    found = rg.bfs(unit, source, method=method)
+    assert paths_of(found) == (levels, before)
+    assert rg.verify.bfs(unit, found, source) == max(filter(None, distances), default=0)
     for graph, length in ((unit, 1.0), (half, 0.5)):
         expected = {v: INF if d is None else d * length for v, d in levels.items()}
-        found = rg.sssp(graph, source)
+        found = rg.sssp(graph, source, method=method)
         assert paths_of(found) == (expected, before)
         longest = max(d for d in expected.values() if d < INF)
         assert rg.verify.sssp(graph, found, source) == longest
@@ -180,17 +180,18 @@ WEIGHTED = {
 }  # fmt: skip
 
 
+@by_engine
 @pytest.mark.parametrize("name", WEIGHTED)
-def test_weighted_closed_forms(make_arrays, name):
+def test_weighted_closed_forms(make_arrays, name, method):
     edges, source, distances, predecessors = WEIGHTED[name]
     sources = source if isinstance(source, list) else [source]
     expected = dict(enumerate(distances)), dict(enumerate(predecessors))
     assert naive.sssp(edges, sources) == expected
     frame = make_arrays(columns_of(edges))
-    assert paths_of(rg.sssp(frame, source)) == expected
+    assert paths_of(rg.sssp(frame, source, method=method)) == expected
     for multi_edges in ("first", "keep"):
         graph = rg.Graph(frame, weight="weight", multi_edges=multi_edges)
-        found = rg.sssp(graph, source)
+        found = rg.sssp(graph, source, method=method)
         assert paths_of(found) == expected
         assert rg.verify.sssp(graph, found, source) == max(distances)
 
@@ -204,28 +205,31 @@ def test_weights_of_any_type_of_number(make_arrays, dtype):
     check_traversals(graph, edges, 7, limit=30)
 
 
-def test_weights_are_added_in_double_precision(make_arrays):
+@by_engine
+def test_weights_are_added_in_double_precision(make_arrays, method):
     weights = np.array([0.1, 0.7, 1e-9, 16777216.0], np.float32)
     edges = [(place, place + 1, weight) for place, weight in enumerate(weights.tolist())]
     columns = columns_of(edges) | {"weight": weights}
-    distances, _ = paths_of(rg.sssp(make_arrays(columns), 0))
+    distances, _ = paths_of(rg.sssp(make_arrays(columns), 0, method=method))
     assert distances == naive.sssp(edges, [0])[0]
     assert distances[4] - 16777216 == pytest.approx(0.8, abs=1e-7)
 
 
-def test_integers_beyond_2_53_are_rounded_once(make_arrays):
+@by_engine
+def test_integers_beyond_2_53_are_rounded_once(make_arrays, method):
     weights = np.array([2**53 + 1, 1, 2**62 + 1])  # 2^53, to which 1 adds nothing
     columns = {"source": [0, 1, 2], "destination": [1, 2, 3], "weight": weights}
-    distances, predecessors = paths_of(rg.sssp(make_arrays(columns), 0))
+    distances, predecessors = paths_of(rg.sssp(make_arrays(columns), 0, method=method))
     assert list(distances.values()) == [0, 2.0**53, 2.0**53, 2.0**62 + 2.0**53]
     assert predecessors == {0: None, 1: 0, 2: 1, 3: 2}
 
 
-def test_distances_beyond_double_precision_are_refused(make_arrays):
+@by_engine
+def test_distances_beyond_double_precision_are_refused(make_arrays, method):
     frame = make_arrays(columns_of([(0, 1, 1.5e308), (1, 2, 1e308), (2, 3, 1.0)]))
     with pytest.raises(rg.GraphError, match="the distance to vertex 2 is more than 1.8e308"):
-        rg.sssp(frame, 0)
-    found = rg.sssp(frame, 0, cutoff=1.6e308)
+        rg.sssp(frame, 0, method=method)
+    found = rg.sssp(frame, 0, cutoff=1.6e308, method=method)
     assert list(paths_of(found)[0].values()) == [0, 1.5e308, INF, INF]
 
 
@@ -242,20 +246,22 @@ def test_policies_agree_with_naive(make_arrays, multi_edges, self_loops, directe
     check_traversals(graph, left, [19, 20], vertices=range(22), directed=directed, limit=6)
 
 
-def test_of_a_frame_the_cheapest_row_counts(make_frame):
+@by_engine
+def test_of_a_frame_the_cheapest_row_counts(make_frame, method):
     edges = [(0, 1, 4), (0, 1, 2), (1, 2, 3), (0, 1, 7), (1, 2, 1), (2, 0, 5)]
     frame = make_frame(columns_of(edges))
-    assert paths_of(rg.sssp(frame, 0)) == ({0: 0, 1: 2, 2: 3}, {0: None, 1: 0, 2: 1})
-    assert paths_of(rg.sssp(frame, 2)) == ({0: 5, 1: 7, 2: 0}, {0: 2, 1: 0, 2: None})
-    assert rg.verify.sssp(frame, rg.sssp(frame, 0), 0) == 3
+    assert paths_of(rg.sssp(frame, 0, method=method)) == ({0: 0, 1: 2, 2: 3}, {0: None, 1: 0, 2: 1})
+    assert paths_of(rg.sssp(frame, 2, method=method)) == ({0: 5, 1: 7, 2: 0}, {0: 2, 1: 0, 2: None})
+    assert rg.verify.sssp(frame, rg.sssp(frame, 0, method=method), 0) == 3
 
 
-def test_without_weights_an_edge_costs_1(make_frame):
+@by_engine
+def test_without_weights_an_edge_costs_1(make_frame, method):
     frame = make_frame({"source": [0, 1, 0], "destination": [1, 2, 2], "price": [9, 9, 9]})
     expected = ({0: 0, 1: 1, 2: 1}, {0: None, 1: 0, 2: 0})
-    assert paths_of(rg.sssp(frame, 0)) == expected
-    assert paths_of(rg.bfs(frame, 0)) == expected
-    assert rg.verify.sssp(frame, rg.sssp(frame, 0), 0) == 1
+    assert paths_of(rg.sssp(frame, 0, method=method)) == expected
+    assert paths_of(rg.bfs(frame, 0, method=method)) == expected
+    assert rg.verify.sssp(frame, rg.sssp(frame, 0, method=method), 0) == 1
 
 
 def test_sum_without_weights_counts_rows(make_arrays):
