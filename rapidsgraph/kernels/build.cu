@@ -125,25 +125,16 @@ __device__ __forceinline__ int find_owner(int vertex, const long long *bounds, i
   return owner;
 }
 
-// One arc of an edge, and its owner: -1 if there is no such arc. The two arcs of an undirected edge
+// Calls visit(i, owner, peers, cell, key, neighbor) for the arcs of edges i of all chunks: a warp
+// per chunk, a lane per edge. `peers` has the lanes whose arcs have this owner, and `cell` is chunk
+// * num_ranks + owner. A lane without an arc has the owner -1. The two arcs of an undirected edge
 // are {min, max} and then {max, min}: so each lane of a warp has the same direction of parallel
 // edges, and equal arcs keep the order of their edges.
-__device__ __forceinline__ int take_arc(bool is_valid, int source, int destination, bool directed,
-                                        bool drop_loops, bool is_reverse, const long long *bounds,
-                                        int num_ranks, int *key, int *neighbor) {
-  if (!is_valid || (source == destination && (drop_loops || is_reverse))) return -1;
-  const bool swap = !directed && (source > destination) != is_reverse;
-  *key = swap ? destination : source;
-  *neighbor = swap ? source : destination;
-  return find_owner(*key, bounds, num_ranks);
-}
-
-// counts[chunk * num_ranks + owner] += arcs of a chunk that the owner gets. A warp per chunk.
-extern "C" __global__ void count_by_owner(long long num_chunks, const long long *chunk_starts,
-                                          const int *sources, const int *destinations,
-                                          long long directed, long long drop_loops,
-                                          long long num_ranks, const long long *bounds,
-                                          long long *counts) {
+template <typename Visit>
+__device__ __forceinline__ void visit_arcs(long long num_chunks, const long long *chunk_starts,
+                                           const int *sources, const int *destinations,
+                                           bool directed, bool drop_loops, int num_ranks,
+                                           const long long *bounds, Visit visit) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
   for (long long chunk = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
@@ -153,15 +144,28 @@ extern "C" __global__ void count_by_owner(long long num_chunks, const long long 
       const bool is_valid = i < chunk_starts[chunk + 1];
       const int source = is_valid ? sources[i] : 0, destination = is_valid ? destinations[i] : 0;
       for (int is_reverse = 0; is_reverse < (directed ? 1 : 2); is_reverse++) {
-        int key, neighbor;
-        const int owner = take_arc(is_valid, source, destination, directed, drop_loops, is_reverse,
-                                   bounds, num_ranks, &key, &neighbor);
+        const bool is_arc = is_valid && (source != destination || !(drop_loops || is_reverse));
+        const bool swap = !directed && (source > destination) != is_reverse;
+        const int key = swap ? destination : source, neighbor = swap ? source : destination;
+        const int owner = is_arc ? find_owner(key, bounds, num_ranks) : -1;
         const unsigned peers = __match_any_sync(FULL_MASK, owner);
-        if (owner >= 0 && lane == __ffs(peers) - 1)
-          counts[chunk * num_ranks + owner] += __popc(peers);
+        visit(i, owner, peers, chunk * num_ranks + owner, key, neighbor);
         __syncwarp();  // another lane may lead the next arcs of this owner
       }
     }
+}
+
+// counts[chunk * num_ranks + owner] += arcs of a chunk that the owner gets.
+extern "C" __global__ void count_by_owner(long long num_chunks, const long long *chunk_starts,
+                                          const int *sources, const int *destinations,
+                                          long long directed, long long drop_loops,
+                                          long long num_ranks, const long long *bounds,
+                                          long long *counts) {
+  const int lane = threadIdx.x % WARP;
+  visit_arcs(num_chunks, chunk_starts, sources, destinations, directed, drop_loops, num_ranks,
+             bounds, [=](long long, int owner, unsigned peers, long long cell, int, int) {
+               if (owner >= 0 && lane == __ffs(peers) - 1) counts[cell] += __popc(peers);
+             });
 }
 
 // Writes arcs in the order of chunks, and in a chunk equal arcs in the order of edges.
@@ -175,28 +179,16 @@ extern "C" __global__ void group_by_owner(long long num_chunks, const long long 
                                           long long *cursors, int *keys, int *neighbors,
                                           weight_t *new_weights) {
   const int lane = threadIdx.x % WARP;
-  const long long warps = gridDim.x * (long long)blockDim.x / WARP;
-  for (long long chunk = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
-       chunk < num_chunks; chunk += warps)
-    for (long long start = chunk_starts[chunk]; start < chunk_starts[chunk + 1]; start += WARP) {
-      const long long i = start + lane;
-      const bool is_valid = i < chunk_starts[chunk + 1];
-      const int source = is_valid ? sources[i] : 0, destination = is_valid ? destinations[i] : 0;
-      for (int is_reverse = 0; is_reverse < (directed ? 1 : 2); is_reverse++) {
-        int key, neighbor;
-        const int owner = take_arc(is_valid, source, destination, directed, drop_loops, is_reverse,
-                                   bounds, num_ranks, &key, &neighbor);
-        const unsigned peers = __match_any_sync(FULL_MASK, owner);
-        long long *cursor = cursors + chunk * num_ranks + owner;
-        if (owner >= 0) {
-          const long long position = *cursor + __popc(peers & ((1u << lane) - 1));
-          keys[position] = key;
-          neighbors[position] = neighbor;
-          if (weighted) new_weights[position] = weights[i];
-        }
-        __syncwarp();  // all have read the cursor
-        if (owner >= 0 && lane == __ffs(peers) - 1) *cursor += __popc(peers);
-        __syncwarp();
-      }
-    }
+  visit_arcs(num_chunks, chunk_starts, sources, destinations, directed, drop_loops, num_ranks,
+             bounds,
+             [=](long long i, int owner, unsigned peers, long long cell, int key, int neighbor) {
+               if (owner >= 0) {
+                 const long long position = cursors[cell] + __popc(peers & ((1u << lane) - 1));
+                 keys[position] = key;
+                 neighbors[position] = neighbor;
+                 if (weighted) new_weights[position] = weights[i];
+               }
+               __syncwarp();  // all have read the cursor
+               if (owner >= 0 && lane == __ffs(peers) - 1) cursors[cell] += __popc(peers);
+             });
 }

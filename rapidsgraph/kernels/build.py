@@ -116,6 +116,14 @@ def _find_owner(vertex, bounds, num_ranks):
     return owner
 
 
+@serial
+def _num_arcs(source, destination, directed, drop_loops):
+    """Return the number of arcs of an edge; its second arc is the reverse of the first one."""
+    if source == destination:
+        return 0 if drop_loops else 1
+    return 1 if directed else 2
+
+
 @parallel
 def count_by_owner(
     num_chunks,
@@ -131,14 +139,11 @@ def count_by_owner(
     for chunk_ in prange(num_chunks):
         chunk = np.int64(chunk_)
         for i in range(chunk_starts[chunk], chunk_starts[chunk + 1]):
-            is_loop = sources[i] == destinations[i]
-            if is_loop and drop_loops:
-                continue
-            owner = _find_owner(sources[i], bounds, num_ranks)
-            counts[chunk * num_ranks + owner] += 1
-            if not (directed or is_loop):
-                owner = _find_owner(destinations[i], bounds, num_ranks)
-                counts[chunk * num_ranks + owner] += 1
+            num_arcs = _num_arcs(sources[i], destinations[i], directed, drop_loops)
+            if num_arcs > 0:
+                counts[chunk * num_ranks + _find_owner(sources[i], bounds, num_ranks)] += 1
+            if num_arcs > 1:
+                counts[chunk * num_ranks + _find_owner(destinations[i], bounds, num_ranks)] += 1
 
 
 @parallel
@@ -162,20 +167,11 @@ def group_by_owner(
         chunk = np.int64(chunk_)
         for i in range(chunk_starts[chunk], chunk_starts[chunk + 1]):
             source, destination = sources[i], destinations[i]
-            is_loop = source == destination
-            if is_loop and drop_loops:
-                continue
-            cursor = chunk * num_ranks + _find_owner(source, bounds, num_ranks)
-            position = cursors[cursor]
-            cursors[cursor] = position + 1
-            keys[np.uint64(position)], neighbors[np.uint64(position)] = source, destination
-            if weighted:
-                new_weights[np.uint64(position)] = weights[i]
-            if directed or is_loop:
-                continue
-            cursor = chunk * num_ranks + _find_owner(destination, bounds, num_ranks)
-            position = cursors[cursor]
-            cursors[cursor] = position + 1
-            keys[np.uint64(position)], neighbors[np.uint64(position)] = destination, source
-            if weighted:
-                new_weights[np.uint64(position)] = weights[i]
+            for number in range(_num_arcs(source, destination, directed, drop_loops)):
+                key, neighbor = (destination, source) if number else (source, destination)
+                cursor = chunk * num_ranks + _find_owner(key, bounds, num_ranks)
+                position = cursors[cursor]
+                cursors[cursor] = position + 1
+                keys[np.uint64(position)], neighbors[np.uint64(position)] = key, neighbor
+                if weighted:
+                    new_weights[np.uint64(position)] = weights[i]
