@@ -325,10 +325,8 @@ def watching(client: Any, close: bool = False) -> Iterator[list[ClusterError]]:
 
 
 def create_scheduler_plugin() -> Any:
-    """Return a scheduler plugin that lets other workers take tasks whose own workers are gone.
+    """Return a scheduler plugin that lets other workers take pinned tasks whose workers are gone.
 
-    Dask keeps a task in the state "no-worker" if no worker was left when it became ready, even if
-    `allow_other_workers` was given: a worker that joins later is compared with its restrictions.
     Pinned tasks, whose keys begin with `PINNED_PREFIX`, would wait forever for a worker that is
     removed. On another worker they fail with an error that says what was lost.
 
@@ -365,9 +363,8 @@ def create_scheduler_plugin() -> Any:
         def _release(self, scheduler: Any) -> list:
             workers, keys = scheduler.workers, []
             for task in scheduler.unrunnable:
-                is_released = task.loose_restrictions or str(task.key).startswith(pinned_prefix)
-                own = task.worker_restrictions
-                if is_released and own and own.isdisjoint(workers):
+                own, is_pinned = task.worker_restrictions, str(task.key).startswith(pinned_prefix)
+                if is_pinned and own and own.isdisjoint(workers):
                     task.worker_restrictions = None
                     keys.append(task.key)
             return keys

@@ -420,27 +420,6 @@ def test_failed_tasks_of_a_frame_are_tried_again(two, edges, tmp_path, monkeypat
     same(CALLS["bfs"](rg.Graph(persisted)), CALLS["bfs"](edges))
 
 
-def preferring(client, worker, function, *arguments):
-    return client.submit(function, *arguments, workers=[worker], allow_other_workers=True)
-
-
-@pytest.mark.long
-def test_new_workers_take_tasks_of_lost_workers(two):
-    """Dask alone would never run a task whose preferred worker is lost."""
-    executor.DaskExecutor(two)
-    worker = next(iter(two.nthreads()))
-    first = preferring(two, worker, abs, -1)
-    second = preferring(two, worker, add_slowly, first)
-    distributed.wait(first)
-    kill(two, 2)
-    assert second.result(timeout=40) == 2
-
-
-def add_slowly(number):
-    time.sleep(1)
-    return number + 1
-
-
 @pytest.mark.parametrize(
     ("name", "killed"),
     [("sssp", 1), *(pytest.param(*each, marks=pytest.mark.long) for each in [
