@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from rapidsgraph.distributed import executor
 from rapidsgraph.distributed.communicator import HostCommunicator, LocalCommunicator, RankLostError
-from rapidsgraph.distributed.spmd import ignore_report
+from rapidsgraph.distributed.spmd_worker import ignore_report
 
 
 def use_local_ranks(monkeypatch, count):

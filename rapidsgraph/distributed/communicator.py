@@ -222,7 +222,7 @@ class HostCommunicator(Communicator):
     def __init__(self, rank: int, connections: list[socket.socket | None]) -> None:
         self.rank, self.size = rank, len(connections)
         self._connections = connections
-        self._finalizer = weakref.finalize(self, _close_all, connections)
+        self._finalizer = weakref.finalize(self, close_all, connections)
         self._machines = self.all_gather_object(shared_memory.get_machine_id())
 
     def close(self) -> None:
@@ -361,8 +361,8 @@ def _reduce(arrays: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
     return total
 
 
-def _close_all(connections: Sequence[socket.socket | None]) -> None:
-    """Close connections, also while another thread waits for one of them."""
+def close_all(connections: Sequence[socket.socket | None]) -> None:
+    """Close sockets, also while another thread waits for one of them."""
     for connection in connections:
         if connection is not None:
             with suppress(OSError):
@@ -454,7 +454,7 @@ def connect(
                 peer, connection = _accept(listener, secret)
                 connections[peer] = connection
     except OSError as error:
-        _close_all(connections)
+        close_all(connections)
         raise RankLostError(f"not all ranks have connected: {error}") from error
     for opened in connections:
         if opened is not None:

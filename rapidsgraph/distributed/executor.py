@@ -23,10 +23,10 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..frames import Frame
 from ..progress import Report
-from . import monitor, spmd
+from . import monitor, spmd, spmd_worker
 from .communicator import LocalCommunicator
 from .monitor import check_open, get_address
-from .spmd import run_on_worker
+from .spmd_worker import run_on_worker
 
 WORKER_POLL_SECONDS = 0.2  # between two questions whether there is a worker
 
@@ -134,7 +134,7 @@ class LocalExecutor:
     ) -> tuple[list, list]:
         """Run the only rank in this thread; see `spmd.run`."""
         [own] = map(_resolve, arguments)
-        result, info = function(LocalCommunicator(), report or spmd.ignore_report, *own)
+        result, info = function(LocalCommunicator(), report or spmd_worker.ignore_report, *own)
         return [_LocalTask(result)], [info]
 
     def compute_partitions(self, collection: Frame) -> list[_LocalTask]:

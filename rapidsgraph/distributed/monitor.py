@@ -37,6 +37,11 @@ _monitors: weakref.WeakKeyDictionary[Any, ClusterMonitor] = weakref.WeakKeyDicti
 _monitors_lock = threading.Lock()
 
 
+def get_events_topic(client_id: str) -> str:
+    """Return the topic of the events that ranks send to a client."""
+    return f"{PINNED_PREFIX}{client_id}"
+
+
 def check_open(client: Any) -> None:
     """Raise ClusterError if a client is closed."""
     if client.status in ("closing", "closed"):
@@ -325,7 +330,10 @@ def watching(client: Any, close: bool = False) -> Iterator[list[ClusterError]]:
 
 
 def create_scheduler_plugin() -> Any:
-    """Return a scheduler plugin that lets other workers take pinned tasks whose workers are gone.
+    """Return a scheduler plugin that releases what tasks and clients of rapidsgraph leave behind.
+
+    Other workers take tasks whose own workers are gone, and the events of a closed client are
+    deleted.
 
     Pinned tasks, whose keys begin with `PINNED_PREFIX`, would wait forever for a worker that is
     removed. On another worker they fail with an error that says what was lost.
@@ -337,8 +345,8 @@ def create_scheduler_plugin() -> Any:
 
     pinned_prefix = PINNED_PREFIX
 
-    class ReleaseRestrictions(SchedulerPlugin):
-        name, idempotent = "rapidsgraph-release-restrictions", True
+    class ReleasePlugin(SchedulerPlugin):
+        name, idempotent = "rapidsgraph-release", True
 
         async def start(self, scheduler: Any) -> None:
             self._scheduler = scheduler
@@ -356,6 +364,11 @@ def create_scheduler_plugin() -> Any:
         ) -> None:
             self._schedule(stimulus_id)
 
+        def remove_client(self, scheduler: Any, client: str) -> None:
+            topic = f"{pinned_prefix}{client}"  # as of `get_events_topic`
+            scheduler.unsubscribe_topic(topic, client)
+            scheduler._broker.truncate(topic)
+
         def _schedule(self, stimulus_id: str) -> None:
             keys = self._release(self._scheduler)
             self._scheduler.transitions(dict.fromkeys(keys, "processing"), stimulus_id)
@@ -369,4 +382,4 @@ def create_scheduler_plugin() -> Any:
                     keys.append(task.key)
             return keys
 
-    return ReleaseRestrictions()
+    return ReleasePlugin()

@@ -20,22 +20,12 @@ import uuid
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 from ..progress import Report
-from . import nccl
-from .communicator import (
-    LOST_RESULT,
-    Communicator,
-    HostCommunicator,
-    LocalCommunicator,
-    RankLostError,
-    connect,
-    open_listener,
-)
-from .monitor import check_open, get_monitor
-from .shared_memory import get_machine_id
+from . import spmd_worker
+from .communicator import RankLostError
+from .monitor import check_open, get_events_topic, get_monitor
 
 if TYPE_CHECKING:
     from .executor import DaskExecutor
@@ -45,16 +35,9 @@ ERROR_GRACE = 5.0  # seconds for all ranks to fail after the first one has
 POLL_INTERVAL = 0.1  # seconds between two looks at the progress and at the communicator
 INFO_TIMEOUT = 30  # seconds for infos to arrive after their tasks have finished
 CHECK_INTERVAL = 1.0  # seconds between two questions whether all workers exist
-REPORT_INTERVAL = 0.25  # seconds between two reports of progress
+MAX_IDLE_GROUPS = 4  # of a client; each has a socket per pair of ranks, and memory of GPUs
 
-R = TypeVar("R")
-
-_listeners: dict[tuple[str, int], list] = {}  # of communicators that are being created
-_communicators: weakref.WeakValueDictionary[tuple[str, int], Communicator] = (
-    weakref.WeakValueDictionary()
-)
-_pools: weakref.WeakKeyDictionary[Any, list[Group]] = weakref.WeakKeyDictionary()
-_pools_lock = threading.Lock()
+_groups_lock = threading.Lock()
 _calls: weakref.WeakValueDictionary[str, _Call] = weakref.WeakValueDictionary()
 
 
@@ -67,6 +50,8 @@ class Group:
         The address of each rank's worker.
     on_gpu : bool
         Whether ranks may use NCCL.
+    futures : list of Future
+        Of each rank's communicator.
     call_numbers : iterator of int
         The number of each call; see `Communicator.serve`.
     """
@@ -74,22 +59,30 @@ class Group:
     def __init__(self, executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> None:
         self.workers, self.on_gpu = tuple(workers), on_gpu
         self.name, secret = uuid.uuid4().hex, uuid.uuid4().bytes
-        self._client, ranks = executor.client, range(len(self.workers))
         self.call_numbers = itertools.count(1)
-        listeners = executor.submit_pinned(
-            self.workers, _listen, [[self.name, rank, on_gpu] for rank in ranks], name="listen"
-        )
-        own = [[self.name, rank, secret, *listeners] for rank in ranks]
-        self.futures = executor.submit_pinned(self.workers, _connect, own, name="communicator")
-        _wait(executor, self.futures, self.workers)
+        self.futures: list[Any] = []
+        self._client, size = executor.client, len(self.workers)
+        listeners: list[Any] = []
+        try:
+            listeners += executor.submit_pinned(
+                self.workers, spmd_worker.listen, [[on_gpu]] * size, name="listen"
+            )
+            own = [[self.name, rank, secret, *listeners] for rank in range(size)]
+            self.futures += executor.submit_pinned(
+                self.workers, spmd_worker.join_group, own, name="communicator"
+            )
+            _wait(executor, self.futures, self.workers)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            for future in listeners:  # a traceback would keep them, and open sockets with them
+                future.release()
 
-    def is_usable(self, workers: Sequence[str], on_gpu: bool) -> bool:
-        """Return whether this group can serve a call on these workers."""
-        return (
-            self.workers == tuple(workers)
-            and self.on_gpu == on_gpu
-            and all(future.status == "finished" for future in self.futures)
-        )
+    @property
+    def is_alive(self) -> bool:
+        """Whether no worker of the group is known to be lost."""
+        return all(future.status == "finished" for future in self.futures)
 
     def close(self) -> None:
         """Close the communicator on all workers, so that no rank waits for another."""
@@ -99,12 +92,11 @@ class Group:
 
         async def close_on_workers() -> None:
             with suppress(Exception):
-                await asyncio.wait_for(
-                    self._client._run(
-                        _close, self.name, workers=sorted(set(self.workers)), on_error="ignore"
-                    ),
-                    ERROR_GRACE,
-                )
+                call = self._client._run(
+                    spmd_worker.close_group, self.name,
+                    workers=sorted(set(self.workers)), on_error="ignore",
+                )  # fmt: skip
+                await asyncio.wait_for(call, ERROR_GRACE)
 
         with suppress(Exception):  # the client is closed, and with it the futures
             self._client.loop.add_callback(close_on_workers)
@@ -171,7 +163,7 @@ def _run_once(
             [function, (group and group.name, rank), number, call.key, *each]
             for rank, each in enumerate(arguments)
         ]
-        tasks = executor.submit_pinned(addresses, _run_rank, own, name=name)
+        tasks = executor.submit_pinned(addresses, spmd_worker.run_rank, own, name=name)
         _wait(executor, tasks, addresses, group.futures if group is not None else (), call)
     except BaseException:
         if group is not None:
@@ -184,20 +176,34 @@ def _run_once(
     return tasks, [call.infos[rank] for rank in range(len(tasks))]
 
 
+def _idle_groups(client: Any) -> list[Group]:
+    """Return the groups that serve no call; the last one served last.
+
+    The client itself has the list: groups refer to it, so a table of clients would never lose one.
+    """
+    return client.extensions.setdefault("rapidsgraph", [])
+
+
 def _acquire(executor: DaskExecutor, workers: Sequence[str], on_gpu: bool) -> Group:
-    with _pools_lock:
-        pool = _pools.setdefault(executor.client, [])
-        while pool:
-            group = pool.pop()
-            if group.is_usable(workers, on_gpu):
+    """Return an idle group on these workers, or a new one."""
+    groups = _idle_groups(executor.client)
+    with _groups_lock:
+        for group in groups[::-1]:
+            if not group.is_alive:
+                groups.remove(group)
+                group.close()
+            elif (group.workers, group.on_gpu) == (tuple(workers), on_gpu):
+                groups.remove(group)
                 return group
-            group.close()
     return Group(executor, workers, on_gpu)
 
 
 def _release(executor: DaskExecutor, group: Group) -> None:
-    with _pools_lock:
-        _pools.setdefault(executor.client, []).append(group)
+    groups = _idle_groups(executor.client)
+    with _groups_lock:
+        groups.append(group)
+        while len(groups) > MAX_IDLE_GROUPS:
+            groups.pop(0).close()
 
 
 class _Call:
@@ -207,7 +213,7 @@ class _Call:
     """
 
     def __init__(self, client: Any, report: Report | None) -> None:
-        topic, self.call_id = f"rapidsgraph-{client.id}", uuid.uuid4().hex
+        topic, self.call_id = get_events_topic(client.id), uuid.uuid4().hex
         self.key = topic, self.call_id, report is not None
         self.infos: dict[int, Any] = {}  # by rank
         self.progress: tuple[int, str] | None = None  # not reported yet
@@ -297,100 +303,3 @@ def _wait(
     if failed:
         failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
         executor.gather(failed[:1])  # raises the error of a rank
-
-
-# Tasks
-
-
-def _listen(name: str, rank: int, on_gpu: bool) -> dict[str, Any]:
-    """Open the listeners of a rank; return what other ranks need to know about it."""
-    from distributed import get_worker
-
-    host = urlsplit(get_worker().address).hostname
-    if get_worker().address.startswith("inproc"):
-        host = "127.0.0.1"
-    gpu = nccl.find_gpu() if on_gpu and nccl.import_nccl() is not None else None
-    listeners = [open_listener(host or "127.0.0.1") for _ in range(2 if on_gpu else 1)]
-    _listeners[name, rank] = listeners
-    addresses = [listener.getsockname()[:2] for listener in listeners]
-    return {"addresses": addresses, "gpu": gpu and (host, get_machine_id(), gpu)}
-
-
-def _connect(name: str, rank: int, secret: bytes, *ranks: dict[str, Any]) -> Communicator:
-    """Return the communicator of a rank."""
-    from distributed import secede
-
-    secede()  # several ranks may be on a worker with one thread
-    listeners = _listeners.pop((name, rank), None)
-    if listeners is None:
-        raise RankLostError("the communicator was on a worker that is lost")
-    connections = [
-        connect(listener, rank, [each["addresses"][number] for each in ranks], secret)
-        for number, listener in enumerate(listeners)
-    ]
-    host, gpus = HostCommunicator(rank, connections[0]), [each["gpu"] for each in ranks]
-    communicator: Communicator = host
-    if None not in gpus and len(set(gpus)) == len(gpus):
-        communicator = nccl.NcclCommunicator(host, connections[1], gpus)
-    _communicators[name, rank] = communicator
-    return communicator
-
-
-def _close(name: str) -> None:
-    """Close the communicators of this process that belong to a group."""
-    for (other, _), communicator in list(_communicators.items()):
-        if other == name:
-            communicator.close()
-
-
-def _run_rank(
-    function: Callable[..., tuple[Any, Any]],
-    member: tuple[str | None, int],
-    number: int,
-    call: tuple[str, str, bool],
-    *arguments: Any,
-) -> Any:
-    """Run one rank of a call, and send its info to the client.
-
-    `member` is the name of the group, or None for a single rank, and the rank; `number` is that of
-    the call in the group.
-    """
-    from distributed import get_worker, secede
-
-    worker, (name, rank), (topic, call_id, is_reporting) = get_worker(), member, call
-    communicator = LocalCommunicator() if name is None else _communicators.get((name, rank))
-    if communicator is None:
-        raise RankLostError(LOST_RESULT)
-    last, unsent = -REPORT_INTERVAL, None
-
-    def report(step: int, text: str) -> None:
-        nonlocal last, unsent
-        now, unsent = time.monotonic(), (step, text)
-        if now - last >= REPORT_INTERVAL:
-            last, unsent = now, None
-            worker.log_event(topic, (call_id, "progress", step, text))
-
-    secede()
-    own_report = report if is_reporting and rank == 0 else ignore_report
-    with communicator.serve(number):
-        result, info = run_on_worker(function, communicator, own_report, *arguments)
-    if unsent is not None:
-        worker.log_event(topic, (call_id, "progress", *unsent))
-    worker.log_event(topic, (call_id, "info", rank, pickle.dumps(info)))
-    return result
-
-
-def ignore_report(step: int, text: str) -> None:
-    """Report nothing."""
-
-
-def run_on_worker(function: Callable[..., R], *arguments: Any) -> R:
-    """Call a function on a worker; its kernels use as many threads as the worker has."""
-    import numba
-    from distributed.worker import Worker
-
-    # Workers may share a process, where one kernel runs at a time.
-    num_threads = sum(worker.state.nthreads for worker in Worker._instances)
-    max_threads = vars(numba.config)["NUMBA_NUM_THREADS"]
-    numba.set_num_threads(max(1, min(num_threads, max_threads)))
-    return function(*arguments)

@@ -1,6 +1,7 @@
 """Collectives on every communicator, and SPMD calls on workers that fail, die and work at once."""
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pandas
@@ -16,7 +18,14 @@ from conftest import gpu
 from local_ranks import run_ranks
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import communicator, executor, shared_memory, spmd
+from rapidsgraph.distributed import (
+    communicator,
+    executor,
+    monitor,
+    shared_memory,
+    spmd,
+    spmd_worker,
+)
 
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
@@ -260,8 +269,90 @@ def test_communicators_are_reused(run, client):
     assert any(names.values())
 
 
+def test_groups_of_other_sizes_stay(run, client):
+    """Calls of two and of three ranks in turn create communicators once, up to a number of them."""
+    spmd._idle_groups(client).clear()
+    for size in (2, 3):
+        run(add_ranks, 5, size=size)
+    names = client.run(communicator_names)
+    for size in (2, 3):
+        run(add_ranks, 5, size=size)
+    assert client.run(communicator_names) == names
+    for size in range(2, 4 + spmd.MAX_IDLE_GROUPS):
+        run(add_ranks, 5, size=size)
+    assert len(spmd._idle_groups(client)) == spmd.MAX_IDLE_GROUPS
+    wait_until(client, lambda: len({n for n, _ in spmd_worker._communicators}) <= 4)
+
+
+def wait_until(client, condition):
+    """Wait until a condition is true on all workers."""
+    deadline = time.monotonic() + 20
+    while not all(client.run(condition).values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def count_listeners():
+    psutil = pytest.importorskip("psutil")
+    process = psutil.Process()
+    connections = getattr(process, "net_connections", None) or process.connections
+    return sum(each.status == psutil.CONN_LISTEN for each in connections("tcp"))
+
+
+def test_an_interrupted_start_closes_its_listeners(run, client, monkeypatch):
+    submit, before = executor.DaskExecutor.submit_pinned, client.run(count_listeners)
+
+    def interrupt(self, workers, function, arguments, *, name):
+        if name == "communicator":
+            distributed.wait(arguments[0][3:])
+            raise KeyboardInterrupt
+        return submit(self, workers, function, arguments, name=name)
+
+    monkeypatch.setattr(executor.DaskExecutor, "submit_pinned", interrupt)
+    monkeypatch.setattr(spmd, "_acquire", spmd.Group)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            run(add_ranks, 5)
+    deadline = time.monotonic() + 10
+    while client.run(count_listeners) != before:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_closed_client_leaves_nothing(client):
+    """Neither this process nor the scheduler keeps it or its events."""
+    other = distributed.Client(client.cluster, set_as_default=False)
+    executor.DaskExecutor(other).run_spmd(add_ranks, [[5]] * 2, name="test", on_gpu=False)
+    scheduler, topic = client.cluster.scheduler, monitor.get_events_topic(other.id)
+    assert scheduler.get_events(topic) and other.id in scheduler._broker._topics[topic].subscribers
+    other.close()
+    reference, other = weakref.ref(other), None
+    deadline = time.monotonic() + 10
+    while reference() is not None or scheduler.get_events(topic):
+        assert time.monotonic() < deadline
+        gc.collect()
+        time.sleep(0.1)
+    assert not scheduler._broker._topics[topic].subscribers
+
+
+def test_a_worker_retires():
+    """Dask copies all results of a worker that retires, and next calls have other communicators."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        ranks = executor.DaskExecutor(client)
+        results, _ = ranks.run_spmd(add_ranks, [[5]] * 2, name="test", on_gpu=False)
+        retiring = threading.Thread(target=client.retire_workers, args=[ranks.workers[:1]])
+        retiring.daemon = True
+        retiring.start()
+        retiring.join(20)
+        assert not retiring.is_alive()
+        assert client.gather(results) == [11, 11]
+        results, _ = ranks.run_spmd(add_ranks, [[6]] * 2, name="test", on_gpu=False)
+        assert client.gather(results) == [13, 13]
+
+
 def communicator_names():
-    return sorted(name for name, _ in spmd._communicators)
+    return sorted(name for name, _ in spmd_worker._communicators)
 
 
 def test_progress_is_reported(run):
@@ -421,7 +512,7 @@ def test_a_client_that_ends_leaves_nothing():
         subprocess.run(command, check=True, capture_output=True, timeout=60)
         with distributed.Client(cluster) as client:
             deadline = time.monotonic() + 20
-            while any(client.run(lambda: len(spmd._communicators)).values()):
+            while any(client.run(lambda: len(spmd_worker._communicators)).values()):
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
 

@@ -22,7 +22,7 @@ from rapidsgraph.dispatch import in_memory, storage_of
 from rapidsgraph.distributed import layered as algorithms
 from rapidsgraph.distributed.communicator import LocalCommunicator
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage, balance_partitions
-from rapidsgraph.distributed.spmd import ignore_report
+from rapidsgraph.distributed.spmd_worker import ignore_report
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.layered.storage import StreamStats

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 import warnings
-import weakref
 
 import cloudpickle
 import numpy as np
@@ -22,7 +21,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError
 from rapidsgraph.distributed import cluster as local
-from rapidsgraph.distributed import communicator, executor, monitor, spmd, traversal
+from rapidsgraph.distributed import communicator, executor, monitor, spmd, spmd_worker, traversal
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -134,7 +133,7 @@ def slow_down():
         time.sleep(0.04)
         return exchange(self, values)
 
-    communicator.HostCommunicator._exchange, spmd.REPORT_INTERVAL = slowed, 0.0
+    communicator.HostCommunicator._exchange, spmd_worker.REPORT_INTERVAL = slowed, 0.0
 
 
 @pytest.fixture
@@ -206,7 +205,7 @@ def act_on_task(monkeypatch, task, act):
         return future
 
     monkeypatch.setattr(executor.DaskExecutor, "submit_pinned", watched)
-    monkeypatch.setattr(spmd, "_pools", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(spmd, "_acquire", spmd.Group)  # no group of an earlier call
     return names
 
 
