@@ -21,7 +21,7 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph
 from ..graph.local_graph import LocalGraph, as_local_graph
 from ..validation import check_free_memory
-from ..verify.result_reader import LOW_WORD, check_roles, read_clusters
+from ..verify.cluster_reader import LOW_WORD, check_roles, read_clusters
 from .savefig import check, save_figure
 
 if TYPE_CHECKING:

@@ -18,15 +18,9 @@ from ..errors import VerificationError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
+from .cluster_reader import LOW_WORD, ClusterTable, check_roles, read_clusters
 from .components import check_group_order, connected_minimum, smallest_members
-from .result_reader import (
-    LOW_WORD,
-    ClusterTable,
-    check_roles,
-    read_clusters,
-    verification_errors,
-    vertex_name,
-)
+from .result_reader import verification_errors, vertex_name
 
 CHUNK_ARCS = 2**22  # arcs that are checked at a time
 CHUNK_LOOKUPS = 2**21  # neighbors that are looked up at a time
