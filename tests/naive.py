@@ -192,7 +192,8 @@ def scan(edges, epsilon, mu, vertices=(), memberships=False):
     squares = {}  # of similarities, both ways
     for (u, v), (common, du, dv) in similarities(edges, vertices).items():
         squares[u, v] = squares[v, u] = Fraction(common**2, du * dv)
-    similar = {u: {v for v in near[u] if u == v or squares[u, v] >= epsilon**2} for u in near}
+    least = epsilon**2
+    similar = {u: {v for v in near[u] if u == v or squares[u, v] >= least} for u in near}
     cores = {u for u in near if len(similar[u]) >= mu}
     found = components([(u, v, 1) for u in cores for v in similar[u] & cores])
 

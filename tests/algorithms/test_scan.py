@@ -188,11 +188,11 @@ def cliques_and_hubs():
 
 
 LARGE = {
-    "rmat": lambda: generated(rmat(10, 16, seed=1, device="cpu")),
+    "rmat": lambda: generated(rmat(9, 16, seed=1, device="cpu")),
     "sparse rmat": lambda: generated(rmat(12, 2, seed=2, device="cpu")),
-    "ssca2": lambda: generated(ssca2(3000, max_clique=50, seed=3, device="cpu")),
+    "ssca2": lambda: generated(ssca2(1000, max_clique=50, seed=3, device="cpu")),
     "grid": lambda: generated(grid(50, keep=0.9, seed=4, device="cpu")),
-    "uniform": lambda: generated(uniform(300, 20_000, seed=5, device="cpu")),
+    "uniform": lambda: generated(uniform(200, 8000, seed=5, device="cpu")),
     "cliques and hubs": cliques_and_hubs,
 }
 
