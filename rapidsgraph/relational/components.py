@@ -8,15 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..frames import Frame
+from ..validation import check_flag
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
+from .traversal import find_levels
 
 
-def connected_components(graph: Any) -> Frame:
+def connected_components(graph: Any, *, strong: bool = False) -> Frame:
     """Find components by joins; see `rapidsgraph.connected_components`."""
+    check_flag("strong", strong)
     graph = as_frame_graph(graph)
     graph.check_name_collisions("component")
-    return graph.make_result(number_components(graph, find_roots(graph)), {"component": None})
+    roots = find_strong_roots(graph) if strong else find_roots(graph)
+    return graph.make_result(number_components(graph, roots), {"component": None})
 
 
 def find_roots(graph: FrameGraph) -> Table:
@@ -45,6 +49,67 @@ def find_roots(graph: FrameGraph) -> Table:
         vertices = links.filter(functools.partial(_are_equal, left=vertex, right=root))
         vertices = vertices.select(vertex).persist()
     return roots
+
+
+def find_strong_roots(graph: FrameGraph) -> Table:
+    """Return the smallest vertex of every vertex's strong component, in columns `root`.
+
+    Every vertex takes the smallest vertex that reaches it as its color. A vertex of its own color
+    is the smallest of its component, whose other vertices are those of its color that reach it.
+    These are removed, and what is left is colored again [1]_.
+
+    References
+    ----------
+    .. [1] S. Orzan, "On distributed verification and verified distribution", PhD thesis, Vrije
+       Universiteit Amsterdam, 2004.
+    """
+    vertex, source, destination, root = map(
+        graph.name_columns, ("vertex", "source", "destination", "root")
+    )
+    vertices, roots = graph.vertices, graph.vertices.copy_columns(vertex, root)
+    roots = roots.difference(vertices, vertex)  # none yet
+    is_loop = functools.partial(_are_equal, left=source, right=destination)
+    arcs = graph.arcs.select([*source, *destination]).filter(lambda rows: ~is_loop(rows)).persist()
+    while vertices.count():
+        # Without arcs in or arcs out, a vertex is a component of its own.
+        ends = [arcs.distinct(end).rename(end, vertex) for end in (source, destination)]
+        on_paths = ends[0].join(ends[1], vertex)
+        found = vertices.difference(on_paths, vertex).copy_columns(vertex, root).persist()
+        if not found.count():
+            colors = _color(graph, vertices, arcs)
+            same = arcs.join(colors.rename(vertex, source), source)
+            other = _with_suffix(root, "other")
+            same = same.lookup(colors.rename([*vertex, *root], [*destination, *other]), destination)
+            same = same.filter(functools.partial(_are_equal, left=root, right=other))
+            reverse = same.select([*source, *destination]).rename(
+                [*source, *destination], [*destination, *source]
+            )
+            first = colors.filter(functools.partial(_are_equal, left=vertex, right=root))
+            others = colors.select(vertex).difference(first, vertex)
+            members = find_levels(graph, reverse.partition(source).persist(), first, others)
+            found = colors.join(members.select(vertex), vertex)
+        roots = roots.union(found).persist()
+        vertices = vertices.difference(found, vertex).persist()
+        arcs = arcs.join(vertices.rename(vertex, source), source)
+        arcs = arcs.lookup(vertices.rename(vertex, destination), destination).persist()
+    return roots
+
+
+def _color(graph: FrameGraph, vertices: Table, arcs: Table) -> Table:
+    """Return the smallest vertex that reaches each vertex along arcs, in columns `root`."""
+    vertex, source, destination, root = map(
+        graph.name_columns, ("vertex", "source", "destination", "root")
+    )
+    old = _with_suffix(root, "old")
+    is_same = functools.partial(_are_equal, left=root, right=old)
+    colors = changed = vertices.copy_columns(vertex, root)
+    while changed.count():
+        offers = arcs.join(changed.rename(vertex, source), source)
+        offers = offers.select([*destination, *root]).rename(destination, vertex)
+        best = colors.union(offers).smallest(vertex, order=root).persist()
+        both = best.join(colors.rename(root, old), vertex).filter(lambda rows: ~is_same(rows))
+        colors, changed = best, both.select([*vertex, *root]).persist()
+    return colors
 
 
 def _simplify(edges: Table, source: list[str], destination: list[str]) -> Table:
