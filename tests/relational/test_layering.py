@@ -181,6 +181,17 @@ def test_failed_builds_leave_nothing(tmp_path, dataframe, edges, monkeypatch, fa
     assert os.listdir(tmp_path) == ["store"] and read_store(tmp_path / "store") == before
 
 
+def test_interrupted_build_leaves_nothing(tmp_path, dataframe, edges, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    frame = dataframe.from_pandas(edges[["source", "destination"]], npartitions=3)
+    monkeypatch.setattr(layered_build, "_pack", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        rg.LayeredEdgeList.build(frame, 1, store=tmp_path / "store")
+    assert not os.listdir(tmp_path)
+
+
 def test_unsuitable_arguments(tmp_path, dataframe, edges, monkeypatch):
     frame = dataframe.from_pandas(edges[["source", "destination"]], npartitions=3)
     with pytest.raises(rg.GraphError, match="store is missing"):
