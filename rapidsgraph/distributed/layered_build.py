@@ -14,14 +14,14 @@ import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ..atomic import temporary_folder
-from ..device import to_host
+from ..device import choose, to_host
 from ..device.arrays import Device, free_memory
-from ..errors import InsufficientMemoryError
+from ..errors import GraphError, InsufficientMemoryError
 from ..frames import Frame, Vertices
 from ..graph.vertex_names import Labeling, VertexNames
 from ..io.writers import resolve_destination
@@ -37,7 +37,7 @@ from ..progress import Progress, Report, reporter
 from ..relational import layering
 from ..relational.frame_graph import FrameGraph, as_frame_graph
 from ..relational.table import Table
-from ..validation import check_vertex_count
+from ..validation import check_choice, check_path, check_vertex_count
 from . import monitor
 from .column_files import describe_column, resize, write_at, write_column, write_ids
 from .executor import Executor, get_executor, release_on_error
@@ -54,7 +54,7 @@ STEPS = 4  # of a progress report
 def build_storage(
     graph: Any,
     root: Vertices,
-    folder: str | Path,
+    store: str | Path | None,
     *,
     minimum_edges: int | None,
     partition_bytes: int,
@@ -63,9 +63,19 @@ def build_storage(
 ) -> LayeredStorage | DistributedLayeredStorage:
     """Build the store of a Dask frame or its graph, and open it; see `LayeredEdgeList.build`.
 
-    All workers must see `folder` under the same path.
+    All workers must see the folder `store` under the same path.
     """
-    executor = get_executor()
+    if store is None:
+        raise GraphError(
+            "store is missing, the folder for the layered edge list of a Dask frame; all workers "
+            "must see it under the same path",
+            parameter="store",
+            hint="pass store=folder",
+        )
+    check_choice("device", device, get_args(Device))
+    executor, folder = get_executor(), check_path(store)
+    if executor.client is None:
+        choose(device)
     with (
         reporter(progress, "Layers", STEPS) as report,
         create_store(folder) as writer,

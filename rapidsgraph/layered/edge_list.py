@@ -28,7 +28,7 @@ from .cache import build_from_file, cache_path, check_no_file_options, find_stor
 from .packing import PARTITION_BYTES
 from .storage import LayeredStorage, StreamStats
 from .store import open_store
-from .store_writer import check_destination, save_store
+from .store_writer import save_store
 
 # Set by `dispatch`, which is above.
 _open_distributed: Callable[..., Any] | None = None
@@ -166,11 +166,12 @@ class LayeredEdgeList(StoredGraph):
                     partition_bytes, device, memory_limit, progress,
                 )
             )  # fmt: skip
-        if frames.is_dask(graph) or (isinstance(graph, Graph) and not _is_local(graph)):
+        if _is_partitioned(graph):
             check_no_file_options(**options, memory_limit=memory_limit)
+            build = _check_registered(_build_distributed, "graph")
             return cls._from_storage(
-                _build_on_cluster(
-                    graph, root, store, minimum_edges=minimum_edges,
+                build(
+                    storage_of(graph), root, store, minimum_edges=minimum_edges,
                     partition_bytes=partition_bytes, device=device, progress=progress,
                 )
             )  # fmt: skip
@@ -218,12 +219,8 @@ class LayeredEdgeList(StoredGraph):
         partition when a run first uses it. The files must not change while the list is in use.
         """
         if client is not None:
-            if _open_distributed is None:
-                raise GraphError(
-                    "import rapidsgraph before opening a layered edge list on a Dask cluster",
-                    parameter="client",
-                )
-            return cls._from_storage(_open_distributed(path, client, device))
+            open_list = _check_registered(_open_distributed, "client")
+            return cls._from_storage(open_list(path, client, device))
         return cls._from_storage(LayeredStorage.from_store(open_store(path), device))
 
     @classmethod
@@ -428,27 +425,19 @@ class LayeredEdgeList(StoredGraph):
         return repr(self._storage)
 
 
-def _is_local(graph: Graph) -> bool:
-    return isinstance(storage_of(graph), LocalGraph)
+def _is_partitioned(graph: Any) -> bool:
+    """Return whether a graph or frame is one of Dask."""
+    is_graph = isinstance(graph, Graph) and not isinstance(storage_of(graph), LocalGraph)
+    return is_graph or frames.is_dask(graph)
 
 
-def _build_on_cluster(graph: Any, root: Vertices, store: str | Path | None, **options: Any) -> Any:
-    """Build the store of a Dask frame, or of the graph of one, and open it."""
-    if _build_distributed is None:
+def _check_registered(function: Callable[..., Any] | None, parameter: str) -> Callable[..., Any]:
+    if function is None:
         raise GraphError(
-            "import rapidsgraph before building the layered edge list of a Dask frame",
-            parameter="graph",
+            "import rapidsgraph before using layered edge lists on a Dask cluster",
+            parameter=parameter,
         )
-    if store is None:
-        raise GraphError(
-            "store is missing, the folder for the layered edge list of a Dask frame; all workers "
-            "must see it under the same path",
-            parameter="store",
-            hint="pass store=folder",
-        )
-    choose(options["device"])
-    check_destination(store)
-    return _build_distributed(storage_of(graph), root, store, **options)
+    return function
 
 
 def _check_minimum_edges(minimum_edges: Any) -> int | None:
