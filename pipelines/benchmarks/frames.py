@@ -1,6 +1,6 @@
 """Time the frame form of each algorithm beside its kernel form, and the peak memory of both.
 
-    python pipelines/benchmarks/frames.py [--device auto|cpu|gpu] [--scale 13] [--factor 8]
+    python pipelines/benchmarks/frames.py [--device auto|cpu|gpu] [--scale 12] [--factor 8]
                                           [--only pagerank,bfs,sssp,components,similarity,scan]
                                           [--quick] [--output FILE]
 
@@ -352,7 +352,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark; return the exit status."""
     graphs = GraphSets((), (), ())
     options = harness.parse_options((__doc__ or "").splitlines()[0], arguments, graphs, add_options)
-    options.scale = options.scale or (8 if options.quick else 18 if options.on_gpu else 13)
+    options.scale = options.scale or (8 if options.quick else 18 if options.on_gpu else 12)
     on_gpu, options.on_gpu = options.on_gpu, False  # the measurements use the GPU, not this process
     session = Session(
         "frames", options, graph=f"R-MAT, scale {options.scale}, {options.factor} rows per vertex",
