@@ -27,12 +27,14 @@ import numpy as np
 from .. import device
 from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..algorithms.traversal import (
-    ArcSubgraph,
-    allocate_queues,
     check_cutoff,
     check_depth_limit,
     check_result_columns,
     float_distances,
+)
+from ..algorithms.traversal_search import (
+    ArcSubgraph,
+    allocate_queues,
     get_delta,
     relax_from,
     run_bfs,

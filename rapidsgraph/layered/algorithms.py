@@ -36,13 +36,13 @@ from ..algorithms.pagerank import (
 )
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.traversal import (
-    TraversalResult,
     check_cutoff,
     check_depth_limit,
     check_result_columns,
     float_distances,
     traversal_frame,
 )
+from ..algorithms.traversal_search import TraversalResult
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame, VertexValues, Vertices
