@@ -22,6 +22,7 @@ MemoryCheck: TypeAlias = Callable[[int, int], Any]
 # Rows looked up at once, which bounds hash tables and 64-bit results.
 CHUNK_ROWS, GPU_CHUNK_ROWS = 2**18, 2**24
 TEXT_CHUNK_ROWS = 2**19  # rows of text hashed at once
+MIN_SEARCHED = 32  # names per value from which binary searches on a CPU beat a hash table
 
 
 def series_library(values: Series) -> ModuleType:
@@ -253,7 +254,8 @@ def encode_numbers(
 
 def find_numbers(values: device.Array, names: device.Array, xp: device.ArrayModule) -> device.Array:
     """Return the position of each value in the sorted distinct `names`, -1 if it is not there."""
-    if xp is np:
+    is_exact = np.result_type(values.dtype, names.dtype).kind in "iu"  # not int64 with uint64
+    if xp is np and not (is_exact and MIN_SEARCHED * values.size < names.size):
         pandas = importlib.import_module("pandas")
         return pandas.Index(names).get_indexer(values)
     if not names.size:

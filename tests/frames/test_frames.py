@@ -13,6 +13,7 @@ from conftest import FrameMaker, ranks_of, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import frames
+from rapidsgraph.frames import factorize
 
 # A path 1 -> 2 -> 3, and what its vertices hold after one iteration.
 PATH = {1: 0.05 + 0.85 / 9, 2: 1 / 3 + 0.85 / 9, 3: 1 / 3 + 0.85 / 9}
@@ -502,3 +503,16 @@ def test_frames_without_rows(make_held_frame, dtype):
 def test_kind_of(make_held_frame):
     kind = {"cupy": "arrays"}.get(make_held_frame.kind, make_held_frame.kind)
     assert frames.normalize_frame(make_held_frame({"a": [1]}))[0] == kind
+
+
+@pytest.mark.parametrize("value_type", [np.int64, np.uint64])
+@pytest.mark.parametrize("name_type", [np.int32, np.int64, np.uint64])
+def test_few_and_many_numbers_are_found(name_type, value_type):
+    """A few by binary searches, many by a hash table; also where a double rounds."""
+    start = 0 if name_type is np.int32 else 2**53
+    names = np.arange(start, start + 3 * 500, 3).astype(name_type)
+    assert len(names) > 3 * factorize.MIN_SEARCHED
+    few = np.array([start, start + 1, start + 3 * 499], value_type)
+    for values in (few, np.tile(few, len(names))):
+        positions = factorize.find_numbers(values, names, np)
+        assert positions.tolist() == [0, -1, 499] * (len(values) // 3)
