@@ -393,20 +393,17 @@ def _replicate(
     from dask import config
 
     xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
-    num_free = device.free_memory(xp)
-    own = csr.num_arcs, num_free, [each.is_cached(REPLICA) for each in layouts]
-    arcs, free, are_cached = zip(*communicator.all_gather_object(own), strict=True)
+    bytes_per_arc = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
+    are_cached = [each.is_cached(REPLICA) for each in layouts]
+    own = csr.num_arcs, bytes_per_arc, device.free_memory(xp), are_cached
+    arcs, sizes, free, all_cached = zip(*communicator.all_gather_object(own), strict=True)
     num_arcs, num_ranks = sum(arcs), 1 if xp is not np else communicator.size
-    num_bytes = sum(
-        num_arcs * (each.adjacency.nbytes // max(1, each.num_arcs) + 1) for each in layouts
-    )
     limit = config.get(REPLICA_LIMIT, MAX_REPLICA_ARCS["cpu" if xp is np else "gpu"])
-    is_small = num_arcs <= int(limit)
-    if not is_small or max(communicator.all_gather_object(num_bytes)) * num_ranks > min(free) // 4:
+    if num_arcs > int(limit) or num_arcs * max(sizes) * num_ranks > min(free) // 4:
         return None
     replicas = []
     for layout, each in enumerate(layouts):
-        if not all(cached[layout] for cached in are_cached):
+        if not all(cached[layout] for cached in all_cached):
             each.cached(REPLICA, partial(_join_partitions, communicator, each), replace=True)
         replicas.append(each.cached(REPLICA, lambda: None))
     return replicas[0], replicas[1] if len(replicas) > 1 else None
