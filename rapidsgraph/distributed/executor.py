@@ -17,7 +17,8 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from ..errors import ClusterError, SchedulerLostError, WorkerLostError
@@ -34,7 +35,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _clients_with_plugin: weakref.WeakSet = weakref.WeakSet()
-_call = threading.local()  # .callbacks: functions to run if the current call of this thread fails
+_call = threading.local()  # .futures: of the current call of this thread, as weak references
 
 
 def get_executor(client: Any = None) -> Executor:
@@ -60,51 +61,50 @@ def get_active_client() -> Any:
 
 
 def release_on_error(function: Callable[P, R]) -> Callable[P, R]:
-    """Release all futures of a call if it fails.
-
-    Dask keeps the exceptions of tasks, whose tracebacks refer to the frames of our calls, which
-    refer to the futures. Without the release the memory of workers would stay in use, and a failed
-    task would return its old error instead of running again.
-    """
+    """Release all futures of a call if it fails; see `releasing_on_error`."""
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if _error_callbacks() is not None:  # an outer call is decorated, too
+        if _get_futures() is not None:  # an outer call is decorated, too
             return function(*args, **kwargs)
-        _call.callbacks = []
-        try:
+        with releasing_on_error():
             return function(*args, **kwargs)
-        except BaseException:
-            for callback in _call.callbacks:
-                callback()
-            raise
-        finally:
-            _call.callbacks = None
 
     return wrapper
 
 
-def on_error(callback: Callable[[], Any]) -> None:
-    """Run `callback` if the current call that is decorated by `release_on_error` fails."""
-    callbacks = _error_callbacks()
-    if callbacks is not None:
-        callbacks.append(callback)
+@contextmanager
+def releasing_on_error() -> Iterator[None]:
+    """Release all futures that this thread creates within the context if it fails.
+
+    Dask keeps the exceptions of tasks, whose tracebacks refer to the frames of our calls, which
+    refer to the futures. Without the release the memory of workers would stay in use, and a failed
+    task would return its old error instead of running again. Futures of an inner context that
+    succeeds stay if the outer one fails: other calls may use them already.
+    """
+    outer = _get_futures()
+    _call.futures = []
+    try:
+        yield
+    except BaseException:
+        for reference in _call.futures:
+            future = reference()
+            if future is not None:
+                future.release()
+        raise
+    finally:
+        _call.futures = outer
 
 
-def _error_callbacks() -> list[Callable[[], Any]] | None:
-    return getattr(_call, "callbacks", None)
+def _get_futures() -> list[weakref.ref] | None:
+    return getattr(_call, "futures", None)
 
 
 def _release_if_error(future: Any) -> Any:
     """Return the future; a failed call releases it if it still exists."""
-    reference = weakref.ref(future)
-
-    def release() -> None:
-        existing = reference()
-        if existing is not None:
-            existing.release()
-
-    on_error(release)
+    futures = _get_futures()
+    if futures is not None:
+        futures.append(weakref.ref(future))
     return future
 
 

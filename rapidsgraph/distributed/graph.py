@@ -8,6 +8,7 @@ over all vertices must. If a worker is lost, the next call builds all partitions
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -26,7 +27,7 @@ from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build
 from .communicator import Communicator
-from .executor import get_executor, on_error, release_on_error
+from .executor import get_executor, release_on_error, releasing_on_error
 from .partition import Partition
 from .storage import DistributedStorage, finish_frame
 
@@ -92,6 +93,8 @@ class DistributedGraph(DistributedStorage):
         self._derivations: dict[str, tuple] = {}  # how layouts follow from the one built first
         self._nbytes: dict[str, int] = {}
         self._cache: dict[str, Any] = {}
+        # Held while partitions or tasks of the graph are created: several calls may need them.
+        self._deriving = threading.Lock()
         labels, vertex_range = schema.labels, None
         vertices = check_vertex_range(vertices, len(labels))
         columns = _select_columns(edges, source, destination, weight)
@@ -140,7 +143,7 @@ class DistributedGraph(DistributedStorage):
 
     @property
     def stops(self) -> list[int]:
-        """Vertex behind the last one of each partition."""
+        """One past the last vertex of each partition."""
         return self.bounds[1:]
 
     @property
@@ -165,19 +168,19 @@ class DistributedGraph(DistributedStorage):
 
     def _derive(self, layout: str, function: Callable[..., Any], *arguments: Any) -> list:
         """Return the partitions of a layout, which `function` computes from those built first."""
-        if layout not in self._partitions:
-            own = self.built_partitions(), tuple(self.bounds), *arguments
-            tasks, nbytes = self.run(function, *own, name=layout)
-            self._derivations[layout] = function, own
-            on_error(lambda: self._partitions.pop(layout, None))
-            self._set_partitions(layout, tasks, nbytes)
-        return self._partitions[layout]
+        with self._deriving, releasing_on_error():
+            if layout not in self._partitions:
+                own = self.built_partitions(), tuple(self.bounds), *arguments
+                tasks, nbytes = self.run(function, *own, name=layout)
+                self._derivations[layout] = function, own
+                self._set_partitions(layout, tasks, nbytes)
+            return self._partitions[layout]
 
     def _rebuild(self) -> None:
         self._cache.clear()
         numbers, *keys = self._sources
         self._build(numbers, *map(self.executor.from_keys, keys))
-        for layout, (function, own) in self._derivations.items():
+        for layout, (function, own) in list(self._derivations.items()):
             tasks, nbytes = self._run(function, own, name=layout)
             self._set_partitions(layout, tasks, nbytes)
 
@@ -210,12 +213,10 @@ class DistributedGraph(DistributedStorage):
 
     def cached(self, key: str, make: Callable[[], Any]) -> Any:
         """Return the cached tasks of `make`, which are submitted again if one became invalid."""
-        if key in self._cache and not self.executor.are_valid(self._cache[key]):
-            del self._cache[key]  # failed or cancelled since it was computed
-        if key not in self._cache:
-            on_error(lambda: self._cache.pop(key, None))
-            self._cache[key] = make()
-        return self._cache[key]
+        with self._deriving, releasing_on_error():
+            if key not in self._cache or not self.executor.are_valid(self._cache[key]):
+                self._cache[key] = make()
+            return self._cache[key]
 
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a vertex name column has the name of a result column."""

@@ -17,7 +17,7 @@ from ..frames import Frame, library_name
 from ..progress import Report
 from ..relational.table import divide_rows
 from .communicator import Communicator, RankLostError
-from .executor import Executor, get_active_client
+from .executor import Executor, get_active_client, releasing_on_error
 from .monitor import check_open, get_address
 
 MAX_BUILDS = 3  # of lost partitions in one call
@@ -124,7 +124,8 @@ class DistributedStorage(ABC):
             if self.executor.are_valid(list(self._partitions.values())):
                 return False
             self._num_builds += 1
-            self._rebuild()
+            with releasing_on_error():
+                self._rebuild()
             return True
 
     @abstractmethod
