@@ -135,7 +135,11 @@ def _compute_pagerank(
     if not bounds[-1]:
         frame = create_vertex_frame(partition, {"pagerank": xp.empty(0, value_type)})
         return finish_frame(communicator, frame, (0, 0.0))
-    layout, cached = _get_layout(communicator, partition, bounds, weighted, value_type)
+    layout, cached = partition.cached_on_all(
+        communicator,
+        f"PageRank layout, {np.dtype(value_type).name}",
+        lambda: _build_layout(communicator, partition, bounds, weighted, value_type),
+    )
     if not device.is_array(personalization):
         personalization = vertex_distribution(labeling, personalization, "personalization")
     if not device.is_array(dangling):
@@ -197,17 +201,14 @@ def _compute_pagerank(
     return finish_frame(communicator, frame, (done, residual))
 
 
-def _get_layout(
+def _build_layout(
     communicator: Communicator,
     partition: Partition,
     bounds: tuple[int, ...],
     weighted: bool,
     value_type: type,
 ) -> RankLayout:
-    """Return the layout of a partition's rows, which stays on the worker."""
-    key = f"PageRank layout, {np.dtype(value_type).name}"
-    if all(communicator.all_gather_object(partition.is_cached(key))):
-        return partition.cached(key, lambda: None)
+    """Return the layout of a partition's rows."""
     xp, csc = partition.xp, partition.local_adjacency
     num_reads = _sum_by_source(partition, weighted=False)
     cached = xp.empty(0, xp.int64)
@@ -232,8 +233,7 @@ def _get_layout(
         csc, weights, own_out_weights, value_type, order, column[partition.start + order],
         read_column, cached.size + bounds[-1], num_cached=cached.size,
     )  # fmt: skip
-    layout = RankLayout(rows, column[cached].astype(xp.int64))
-    return partition.cached(key, lambda: layout, replace=True)
+    return RankLayout(rows, column[cached].astype(xp.int64))
 
 
 def _sum_by_source(partition: Partition, weighted: bool) -> Array:

@@ -8,6 +8,7 @@ every vertex, empty outside of its range.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,24 @@ class Partition:
         """The adjacency, as of a LocalGraph."""
         return self.adjacency
 
-    def cached(self, key: str, make: Callable[[], Any], replace: bool = False) -> Any:
+    def cached(self, key: str, make: Callable[[], Any]) -> Any:
         """Return a cached result of `make`, which further tasks of this worker use."""
-        if replace or key not in self._cache:
+        if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
 
-    def is_cached(self, key: str) -> bool:
-        """Return whether a result is cached."""
-        return key in self._cache
+    def cached_on_all(self, communicator: Communicator, key: str, make: Callable[[], Any]) -> Any:
+        """Return a cached result of `make`, which may use collectives; every rank must call this.
+
+        If one rank has no result, for example on a new worker, all ranks call `make`.
+        """
+        if not all(communicator.all_gather_object(key in self._cache)):
+            self._cache[key] = make()
+        return self._cache[key]
+
+    def __sizeof__(self) -> int:
+        """Return the size of all arrays in bytes, also of cached results, for Dask."""
+        return super().__sizeof__() + _count_bytes(vars(self), set())
 
     def __getstate__(self) -> tuple:
         """Return the state without empty rows and cached results."""
@@ -123,6 +133,21 @@ class Partition:
         offsets[start : stop + 1] = local_offsets
         adjacency = Adjacency(offsets, neighbors, weights)
         self.__init__(adjacency, start, stop, weighted, labeling)  # type: ignore[misc]
+
+
+def _count_bytes(value: Any, counted: set[int]) -> int:
+    """Return the size of the arrays and columns that an object refers to, each counted once."""
+    if id(value) in counted or isinstance(value, (type, ModuleType)):
+        return 0
+    counted.add(id(value))
+    if hasattr(value, "memory_usage"):  # a Series
+        return int(value.memory_usage())
+    if device.is_array(value):
+        return int(value.nbytes)
+    if not isinstance(value, (dict, list, tuple)):
+        value = getattr(value, "__dict__", ())
+    children = list(value.values() if isinstance(value, dict) else value)
+    return sum(_count_bytes(each, counted) for each in children)
 
 
 # Ranges of vertices
@@ -267,12 +292,12 @@ def _block_order(
 
     None if the arcs are in that order when those of all senders are concatenated.
     """
-    pieces = []
+    ranges = []
     for sender, (numbers, counts) in enumerate(blocks):
         ends = np.cumsum([0, *counts[:, rank]]).tolist()
-        pieces += [(block, sender, *ends[i : i + 2]) for i, block in enumerate(numbers)]
-    ordered = sorted(pieces)
-    return None if ordered == pieces else ordered
+        ranges += [(block, sender, *ends[i : i + 2]) for i, block in enumerate(numbers)]
+    ordered = sorted(ranges)
+    return None if ordered == ranges else ordered
 
 
 def build_partition(

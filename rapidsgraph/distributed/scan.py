@@ -241,11 +241,11 @@ def _get_common_neighbors(
 
     They are cached on the partition.
     """
-    key = "common neighbors"
-    if all(communicator.all_gather_object(partition.is_cached(key))):
-        return partition.cached(key, lambda: None)
-    counts = _count_common_neighbors(communicator, partition, bounds)
-    return partition.cached(key, lambda: counts, replace=True)
+    return partition.cached_on_all(
+        communicator,
+        "common neighbors",
+        lambda: _count_common_neighbors(communicator, partition, bounds),
+    )
 
 
 def _count_common_neighbors(
@@ -309,11 +309,11 @@ def _count_in_ring(
         for vertices in (partition.local_range, slice(start, stop)):
             pair_degrees[vertices] = upper_degrees[vertices]
         ascending = 1 if rank < other else -1
-        parts = [(upper.neighbors, triangles), visitor][::ascending]
-        neighbors, counts = (xp.concatenate(each) for each in zip(*parts, strict=True))
+        lists = [(upper.neighbors, triangles), visitor][::ascending]
+        neighbors, counts = (xp.concatenate(each) for each in zip(*lists, strict=True))
         pair = Adjacency(offsets_from_sizes(pair_degrees), neighbors, xp.empty(0))
         count_triangles(arcs, degrees, pair, counts)
-        middle = parts[0][1].size
+        middle = lists[0][1].size
         triangles, visitor_counts = (counts[:middle], counts[middle:])[::ascending]
         visitor = visitor[0], visitor_counts
     return triangles + communicator.ring_shift(visitor[1]) if size > 1 else triangles

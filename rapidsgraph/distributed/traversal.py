@@ -73,6 +73,9 @@ class Search(NamedTuple):
         Vertices that are farther away count as unreached.
     can_overflow : bool
         Whether distances may exceed double precision.
+    max_replica_arcs : int
+        Every rank has a copy of graphs up to this size. The client decides: configurations of
+        workers may differ.
     """
 
     is_sssp: bool
@@ -80,6 +83,7 @@ class Search(NamedTuple):
     predecessors: bool
     cutoff: float
     can_overflow: bool
+    max_replica_arcs: int
 
 
 @release_on_error
@@ -97,7 +101,7 @@ def bfs(
     check_memory_limit(memory_limit)
     is_built = isinstance(graph, DistributedGraph)
     graph = as_distributed(graph)
-    search = Search(False, False, predecessors, cutoff, False)
+    search = Search(False, False, predecessors, cutoff, False, _get_max_replica_arcs(graph))
     return _search(graph, source, search, progress, is_built)
 
 
@@ -121,7 +125,9 @@ def sssp(
     can_overflow = (
         graph.weighted and max_distance == math.inf and weight_sums.can_overflow(graph.total_weight)
     )
-    search = Search(True, graph.weighted, predecessors, max_distance, can_overflow)
+    search = Search(
+        True, graph.weighted, predecessors, max_distance, can_overflow, _get_max_replica_arcs(graph)
+    )
     return _search(graph, source, search, progress, is_built)
 
 
@@ -144,6 +150,12 @@ def _search(
     return frame
 
 
+def _get_max_replica_arcs(graph: DistributedGraph) -> int:
+    from dask import config
+
+    return int(config.get(REPLICA_LIMIT, MAX_REPLICA_ARCS[graph.device]))
+
+
 # SPMD functions: every rank of a communicator calls them.
 
 
@@ -159,7 +171,7 @@ def _search_on_rank(
     """Return the rows of the result for the vertices of a partition; see `finish_frame`."""
     labeling = csr.labeling
     ids = resolve_vertices(labeling, source)
-    replicas = _replicate(communicator, csr, csc)
+    replicas = _replicate(communicator, csr, csc, search.max_replica_arcs)
     _check_search_memory(csr, "bfs" if replicas and not search.weighted else "sssp")
     if replicas:
         distances, predecessors = _search_whole_graph(*replicas, ids, search)
@@ -381,31 +393,26 @@ class _WholeGraph:
 
 
 def _replicate(
-    communicator: Communicator, csr: Partition, csc: Partition | None
+    communicator: Communicator, csr: Partition, csc: Partition | None, max_arcs: int
 ) -> tuple[Partition, Partition | None] | None:
-    """Return both layouts of the whole graph if it is small, else None.
+    """Return both layouts of the whole graph if it has up to `max_arcs` arcs, else None.
 
     A superstep takes longer than many levels of a small graph in one memory. Such a graph is
     therefore copied to all ranks at its first search, and each rank searches all of it.
     """
     if communicator.size == 1:
         return csr, csc
-    from dask import config
-
     xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
-    bytes_per_arc = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
-    are_cached = [each.is_cached(REPLICA) for each in layouts]
-    own = csr.num_arcs, bytes_per_arc, device.free_memory(xp), are_cached
-    arcs, sizes, free, all_cached = zip(*communicator.all_gather_object(own), strict=True)
-    num_arcs, num_ranks = sum(arcs), 1 if xp is not np else communicator.size
-    limit = config.get(REPLICA_LIMIT, MAX_REPLICA_ARCS["cpu" if xp is np else "gpu"])
-    if num_arcs > int(limit) or num_arcs * max(sizes) * num_ranks > min(free) // 4:
+    arc_bytes = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
+    own = csr.num_arcs, arc_bytes, device.free_memory(xp)
+    arcs, bytes_per_arc, free = zip(*communicator.all_gather_object(own), strict=True)
+    num_arcs, num_copies = sum(arcs), 1 if xp is not np else communicator.size
+    if num_arcs > max_arcs or num_arcs * max(bytes_per_arc) * num_copies > min(free) // 4:
         return None
-    replicas = []
-    for layout, each in enumerate(layouts):
-        if not all(cached[layout] for cached in all_cached):
-            each.cached(REPLICA, partial(_join_partitions, communicator, each), replace=True)
-        replicas.append(each.cached(REPLICA, lambda: None))
+    replicas = [
+        each.cached_on_all(communicator, REPLICA, partial(_join_partitions, communicator, each))
+        for each in layouts
+    ]
     return replicas[0], replicas[1] if len(replicas) > 1 else None
 
 

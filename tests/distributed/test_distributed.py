@@ -6,6 +6,7 @@ import pickle
 import time
 
 import dask.dataframe
+import dask.sizeof
 import numpy as np
 import pandas
 import pytest
@@ -17,6 +18,7 @@ from pandas.testing import assert_frame_equal
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import executor, partition
+from rapidsgraph.graph.csr import Adjacency
 
 pytestmark = pytest.mark.slow
 
@@ -416,3 +418,13 @@ def test_on_gpus(tmp_path):
                     else:
                         values = [v.astype(object).where(v.notna(), None).tolist() for v in (a, b)]
                         assert values[0] == values[1], name
+
+
+def test_size_of_a_partition():
+    """Dask learns the size of all arrays, also of those that are cached; each counts once."""
+    offsets, neighbors = np.zeros(1001, np.int64), np.arange(500, dtype=np.int32)
+    part = partition.Partition(Adjacency(offsets, neighbors, np.empty(0)), 0, 1000, False)
+    size = dask.sizeof.sizeof(part)
+    assert 0 <= size - offsets.nbytes - neighbors.nbytes < 1000
+    part.cached("layout", lambda: (np.zeros(10_000), {"same": neighbors}))
+    assert 80_000 <= dask.sizeof.sizeof(part) - size < 81_000
