@@ -38,6 +38,8 @@ from ..errors import ClusterError
 from . import shared_memory
 
 CONNECT_TIMEOUT = 30  # seconds for all ranks to connect
+# TCP_USER_TIMEOUT is not among these: it also ends connections to a rank that computes for long
+# before it reads, once its receive window is full.
 KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}  # a lost host: 35 seconds
 REDUCTIONS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 SCATTER_BYTES = 2**18  # arrays from this size on are reduced in one slice per rank
@@ -111,10 +113,6 @@ class Communicator(ABC):
         return self.all_to_all(arrays)[(self.rank - distance) % self.size]
 
     @abstractmethod
-    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
-        """Return the array of rank `root`, an array of `xp`; other ranks may pass None."""
-
-    @abstractmethod
     def all_gather_object(self, value: Any) -> list:
         """Return the small Python objects of all ranks, in rank order."""
 
@@ -182,10 +180,6 @@ class LocalCommunicator(Communicator):
         """Return the arrays themselves."""
         return list(arrays)
 
-    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
-        """Return the array itself."""
-        return array
-
     def all_gather_object(self, value: Any) -> list:
         """Return a list of the value."""
         return [value]
@@ -252,12 +246,6 @@ class HostCommunicator(Communicator):
         xp = device.array_module(array)
         arrays = self._exchange([device.to_host(array)] * self.size)
         return xp.asarray(np.concatenate(arrays))
-
-    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
-        """Return the array of a rank."""
-        own = device.to_host(array) if self.rank == root else None
-        received = self._exchange([own] * self.size)[root]
-        return array if self.rank == root else xp.asarray(received)
 
     def all_reduce(self, array: Array, operation: str = "sum") -> Array:
         """Reduce in rank order, so that the result does not depend on timing."""

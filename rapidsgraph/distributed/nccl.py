@@ -211,22 +211,6 @@ class NcclCommunicator(Communicator):
                         transfer(array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, rank, stream)
         return received
 
-    def broadcast(self, array: Array | None, root: int = 0, xp: ArrayModule = np) -> Array:
-        """Send an array to all GPUs."""
-        if xp is np:
-            return self._host.broadcast(array, root)
-        layout = None if array is None else (array.shape, array.dtype)
-        shape, dtype = self.all_gather_object(layout)[root]
-        if self.rank != root:
-            array = xp.empty(shape, dtype)
-        assert array is not None
-        array = xp.ascontiguousarray(array)
-        with self._enqueue() as stream:
-            self._communicator.bcast(
-                array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, root, stream
-            )
-        return array
-
     def allocate(
         self, shape: tuple[int, int], bounds: Sequence[int], dtype: Any, xp: ArrayModule
     ) -> GatherBuffer:

@@ -18,6 +18,7 @@ from conftest import gpu
 from local_ranks import run_ranks
 
 import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import (
     communicator,
     executor,
@@ -25,8 +26,10 @@ from rapidsgraph.distributed import (
     shared_memory,
     spmd,
     spmd_worker,
+    traversal,
 )
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
@@ -68,9 +71,6 @@ def check_collectives(group, xp):
         shifted = group.ring_shift(xp.full(rank + 1, rank), distance)
         sender = (rank - distance) % size
         assert shifted.tolist() == [sender] * (sender + 1)
-    for root in range(size):
-        sent = xp.arange(root, root + 3.0) if rank == root else None
-        assert group.broadcast(sent, root, xp).tolist() == [root, root + 1, root + 2]
     assert group.all_gather_object({"rank": rank}) == [{"rank": r} for r in range(size)]
     bounds = [sum(range(r)) for r in range(size + 1)]
     buffer = group.allocate((2, bounds[-1] + 1), bounds, np.float32, xp)
@@ -349,6 +349,42 @@ def test_a_worker_retires():
         assert client.gather(results) == [11, 11]
         results, _ = ranks.run_spmd(add_ranks, [[6]] * 2, name="test", on_gpu=False)
         assert client.gather(results) == [13, 13]
+
+
+@pytest.fixture(scope="module")
+def ring():
+    columns = {"source": np.arange(50), "destination": (np.arange(50) * 7 + 1) % 50}
+    return pandas.DataFrame(columns)
+
+
+def test_a_call_that_fails_leaves_the_graph(client, ring):
+    """What a graph has derived for it is of use to other calls, which may use it already."""
+    graph = rg.Graph(dataframe.from_pandas(ring, npartitions=2))
+    storage = storage_of(graph)
+    with pytest.raises(rg.GraphError, match="1000"):
+        rg.bfs(graph, 1000)
+    assert [each.status for each in storage._partitions["csc"]] == ["finished"] * 2
+    bad = pandas.DataFrame({"vertex": [1000], "value": [1.0]})
+    with pytest.raises(rg.GraphError):
+        rg.pagerank(graph, personalization=bad)
+    assert storage._cache["labeling"].status == "finished"
+    assert rg.bfs(graph, 0).compute().equals(rg.bfs(ring, 0))
+
+
+def test_limits_of_workers_differ(client, ring):
+    """The client decides which ranks copy the graph, or they would wait for each other."""
+    workers, results = sorted(client.scheduler_info(n_workers=-1)["workers"]), []
+    graph = rg.Graph(dataframe.from_pandas(ring, npartitions=2))
+    try:
+        client.run(dask.config.set, {traversal.REPLICA_LIMIT: -1}, workers=workers[:1])
+        search = threading.Thread(
+            target=lambda: results.append(rg.bfs(graph, 0).compute()), daemon=True
+        )
+        search.start()
+        search.join(20)
+    finally:
+        client.run(dask.config.set, {traversal.REPLICA_LIMIT: 2**24})
+    assert len(results) == 1 and results[0].equals(rg.bfs(ring, 0))
 
 
 def communicator_names():
