@@ -119,13 +119,8 @@ class ClusterMonitor:
         """Seconds between two checks."""
         return min(MAX_INTERVAL, get_timeout() / 4)
 
-    async def run(self, check: Callable[[], Any] | None = None) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Check the cluster at intervals until it can no longer complete a call.
-
-        Parameters
-        ----------
-        check : callable, optional
-            Called after each check; its exceptions end the run, too.
 
         Raises
         ------
@@ -141,8 +136,6 @@ class ClusterMonitor:
                     await self._record_check()
             if self._failed_at > started:
                 raise copy(self._failure)
-            if check is not None:
-                check()
 
     async def _record_check(self) -> None:
         """Check the cluster, and record its error for the other coroutines."""
@@ -248,9 +241,7 @@ def ask_scheduler(client: Any, method: str, **arguments: Any) -> Any:
     return client.sync(get_monitor(client).ask, method, **arguments)
 
 
-async def supervise(
-    client: Any, function: Callable[[], Awaitable[T]], check: Callable[[], Any] | None = None
-) -> T:
+async def supervise(client: Any, function: Callable[[], Awaitable[T]]) -> T:
     """Await a coroutine function for as long as the cluster can complete it.
 
     Parameters
@@ -258,8 +249,6 @@ async def supervise(
     client : distributed.Client
     function : coroutine function
         Without parameters.
-    check : callable, optional
-        Called after each check of the cluster; its exceptions end the wait.
 
     Raises
     ------
@@ -268,7 +257,7 @@ async def supervise(
     """
     monitor = get_monitor(client)
     work = asyncio.ensure_future(function())
-    guard = asyncio.ensure_future(monitor.run(check))
+    guard = asyncio.ensure_future(monitor.run())
     try:
         await asyncio.wait((work, guard), return_when=asyncio.FIRST_COMPLETED)
         if guard.done() and not (work.done() and not work.cancelled() and not work.exception()):
