@@ -21,7 +21,7 @@ from .. import device
 from ..algorithms.traversal_search import initial_delta as estimate_delta
 from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
-from ..graph.vertex_names import Labeling, VertexNames
+from ..graph.vertex_names import Labeling
 from .packing import COLUMN, checksum, describe_invalid, section_layouts, verify_partitions
 from .store import Store, open_store
 from .store_writer import EDGES
@@ -127,10 +127,6 @@ class LayeredStorage:
         storage._store, storage.is_mapped = store, True
         storage.location = str(store.folder / EDGES)
         return storage
-
-    @property
-    def names(self) -> VertexNames:
-        return self.labeling.names
 
     @property
     def xp(self) -> ArrayModule:
