@@ -15,7 +15,7 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test gpu-test benchmark package docker-test lint types imports format clean
+.PHONY: help demo check test gpu-test benchmark docs package docker-test lint types imports format clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -35,6 +35,9 @@ gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 
 benchmark: $(VENV)/.installed-benchmark  ## time algorithms and builds on the CPU, beside other libraries
 	@$(VENV)/bin/python pipelines/benchmarks/run.py --device cpu $(ARGS)
+
+docs:  ## write docs/algorithms.html, the source of both forms of each algorithm side by side
+	@python3 docs/render_algorithms.py
 
 package: $(VENV)/.installed-dev  ## build wheel and sdist into dist/, install and run both elsewhere
 	@docker/test_release.sh $(VENV)/bin/python
@@ -59,7 +62,7 @@ format: $(VENV)/.installed-dev  ## repair style and formatting
 	@$(VENV)/bin/clang-format -i rapidsgraph/kernels/*.cu*
 
 clean:  ## remove the virtual environment and everything built
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist docs/algorithms.html *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find rapidsgraph pipelines tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of extras. The stamps live in the environment, so they go when it goes.
