@@ -32,7 +32,7 @@ INITIAL_POOL_FRACTION = 1 / 16
 MIN_CPU_MEMORY = 300 * 10**6  # bytes of a worker process
 MIN_GPU_MEMORY = 2**30  # bytes; the CUDA context takes half of it
 RMM_ALIGNMENT = 256  # bytes; pool sizes must be multiples
-DASK_SETTINGS = {  # while a cluster is open
+DASK_SETTINGS = {  # while any cluster is open
     # After this time Dask gives up a worker that has not restarted. Its check is unreliable if
     # several workers die at the same moment or while they start.
     "distributed.deploy.lost-worker-timeout": "1 day",
@@ -43,8 +43,10 @@ DASK_SETTINGS = {  # while a cluster is open
 }
 WORKER_PREFIX = "Dask Worker process"  # of the names of worker processes
 
-_spawn_lock = threading.Lock()
+_start_lock = threading.Lock()  # held while the settings of one cluster are those of the process
+_settings_lock = threading.Lock()
 _num_open_clusters = 0
+_dask_settings: Any = None  # the context in which DASK_SETTINGS are set
 _original_preparation_data: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
 
 
@@ -122,7 +124,7 @@ def cluster(
         check_count("workers", workers)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     seconds = monitor.get_timeout() if timeout is None else monitor.check_timeout(timeout)
-    settings = DASK_SETTINGS | {
+    settings = {  # that the scheduler and the workers read when they start
         monitor.TIMEOUT: seconds,
         # Tasks without a worker fail after this time; by default they would wait forever.
         "distributed.scheduler.no-workers-timeout": seconds,
@@ -136,16 +138,16 @@ def cluster(
         environment = dict(os.environ)
         changed_names: set[str] = set()
         stack.callback(_restore_environment, environment, changed_names)
-        stack.enter_context(config.set(settings))
-        stack.enter_context(_workers_without_main())
+        stack.enter_context(_process_settings())
         clusters, processes = set(SpecCluster._instances), multiprocessing.active_children()
         try:
-            local_cluster = create(
-                protocol=protocol,
-                dashboard_address="127.0.0.1:0",  # any free port: several clusters may be open
-                silence_logs=logging.CRITICAL,
-                preload=[__name__],
-            )
+            with _start_lock, config.set(settings):
+                local_cluster = create(
+                    protocol=protocol,
+                    dashboard_address="127.0.0.1:0",  # any free port: several clusters may be open
+                    silence_logs=logging.CRITICAL,
+                    preload=[__name__],
+                )
         except Exception as error:  # the error of a worker is at the end of the chain
             raise GraphError(
                 f"the cluster did not start: {_root_cause(error)}",
@@ -159,6 +161,8 @@ def cluster(
             changed_names |= {n for n in names if environment.get(n) != os.environ.get(n)}
         stack.callback(_close, local_cluster)
         client = stack.enter_context(Client(local_cluster, timeout=seconds))
+        if timeout is not None:
+            monitor.get_monitor(client).time_limit = seconds
         stack.enter_context(monitor.watching(client))
         yield client
 
@@ -351,25 +355,29 @@ def _restore_environment(environment: dict[str, str], names: set[str]) -> None:
 
 
 @contextmanager
-def _workers_without_main() -> Iterator[None]:
-    """Keep new worker processes from importing the main script while clusters are open.
+def _process_settings() -> Iterator[None]:
+    """Change settings of the process while clusters are open, from the first one to the last.
 
-    Dask sends functions by value, so workers do not need the script, and a script without an
-    `if __name__ == "__main__"` would start clusters again.
+    New worker processes must not import the main script: Dask sends functions by value, so workers
+    do not need it, and a script without an `if __name__ == "__main__"` would start clusters again.
     """
-    global _num_open_clusters, _original_preparation_data  # noqa: PLW0603 - the patch of spawn is process-wide, too
-    with _spawn_lock:
+    global _num_open_clusters, _original_preparation_data, _dask_settings  # noqa: PLW0603 - these are process-wide, too
+    from dask import config
+
+    with _settings_lock:
         if not _num_open_clusters:
             _original_preparation_data = spawn.get_preparation_data
             spawn.get_preparation_data = _preparation_data_without_main
+            _dask_settings = config.set(DASK_SETTINGS)
         _num_open_clusters += 1
     try:
         yield
     finally:
-        with _spawn_lock:
+        with _settings_lock:
             _num_open_clusters -= 1
             if not _num_open_clusters:
                 setattr(spawn, "get_preparation_data", _original_preparation_data)  # noqa: B010
+                _dask_settings.__exit__(None, None, None)
 
 
 def _preparation_data_without_main(name: str) -> dict[str, Any]:

@@ -55,6 +55,14 @@ def get_active_client() -> Any:
         client = get_client()
     except ValueError:
         return None
+    if client.asynchronous:
+        raise ClusterError(
+            "the active Dask client is asynchronous, and calls of rapidsgraph wait for their "
+            "results; call from another thread, such as by asyncio.to_thread, or use a client "
+            "without asynchronous=True",
+            parameter="client",
+            hint="call by asyncio.to_thread, or use a client without asynchronous=True",
+        )
     if getattr(thread_state, "proceed", False):  # in a task, whose thread our tasks may need
         secede()
     return client
@@ -256,10 +264,11 @@ class DaskExecutor:
         WorkerLostError
             There is no worker for the time limit.
         """
-        deadline = time.monotonic() + monitor.get_timeout()
+        timeout = monitor.get_monitor(self.client).timeout
+        deadline = time.monotonic() + timeout
         while not (workers := monitor.ask_scheduler(self.client, "ncores")):
             if time.monotonic() > deadline:
-                raise WorkerLostError(None, monitor.get_timeout())
+                raise WorkerLostError(None, timeout)
             time.sleep(WORKER_POLL_SECONDS)
         self.workers = tuple(sorted(workers))
         return self.workers
@@ -312,7 +321,7 @@ class DaskExecutor:
                 hint="see the logs of the workers",
             ) from error
         except (NoValidWorkerError, NoWorkerError) as error:
-            raise WorkerLostError(None, monitor.get_timeout()) from error
+            raise WorkerLostError(None, monitor.get_monitor(self.client).timeout) from error
         except CancelledError as error:
             check_open(self.client)
             if self.client.status != "running":

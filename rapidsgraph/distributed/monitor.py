@@ -103,6 +103,7 @@ class ClusterMonitor:
     """
 
     def __init__(self, client: Any) -> None:
+        self.time_limit: float | None = None  # seconds, if the cluster has one of its own
         self._client = weakref.ref(client)  # _monitors must not keep its own keys alive
         self._checking = asyncio.Lock()
         self._checked = time.monotonic()
@@ -115,9 +116,14 @@ class ClusterMonitor:
         self._failure: Exception = ClusterError("no check has failed")
 
     @property
+    def timeout(self) -> float:
+        """The time limit in seconds: that of the cluster, or that of Dask's configuration."""
+        return get_timeout() if self.time_limit is None else self.time_limit
+
+    @property
     def interval(self) -> float:
         """Seconds between two checks."""
-        return min(MAX_INTERVAL, get_timeout() / 4)
+        return min(MAX_INTERVAL, self.timeout / 4)
 
     async def run(self) -> NoReturn:
         """Check the cluster at intervals until it can no longer complete a call.
@@ -155,7 +161,7 @@ class ClusterMonitor:
             The scheduler does not answer in time, or the connection is closed.
         """
         client: Any = self._client()  # exists: the caller has it
-        timeout = get_timeout()
+        timeout = self.timeout
         check_open(client)
         if client.status != "running":
             raise SchedulerLostError(get_address(client), None)
@@ -183,7 +189,7 @@ class ClusterMonitor:
         """
         from distributed.scheduler import heartbeat_interval
 
-        now, interval, timeout = time.monotonic(), self.interval, get_timeout()
+        now, interval, timeout = time.monotonic(), self.interval, self.timeout
         step, self._checked = min(now - self._checked, 2 * interval), now
         workers = (await self.ask("identity"))["workers"]
         last_seen = {address: worker["last_seen"] for address, worker in workers.items()}
@@ -228,7 +234,7 @@ class ClusterMonitor:
             await self.ask(
                 "restart_workers",
                 workers=silent,
-                timeout=min(30, get_timeout() / 2),  # a nanny may not answer, either
+                timeout=min(30, self.timeout / 2),  # a nanny may not answer, either
                 wait_for_workers=False,
                 on_error="return",
                 stimulus_id=f"rapidsgraph-timeout-{uuid.uuid4().hex}",

@@ -9,13 +9,15 @@ import sys
 import time
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 
 from rapidsgraph import GpuUnavailableError, GraphError, device
-from rapidsgraph.distributed import cluster
+from rapidsgraph.distributed import cluster, monitor
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.slow
@@ -57,6 +59,31 @@ def test_cleanup():  # before the cluster of this file is open, so the first tes
     assert logging.getLogger("distributed").level == level
     with pytest.raises(ValueError, match="No clients"):
         distributed.default_client()
+
+
+def test_overlapping_clusters():
+    """Each has its own time limit, and the settings of the process are reset after the last one."""
+    with ThreadPoolExecutor(1) as thread:  # whose active client is not that of further tests
+        thread.submit(check_overlapping_clusters).result()
+
+
+def check_overlapping_clusters():
+    keys = [*cluster.DASK_SETTINGS, monitor.TIMEOUT, "distributed.scheduler.no-workers-timeout"]
+    before = [dask.config.get(key, None) for key in keys]
+    first, second = (cluster.cluster("cpu", workers=1, timeout=limit) for limit in (50, "70 s"))
+    clients = [first.__enter__(), second.__enter__()]
+    try:
+        assert [monitor.get_monitor(client).timeout for client in clients] == [50, 70]
+        limits = [client.cluster.scheduler.no_workers_timeout for client in clients]
+        assert limits == [50, 70]
+        timeouts = [list(client.run(monitor.get_timeout).values()) for client in clients]
+        assert timeouts == [[50], [70]]
+    finally:
+        first.__exit__(None, None, None)
+        set_between = [dask.config.get(key) for key in cluster.DASK_SETTINGS]
+        second.__exit__(None, None, None)
+    assert set_between == list(cluster.DASK_SETTINGS.values())
+    assert [dask.config.get(key, None) for key in keys] == before
 
 
 @pytest.fixture(scope="module")

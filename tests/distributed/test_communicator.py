@@ -1,5 +1,6 @@
 """Collectives on every communicator, and SPMD calls on workers that fail, die and work at once."""
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -333,6 +334,19 @@ def test_a_closed_client_leaves_nothing(client):
         gc.collect()
         time.sleep(0.1)
     assert not scheduler._broker._topics[topic].subscribers
+
+
+def test_an_asynchronous_client(ring):
+    async def call():
+        options = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+        async with (
+            distributed.LocalCluster(asynchronous=True, **options) as cluster,
+            distributed.Client(cluster, asynchronous=True),
+        ):
+            with pytest.raises(rg.ClusterError, match="asynchronous"):
+                rg.pagerank(dataframe.from_pandas(ring, npartitions=2))
+
+    asyncio.run(call())
 
 
 def test_a_worker_retires():
