@@ -21,7 +21,7 @@ from .. import device
 from ..algorithms.traversal_search import initial_delta as estimate_delta
 from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
-from ..graph.vertex_names import Labeling
+from ..graph.vertex_names import Labeling, VertexNames
 from .packing import COLUMN, checksum, describe_invalid, section_layouts, verify_partitions
 from .store import Store, open_store
 from .store_writer import EDGES
@@ -129,6 +129,10 @@ class LayeredStorage:
         return storage
 
     @property
+    def names(self) -> VertexNames:
+        return self.labeling.names
+
+    @property
     def xp(self) -> ArrayModule:
         return self.labeling.xp
 
@@ -222,8 +226,6 @@ class LayeredStorage:
         """Size of the largest partition, in bytes."""
         return int(self.table[:, COLUMN["words"]].max(initial=0)) * 4
 
-    # Verification.
-
     def verification_arrays(self) -> tuple[Array, Array, np.ndarray]:
         """Return the table and checksums where kernels run, and a copy of `is_verified`.
 
@@ -296,8 +298,6 @@ class LayeredStorage:
             row=self.first_partition + partition,
             hint=hint,
         )
-
-    # Partitions.
 
     @cached_property
     def initial_delta(self) -> float:

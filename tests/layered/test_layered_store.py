@@ -105,9 +105,9 @@ def assert_same(opened, layered):
         assert found.flags.writeable and found.flags.c_contiguous, name
     assert opened.table.dtype == np.int64 and opened.table.flags.c_contiguous
     assert partitions(opened.words, opened.table) == partitions(layered.words, layered.table)
-    assert name_frame(opened.names) == name_frame(layered.labeling.names, layered.xp)
-    assert opened.names.labels == layered.labeling.names.labels
-    assert opened.names.dtype == layered.labeling.names.dtype
+    assert name_frame(opened.names) == name_frame(layered.names, layered.xp)
+    assert opened.names.labels == layered.names.labels
+    assert opened.names.dtype == layered.names.dtype
     assert (opened.root_id, opened.root) == (layered.root_id, layered.root)
     assert opened.weight_dtype == layered.weight_dtype
     facts = {
