@@ -36,7 +36,7 @@ from ..layered.store_writer import StoreWriter, create_store, write_errors
 from ..progress import Progress, Report, reporter
 from ..relational import layering
 from ..relational.frame_graph import FrameGraph, as_frame_graph
-from ..relational.table import Table
+from ..relational.table import MAX_TASK_SHUFFLE, Table
 from ..validation import check_choice, check_path, check_vertex_count
 from . import monitor
 from .column_files import describe_column, resize, write_at, write_column, write_ids
@@ -44,10 +44,10 @@ from .executor import Executor, get_executor, release_on_error
 from .graph import DistributedGraph
 from .layered_storage import DistributedLayeredStorage
 
-EDGE_BYTES = 200  # in memory, per edge of a task that sorts and packs them
+EDGE_BYTES = 100  # in memory, per edge of a task that sorts and packs them
 TASKS_IN_MEMORY = 8  # of a worker, with the inputs and results of others
 TASKS_PER_WORKER = 4
-STEPS = 4  # of a progress report
+STEPS = 3  # of a progress report
 
 
 @release_on_error
@@ -120,10 +120,9 @@ class _Builder:
         )  # fmt: skip
         root_id = resolve_root(labeling, root)
         report(1, f"{num_vertices:,} vertices")
-        vertices = layering.order_vertices(
-            graph, ids, ids.filter(lambda rows: rows["id"] == root_id)
-        )
-        del columns, tuples, ids
+        root_row = ids.filter(lambda rows: rows["id"] == root_id)
+        vertices = layering.order_vertices(graph, ids, root_row)
+        del columns, tuples, ids, root_row
         report(2, "layers")
         edges = layering.split_edges(graph, vertices).persist()
         layers = layering.summarize_layers(vertices, edges)
@@ -154,7 +153,6 @@ class _Builder:
                 out_weights=out_weights.mapped(),
             )
         )
-        report(STEPS, "done")
 
     def _map(self, function: Any, *arguments: Iterable[Any]) -> list[Any]:
         """Return the results of a task for each tuple of arguments."""
@@ -257,7 +255,12 @@ class _Builder:
         """Pack the partitions of the store, and write them and the out-weights."""
         groups = _group_ranges(ranges, self._max_task_edges(ranges))
         bounds = [groups[0][0][0], *(group[-1][1] for group in groups)]
-        by_position = edges.to_frame().set_index("position", divisions=bounds)
+        is_small = max(len(groups), edges.num_partitions) <= MAX_TASK_SHUFFLE
+        by_position = (
+            edges.map(_compact)
+            .to_frame()
+            .set_index("position", divisions=bounds, shuffle_method="tasks" if is_small else None)
+        )
         tasks = self.executor.compute_partitions(by_position)
         packed = [
             self.executor.submit(
@@ -278,13 +281,12 @@ class _Builder:
         free = _get_worker_memory(self.executor.client)
         num_edges = [edges for _, _, edges in ranges]
         share = -(-sum(num_edges) // (TASKS_PER_WORKER * len(self.executor.workers)))
-        limit = min(free // TASKS_IN_MEMORY // EDGE_BYTES, share)
         largest = max(num_edges)
         if largest * EDGE_BYTES > free:
             raise InsufficientMemoryError(
                 f"a partition of {largest:,} edges", largest * EDGE_BYTES, free, "on a worker"
             )
-        return limit
+        return min(free // TASKS_IN_MEMORY // EDGE_BYTES, share)
 
 
 def _get_worker_memory(client: Any) -> int:
@@ -338,6 +340,12 @@ def _group_ranges(
 
 def _choose_weight_dtype(frame: Frame) -> type:
     return storage_dtype(frame["weight"].values)
+
+
+def _compact(edges: Frame) -> Frame:
+    """Drop what `_pack` does not need, and store positions and ids as the store does."""
+    edges = edges.drop(columns="layer")
+    return edges.astype(dict.fromkeys(("position", "neighbor", "neighbor_id"), "int32"))
 
 
 def _pack(

@@ -50,7 +50,7 @@ def check(graph, root, minimum_edges=7, source=("source",), destination=("destin
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.just(1)), min_size=1))
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_random_graphs(edges):
     frame = pandas.DataFrame(columns_of(edges))[["source", "destination"]]
     check(frame, edges[0][0], minimum_edges=2)
