@@ -21,8 +21,8 @@ from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
+from ..relational.dask_table import DaskTable
 from ..relational.frame_graph import FrameGraph, name_arcs, name_columns
-from ..relational.table import DaskTable
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build

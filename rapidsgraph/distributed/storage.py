@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..errors import ClusterError
 from ..frames import Frame, library_name
 from ..progress import Report
-from ..relational.table import divide_rows
+from ..relational.dask_table import divide_rows
 from .communicator import Communicator, RankLostError
 from .executor import Executor, get_active_client, releasing_on_error
 from .monitor import check_open, get_address

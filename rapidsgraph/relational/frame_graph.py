@@ -25,7 +25,8 @@ from ..graph.edge_columns import (
 )
 from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
-from .table import DaskTable, EagerTable, Table, get_first
+from .dask_table import DaskTable
+from .table import EagerTable, Table, get_first
 
 
 @dataclass

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from test_inputs import assert_same
 
 import rapidsgraph as rg
+from rapidsgraph.relational.dask_table import DaskTable
 from rapidsgraph.relational.frame_graph import as_frame_graph
-from rapidsgraph.relational.table import DaskTable
 
 edge_lists = st.lists(
     st.tuples(

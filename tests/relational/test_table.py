@@ -5,8 +5,9 @@ import numpy as np
 import pandas
 import pytest
 
-from rapidsgraph.relational import table
-from rapidsgraph.relational.table import DaskTable, EagerTable, divide_rows
+from rapidsgraph.relational import dask_table
+from rapidsgraph.relational.dask_table import DaskTable, divide_rows
+from rapidsgraph.relational.table import EagerTable
 
 RANDOM = np.random.default_rng(5)
 NUMBERS = pandas.DataFrame({
@@ -19,7 +20,7 @@ TEXT = NUMBERS.assign(a=NUMBERS["a"].map("v{:02}é".format).astype(object))
 def shuffle(request, monkeypatch):
     """The shuffle of few partitions, and Dask's, which runs for many."""
     if request.param == "dask":
-        monkeypatch.setattr(table, "MAX_TASK_SHUFFLE", 1)
+        monkeypatch.setattr(dask_table, "MAX_TASK_SHUFFLE", 1)
     with dask.config.set(scheduler="synchronous"):
         yield
 
