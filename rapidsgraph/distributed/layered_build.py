@@ -35,8 +35,9 @@ from ..layered.store import open_store
 from ..layered.store_writer import StoreWriter, create_store, write_errors
 from ..progress import Progress, Report, reporter
 from ..relational import layering
+from ..relational.dask_table import MAX_TASK_SHUFFLE
 from ..relational.frame_graph import FrameGraph, as_frame_graph
-from ..relational.table import MAX_TASK_SHUFFLE, Table
+from ..relational.table import Table
 from ..validation import check_choice, check_path, check_vertex_count
 from . import monitor
 from .column_files import describe_column, resize, write_at, write_column, write_ids
