@@ -357,7 +357,7 @@ def test_launch_changes_nothing(make_arrays, method, launch):
         ({"max_iterations": 0}, r"max_iterations is 0; it must be an integer above 0"),
         ({"max_iterations": 2.5}, r"max_iterations is 2.5; it must be an integer above 0"),
         ({"max_iterations": True}, r"max_iterations is True"),
-        ({"method": "fast"}, r"method is 'fast'; it can be 'auto', 'edge', 'node', 'contribution'"),
+        ({"method": "fast"}, r"method is 'fast'; it can be 'auto', 'frames', 'edge', 'node'"),
         ({"method": None}, r"method is None"),
         ({"precision": "half"}, r"precision is 'half'; it can be 'double', 'single'"),
         (
