@@ -20,7 +20,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -348,7 +348,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--factor", type=int, default=8, help="rows per vertex")
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; return the exit status."""
     graphs = GraphSets((), (), ())
     options = harness.parse_options((__doc__ or "").splitlines()[0], arguments, graphs, add_options)

@@ -15,7 +15,7 @@ from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests her
 from test_cli_process import INTERRUPTED, INTERRUPTS_ITSELF, shown_on_a_terminal, start
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms.similarity import METHODS
+from rapidsgraph.algorithms.similarity import KERNEL_METHODS
 from rapidsgraph.cli import scan as command
 from rapidsgraph.io import read_edges, write_frame
 
@@ -142,7 +142,7 @@ def test_writes_by_the_ending(edges, ending):
     assert there == ["edges.csv", f"r{ending}", f"s{ending}"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", KERNEL_METHODS)
 @pytest.mark.parametrize(("epsilon", "mu"), [("0.7", 3), (".75", 2), ("1", 1), ("6e-1", 4)])
 def test_options_mean_what_they_mean_in_python(edges, tmp_path, epsilon, mu, method):
     given = ["--epsilon", epsilon, "--mu", mu, "--method", method, "--verify"]

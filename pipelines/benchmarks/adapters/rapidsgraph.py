@@ -274,13 +274,13 @@ def traversal_adapters() -> list[RapidsgraphTraversal]:
 def similarity_adapters() -> list[ScanAdapter]:
     """Return similarities and common neighbors by every method."""
     kinds = (RapidsgraphSimilarity, RapidsgraphCounts)
-    return [kind(method) for kind in kinds for method in similarity.METHODS]
+    return [kind(method) for kind in kinds for method in similarity.KERNEL_METHODS]
 
 
 def scan_adapters() -> list[list[ScanAdapter]]:
     """Return ours and the serial loop, in a list for each of `SCAN_TASKS`."""
     return [
-        [*(RapidsgraphScan(task, method) for method in similarity.METHODS), SerialScan(task)]
+        [*(RapidsgraphScan(task, method) for method in similarity.KERNEL_METHODS), SerialScan(task)]
         for task in SCAN_TASKS
     ]
 
