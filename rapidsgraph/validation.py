@@ -57,11 +57,12 @@ def check_flag(parameter: str, value: object) -> None:
         reject(parameter, value, "it can be True or False")
 
 
-def check_count(parameter: str, value: Any) -> None:
-    """Raise GraphError unless `value` is an integer above 0 and below 2^63."""
+def check_count(parameter: str, value: Any, limit: float = 2**63) -> None:
+    """Raise GraphError unless `value` is an integer above 0 and below 2^63, or infinity."""
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or not 0 < value < 2**63:
-        reject(parameter, value, "it must be an integer above 0, below 2^63")
+    if not is_integer or not 0 < value < limit:
+        bound = "" if limit == math.inf else ", below 2^63"
+        reject(parameter, value, f"it must be an integer above 0{bound}")
 
 
 def check_number(parameter: str, value: Any, maximum: float = math.inf) -> float:

@@ -170,6 +170,16 @@ DASK = {  # kind: (library, partitions)
 }
 
 
+def restore_workers(client, num_workers):
+    """Wait for workers; replace all of a cluster if Dask's nanny failed to restart a killed one."""
+    try:
+        client.wait_for_workers(num_workers, timeout=30)
+    except TimeoutError:
+        client.cluster.scale(0)
+        client.cluster.scale(num_workers)
+        client.wait_for_workers(num_workers, timeout=60)
+
+
 def build_storage(edges, *arguments, **options):
     """Return the storage of a Graph, whose internals a test looks at."""
     return storage_of(rg.Graph(edges, *arguments, **options))

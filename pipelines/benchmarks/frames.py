@@ -113,9 +113,11 @@ def polars_pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
     state = vertices.to_frame().join(degrees, on="vertex", how="left")
     state = state.with_columns(pagerank=polars.lit(1 / len(state)))
     for _ in range(ITERATIONS):
-        shares = state.select(source="vertex", share=polars.col("pagerank") / polars.col("degree"))
-        received = arcs.join(shares, on="source").group_by(vertex="destination")
-        received = received.agg(received=polars.col("share").sum())
+        contributions = state.select(
+            source="vertex", contribution=polars.col("pagerank") / polars.col("degree")
+        )
+        received = arcs.join(contributions, on="source").group_by(vertex="destination")
+        received = received.agg(received=polars.col("contribution").sum())
         dangling = state.filter(polars.col("degree").is_null())["pagerank"].sum()
         constant = 0.15 / len(state) + 0.85 * dangling / len(state)
         state = state.join(received, on="vertex", how="left").select(

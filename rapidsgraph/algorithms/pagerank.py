@@ -335,7 +335,7 @@ def check_parameters(
 ) -> tuple[float, float, int]:
     """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
     damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
-    check_count("max_iterations", max_iterations)
+    check_count("max_iterations", max_iterations, math.inf)
     check_choice("method", method, METHODS)
     check_choice("precision", precision, PRECISIONS)
     if launch is not None:

@@ -214,9 +214,10 @@ class DistributedGraph(DistributedStorage):
     def cached(self, key: str, make: Callable[[], Any]) -> Any:
         """Return the cached tasks of `make`, which are submitted again if one became invalid."""
         with self._deriving, releasing_on_error():
-            if key not in self._cache or not self.executor.are_valid(self._cache[key]):
-                self._cache[key] = make()
-            return self._cache[key]
+            tasks = self._cache.get(key)  # a rebuild may remove it at any time
+            if tasks is None or not self.executor.are_valid(tasks):
+                tasks = self._cache[key] = make()
+            return tasks
 
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a vertex name column has the name of a result column."""

@@ -45,7 +45,7 @@ from ..progress import Progress, Report
 from ..validation import check_auto_method
 from .communicator import Communicator
 from .executor import release_on_error
-from .layered_storage import TITLES, DistributedLayeredStorage, get_worker
+from .layered_storage import TITLES, DistributedLayeredStorage, find_worker
 from .storage import finish_frame
 
 
@@ -332,7 +332,7 @@ def _open_stream(
     Without a limit, half of the worker's own limit applies on a CPU: pages of a mapped file count
     as memory of the worker, which Dask ends if it uses too much.
     """
-    worker_limit = getattr(getattr(get_worker(), "memory_manager", None), "memory_limit", None)
+    worker_limit = getattr(getattr(find_worker(), "memory_manager", None), "memory_limit", None)
     title = TITLES[algorithm]
     if memory_limit is None and storage.xp is np and worker_limit:
         _, reserved, _ = sweeps.memory_requirement(storage, algorithm, title, None)

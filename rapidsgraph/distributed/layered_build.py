@@ -4,7 +4,7 @@
 array of all vertices or of all edges. Consecutive rows of the list become a task, which packs their
 edges into partitions of the store. Once the sizes of all partitions are known, each task writes its
 own at their positions. Names, vertex order and out-weights are written to temporary files, from
-which this process copies them into the store a piece at a time. The files are those that
+which this process copies them into the store in chunks. The files are those that
 `LayeredEdgeList.save` would write.
 """
 
@@ -281,13 +281,13 @@ class _Builder:
         """Return how many edges a task may pack in the memory of a worker."""
         free = _get_worker_memory(self.executor.client)
         num_edges = [edges for _, _, edges in ranges]
-        share = -(-sum(num_edges) // (TASKS_PER_WORKER * len(self.executor.workers)))
+        edges_per_task = -(-sum(num_edges) // (TASKS_PER_WORKER * len(self.executor.workers)))
         largest = max(num_edges)
         if largest * EDGE_BYTES > free:
             raise InsufficientMemoryError(
                 f"a partition of {largest:,} edges", largest * EDGE_BYTES, free, "on a worker"
             )
-        return min(free // TASKS_IN_MEMORY // EDGE_BYTES, share)
+        return min(free // TASKS_IN_MEMORY // EDGE_BYTES, edges_per_task)
 
 
 def _get_worker_memory(client: Any) -> int:

@@ -247,7 +247,7 @@ def _open_store(path: str, checksum: str) -> Store:
     return store
 
 
-def get_worker() -> Any:
+def find_worker() -> Any:
     """Return the Dask worker of this task, or None."""
     import distributed
 
@@ -258,4 +258,4 @@ def get_worker() -> Any:
 
 
 def _get_address() -> str:
-    return getattr(get_worker(), "address", "in this process")
+    return getattr(find_worker(), "address", "in this process")

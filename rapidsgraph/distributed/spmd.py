@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 4  # of a call whose workers are lost
 ERROR_GRACE = 5.0  # seconds for all ranks to fail after the first one has
-POLL_INTERVAL = 0.1  # seconds between two looks at the progress and at the communicator
+POLL_INTERVAL = 0.1  # seconds between polls of the progress and of the communicator
 INFO_TIMEOUT = 30  # seconds for infos to arrive after their tasks have finished
-CHECK_INTERVAL = 1.0  # seconds between two questions whether all workers exist
+CHECK_INTERVAL = 1.0  # seconds between checks that all workers exist
 MAX_IDLE_GROUPS = 4  # of a client; each has a socket per pair of ranks, and memory of GPUs
 
 _groups_lock = threading.Lock()
@@ -301,5 +301,10 @@ def _wait(
         call.report_progress()  # in the thread of the caller, whose callback may use the client
     failed = [future for future in futures if future.status != "finished"]
     if failed:
-        failed.sort(key=lambda future: isinstance(future._state.exception, RankLostError))
+        # Ranks that still compute, or that lost another rank, do not tell the cause.
+        failed.sort(
+            key=lambda future: (
+                future.status == "pending", isinstance(future._state.exception, RankLostError),
+            )
+        )  # fmt: skip
         executor.gather(failed[:1])  # raises the error of a rank

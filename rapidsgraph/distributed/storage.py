@@ -115,7 +115,7 @@ class DistributedStorage(ABC):
     def _rebuild_if_lost(self, num_builds: int) -> bool:
         """Build lost partitions again; return False if none is lost since a call began.
 
-        `num_builds` was `_num_builds` at the begin of the call. Calls of other threads may fail for
+        `num_builds` was `_num_builds` when the call began. Calls of other threads may fail for
         the same lost worker.
         """
         with self._lock:

@@ -28,9 +28,8 @@ def find_roots(graph: FrameGraph) -> Table:
 
     In a round, every vertex links to the smallest of itself and its neighbors, and the trees of
     these links are contracted to their roots. Two rounds at least halve the number of vertices
-    with edges: roots that are more than half have only other vertices as neighbors, and become
-    neighbors of the roots of these in the first round. So the number of rounds is logarithmic,
-    even for a path.
+    with edges: a root that no other vertex links to has only neighbors that are not roots, and is
+    linked in the next round. So the number of rounds is logarithmic, even for a path.
     """
     vertex, source, destination, root = map(
         graph.name_columns, ("vertex", "source", "destination", "root")

@@ -55,9 +55,9 @@ class DaskTable(Table):
         numbers = range(self.num_partitions)
         if self.num_partitions <= MAX_TASK_SHUFFLE:
             split = delayed(_split, pure=False, nout=self.num_partitions)
-            pieces = [split(each, assign, options, self.num_partitions) for each in self.partitions]
+            splits = [split(each, assign, options, self.num_partitions) for each in self.partitions]
             join = delayed(concatenate, pure=False)
-            return type(self)([join(*(each[number] for each in pieces)) for number in numbers])
+            return type(self)([join(*(each[number] for each in splits)) for number in numbers])
         numbered = self.map(_assign_numbers, assign=assign, options=options)
         with config.set({"dataframe.convert-string": False}):  # keep the types of names
             frame = numbered.to_frame()
@@ -89,7 +89,7 @@ class DaskTable(Table):
         return self.map(join_frames, answers.map(_drop_requester), on=[*on], how="inner")
 
     def persist(self) -> Self:
-        """Start to compute the partitions, and forget how; see `Table.persist`."""
+        """Start computing the partitions, and drop their task graph; see `Table.persist`."""
         from dask import persist
 
         return type(self)(persist(*self.partitions))
@@ -155,8 +155,8 @@ def _split(
     from dask.dataframe.dispatch import group_split_dispatch
 
     numbers = assign(frame, **options).astype("int32")
-    pieces = group_split_dispatch(frame, numbers, num_partitions, ignore_index=True)
-    return [pieces[number] for number in range(num_partitions)]
+    splits = group_split_dispatch(frame, numbers, num_partitions, ignore_index=True)
+    return [splits[number] for number in range(num_partitions)]
 
 
 def _assign_numbers(frame: Frame, assign: Callable[..., Any], options: dict[str, Any]) -> Frame:
@@ -189,7 +189,7 @@ def _choose_bounds(sample: Frame, by: list[str], num_ranges: int) -> Frame:
 def _find_range(frame: Frame, bounds: Frame, by: list[str]) -> Any:
     """Return the number of bounds up to each key, for names of any type."""
     frame = frame.reset_index(drop=True)
-    rows = frame[by].assign(is_bound=0, row=frame.index)
+    rows = frame[by].assign(is_bound=0, row=frame.index.values)
     merged = sort_rows(concatenate(bounds.assign(is_bound=1, row=-1), rows), [*by, "row"])
     merged["range"] = merged["is_bound"].cumsum()
     return sort_rows(merged[merged["row"] >= 0], ["row"])["range"].values

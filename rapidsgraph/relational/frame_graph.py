@@ -154,12 +154,15 @@ def name_arcs(adjacency: Adjacency, weighted: bool, labeling: Labeling) -> Frame
         list(labeling.names.columns(labeling.xp, ids).values())
         for ids in (row_indices(adjacency), adjacency.neighbors)
     )
+    first = labeling.xp.arange(min(labeling.num_vertices, 1), dtype=np.int32)
+    names = labeling.names.columns(labeling.xp, first).items()
+    types = [common_name_type([values], label) for label, values in names]
     weights = adjacency.weights if weighted else None
     columns = replace(
         _get_schema(labeling),
         sources=sources, destinations=destinations, weights=weights, xp=labeling.xp,
     )  # fmt: skip
-    return _make_arcs(columns)
+    return _make_arcs(columns, types)  # there may be no arcs, whose types were unknown
 
 
 def _from_dask(edges: Frame, options: tuple, merge_arcs: bool) -> FrameGraph:
@@ -229,10 +232,10 @@ def _without_columns(columns: EdgeColumns) -> EdgeColumns:
     return replace(columns, sources=[], destinations=[], weights=None, xp=None)
 
 
-def _make_arcs(columns: EdgeColumns) -> Frame:
-    """Return the frame of arcs, with names of a type that all names of a column have."""
+def _make_arcs(columns: EdgeColumns, types: Sequence[Any] | None = None) -> Frame:
+    """Return the frame of arcs; the default type of a column is one that all its names have."""
     arrays: dict[str, Any] = {}
-    types = [
+    types = types or [
         common_name_type(pair, label)
         for label, *pair in zip(columns.labels, columns.sources, columns.destinations, strict=True)
     ]

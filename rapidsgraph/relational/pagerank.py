@@ -114,7 +114,7 @@ def _check_out_weights(out_weights: Table, graph: FrameGraph) -> None:
 
 def _find_dangling(state: Frame, value_type: type[np.floating]) -> Frame:
     state = state.assign(is_dangling=state["out_weight"].fillna(0.0) == 0)
-    state = state.assign(dangling_mass=state["pagerank"] * state["is_dangling"])
+    state = _assign_dangling_mass(state)
     return state.drop(columns="out_weight").astype({"pagerank": value_type})
 
 
@@ -123,5 +123,10 @@ def _update(state: Frame, damping: float, dangling_mass: float) -> Frame:
     pagerank = (1 - damping) * state["teleport"] + damping * received
     change = (pagerank - state["pagerank"]).abs()
     state = state.assign(change=change, pagerank=pagerank.astype(state["pagerank"].dtype))
-    state = state.assign(dangling_mass=state["pagerank"] * state["is_dangling"])
-    return state.drop(columns="received")
+    return _assign_dangling_mass(state).drop(columns="received")
+
+
+def _assign_dangling_mass(state: Frame) -> Frame:
+    """Add the PageRank of dangling vertices in double precision, in which it is summed."""
+    pagerank = state["pagerank"].astype("float64")
+    return state.assign(dangling_mass=pagerank.where(state["is_dangling"], 0.0))

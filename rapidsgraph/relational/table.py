@@ -159,7 +159,7 @@ class EagerTable(Table):
         return self.join(other, on)
 
     def persist(self) -> Self:
-        """Return the table, whose rows are there."""
+        """Return the table, whose rows are in memory."""
         return self
 
     def collect(self) -> Frame:
@@ -202,7 +202,7 @@ def _difference(left: Frame, right: Frame, on: list[str]) -> Frame:
 
 def concatenate(*frames: Frame) -> Frame:
     """Return the rows of frames with the same columns."""
-    return _library(frames[0]).concat(frames, ignore_index=True)
+    return _library(frames[0]).concat(list(frames), ignore_index=True)
 
 
 def _aggregate(frame: Frame, by: list[str], how: dict[str, str]) -> Frame:

@@ -90,7 +90,7 @@ def _search(graph: FrameGraph, sources: Table, limit: float) -> Table:
     unreached = graph.vertices.difference(sources, vertex)
     reached = find_levels(graph, graph.arcs, sources, unreached, limit)
     unreached = graph.vertices.difference(reached, vertex)
-    # In place of nulls, which integer columns have not, a vertex is its own predecessor.
+    # Integer columns have no nulls; an unreached vertex is its own predecessor.
     unreached = unreached.copy_columns(vertex, graph.name_columns("predecessor"))
     return reached.union(unreached.assign(distance=-1))
 

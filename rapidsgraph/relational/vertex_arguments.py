@@ -78,11 +78,12 @@ class _ArgumentLabeling(Labeling):
                 or device.is_array(values) != is_integer
             ):
                 return self._first[:0]
-            if is_integer:
-                limits = np.iinfo(dtype)
-                keep &= (values >= limits.min) & (values <= limits.max)
             arrays[name] = values.astype(dtype)
-        return make_frame(arrays, self.xp)[keep].drop_duplicates()
+            if is_integer:  # without limits beyond int64, which CuPy does not compare
+                keep &= arrays[name].astype(values.dtype) == values
+                keep &= (arrays[name] < 0) == (values < 0)
+        rows = make_frame({**arrays, "is_name": keep}, self.xp)
+        return rows[rows["is_name"]][list(arrays)].drop_duplicates()
 
     def make_frame(self, ids: Array) -> Frame:
         """Return the names of vertices, as the graph has them."""

@@ -15,7 +15,7 @@ import weakref
 import numpy as np
 import pandas
 import pytest
-from conftest import gpu
+from conftest import gpu, restore_workers
 from local_ranks import run_ranks
 
 import rapidsgraph as rg
@@ -229,7 +229,7 @@ def client():
 @pytest.fixture
 def run(client):
     """Return a function that runs an SPMD call on two workers."""
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
 
     def run(function, *arguments, size=2, **options):
         own = [list(arguments)] * size
@@ -427,6 +427,18 @@ def test_the_error_of_a_rank_is_raised(run, client, error):
     assert client.gather(results) == [11, 11]
 
 
+def fail_early(group, report, error):
+    if group.rank == 1:
+        raise error
+    time.sleep(8)  # in a computation that no collective interrupts
+    return None, None
+
+
+def test_the_error_of_a_rank_is_raised_while_another_computes(run, client):
+    with pytest.raises(rg.GraphError, match="of rank 1"):
+        run(fail_early, rg.GraphError("of rank 1"))
+
+
 def kill_once(group, report, path, rank):
     if group.rank == rank:
         with contextlib.suppress(FileExistsError):
@@ -467,7 +479,7 @@ def test_results_of_a_killed_worker(run, client):
     """Nobody can compute one rank again: the error says so, and nothing hangs."""
     results, infos = run(add_ranks, 5)
     os.kill(infos[1][2], signal.SIGKILL)
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     with pytest.raises(rg.ClusterError, match="repeat the call"):
         results[1].result(timeout=30)
 

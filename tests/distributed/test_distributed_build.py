@@ -7,7 +7,7 @@ import dask.dataframe
 import numpy as np
 import pandas
 import pytest
-from conftest import in_partitions
+from conftest import in_partitions, restore_workers
 from local_ranks import run_ranks, use_local_ranks
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
@@ -141,7 +141,7 @@ def kill_in(function, path):
     "function", ["read_partition_columns", "number_vertices", "exchange_arcs", "build_partition"]
 )
 def test_a_worker_is_killed_during_a_build(client, tmp_path, function):
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     frame = random_frame(3, 300, 4000)
     client.run(kill_in, function, str(tmp_path / "killed"))
     spread = rg.Graph(in_partitions(frame, 3), weight="weight")
@@ -157,7 +157,7 @@ def check(spread, frame):
 @pytest.mark.parametrize("count", [1, 2])
 def test_lost_partitions_are_built_again(client, count):
     """With their other layout, by a call, by the report and by `compute`."""
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     frame = random_frame(5, 300, 4000)
     spread = rg.Graph(in_partitions(frame, 3).persist(), weight="weight")
     check(spread, frame)
@@ -169,7 +169,7 @@ def test_lost_partitions_are_built_again(client, count):
         lambda: len(spread.vertices),
     ]
     for use in uses[: 2 if count == 2 else None]:
-        client.wait_for_workers(2)
+        restore_workers(client, 2)
         for pid in sorted(client.run(os.getpid, on_error="ignore").values())[:count]:
             os.kill(pid, signal.SIGKILL)
         use()

@@ -411,7 +411,7 @@ def test_memory_limit_below_vertex_arrays(client, saved):
 def test_worker_limit_of_dask_limits_memory(saved, monkeypatch, allowed, kind):
     """Pages of a mapped file are released if they would exceed the limit of the worker."""
     worker = types.SimpleNamespace(memory_manager=types.SimpleNamespace(memory_limit=allowed))
-    monkeypatch.setattr(algorithms, "get_worker", lambda: worker)
+    monkeypatch.setattr(algorithms, "find_worker", lambda: worker)
     monkeypatch.setattr(device, "free_memory", lambda xp: 2**30)
     storage = storage_of(LayeredEdgeList.open(saved, device="cpu")).slice_partitions(3, 30)
     with algorithms._open_stream(storage, "pagerank", None) as stream:

@@ -20,7 +20,7 @@ from clusterings import (
     small_graphs,
     thresholds,
 )
-from conftest import columns_of, gpu, on_host, random_edges
+from conftest import columns_of, gpu, on_host, random_edges, restore_workers
 from local_ranks import run_ranks, use_local_ranks
 from pandas.testing import assert_frame_equal
 from test_scan import CLOSED_FORMS, LARGE
@@ -372,7 +372,7 @@ def kill_worker_in(client, function):
 )
 def test_a_worker_dies(process_client, call, function):
     client = process_client
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     pids = set(client.run(os.getpid).values())
     frame = pandas.DataFrame(columns_of(random_edges(36, 300, 3000)))
     with client.as_current():
@@ -381,12 +381,12 @@ def test_a_worker_dies(process_client, call, function):
         kill_worker_in(client, function)
         found = call(graph).compute()
     assert_frame_equal(found, call(rg.Graph(frame)))
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     assert len(pids & set(client.run(os.getpid).values())) == 1
 
 
 def test_calls_from_several_threads(process_client):
-    process_client.wait_for_workers(2)
+    restore_workers(process_client, 2)
     frame = pandas.DataFrame(columns_of(random_edges(37, 300, 3000)))
     whole, calls = rg.Graph(frame), [rg.scan, rg.structural_similarity, rg.connected_components]
     with process_client.as_current():

@@ -9,7 +9,7 @@ import dask.dataframe
 import numpy as np
 import pandas
 import pytest
-from conftest import in_partitions
+from conftest import in_partitions, restore_workers
 from distributed import Client, LocalCluster, WorkerPlugin
 from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
@@ -250,7 +250,7 @@ def kill_in(method, path):
 
 @pytest.mark.parametrize("method", ["_exchange", "_expand_bottom_up", "find_predecessors"])
 def test_a_worker_is_killed_during_a_search(client, tmp_path, method):
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     frame = random_frame(7, 400, 8000)
     graph = rg.Graph(in_partitions(frame, 3), directed=False)
     client.run(kill_in, method, str(tmp_path / "killed"))
@@ -259,7 +259,7 @@ def test_a_worker_is_killed_during_a_search(client, tmp_path, method):
 
 
 def test_two_searches_at_once(client):
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     frame = random_frame(11, 3000, 20000)
     options = {"weight": "weight", "multi_edges": "min"}
     graph, results = rg.Graph(in_partitions(frame, 3), **options), {}
@@ -278,7 +278,7 @@ def test_two_searches_at_once(client):
 
 
 def test_a_search_within_a_task(client):
-    client.wait_for_workers(2)
+    restore_workers(client, 2)
     frame = random_frame(12)
     expected = rg.bfs(rg.Graph(frame), 0)
     assert_frame_equal(client.submit(search_in_task, frame).result(), expected)

@@ -17,6 +17,7 @@ import cloudpickle
 import numpy as np
 import pandas
 import pytest
+from conftest import restore_workers
 
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError
@@ -96,7 +97,7 @@ def cluster():
 @pytest.fixture
 def two(cluster):
     """The client of two workers, after both have restarted."""
-    cluster.wait_for_workers(2)
+    restore_workers(cluster, 2)
     return cluster
 
 
@@ -243,7 +244,7 @@ def test_a_worker_dies_after_a_call(two, edges):
         result = CALLS["pagerank"](frame)
         same(result, CALLS["pagerank"](edges))
         kill(two)
-        two.wait_for_workers(2)
+        restore_workers(two, 2)
         problem = "repeat the call"
         try:
             same(result, CALLS["pagerank"](edges))
@@ -306,7 +307,7 @@ def separate():
 def test_separate_processes(separate, edges):
     address, _ = separate
     with distributed.Client(address) as client:
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         for name, call in CALLS.items():
             same(call(spread(plain(edges, name))), call(plain(edges, name)))
 
@@ -315,7 +316,7 @@ def test_a_worker_without_nanny_dies(separate, edges):
     """The other worker takes over; a third one replaces it."""
     address, (_, first, *_) = separate
     with distributed.Client(address) as client:
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         client.run(slow_down)
         killing = Killing(3, first.kill)
         found = CALLS["sssp"](spread(edges), progress=killing)
@@ -326,7 +327,7 @@ def test_a_worker_without_nanny_dies(separate, edges):
 @pytest.mark.parametrize("name", ["bfs", "sssp"])
 def test_all_workers_die_for_good(edges, name, time_limit):
     with processes(2) as (address, (_, *workers)), distributed.Client(address) as client:
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         client.run(slow_down)
         # A worker that imports on a busy machine may be silent for as long as this limit.
         killing = Killing(3, lambda: [time_limit(2), *(worker.kill() for worker in workers)])
@@ -340,7 +341,7 @@ def test_the_scheduler_dies(edges):
         processes(1) as (address, (scheduler, _)),
         distributed.Client(address, timeout=5) as client,
     ):
-        client.wait_for_workers(1)
+        client.wait_for_workers(1, timeout=60)
         killing = Killing(1, scheduler.kill)
         options = {"tolerance": 0, "max_iterations": 10**7, "progress": killing}
         with pytest.raises(SchedulerLostError, match="scheduler is gone"):
@@ -480,7 +481,7 @@ def test_a_scheduler_and_workers_without_nannies_stop(edges, time_limit):
     """The scheduler for some time, then a worker, whose tasks the other one takes, then both."""
     frame = edges
     with processes(2) as (address, (scheduler, *workers)), distributed.Client(address) as client:
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         client.run(slow_down)
         graph = rg.Graph(spread(frame), weight="weight", multi_edges="min")
         stopping = Killing(3, lambda: [time_limit(3), stop(scheduler.pid)])

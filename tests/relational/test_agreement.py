@@ -34,6 +34,18 @@ def test_traversals_of_graphs(edges, sources, limit, directed, multi_edges):
     assert_same(lambda method: rg.sssp(graph, sources, cutoff=limit, method=method))
 
 
+def test_graphs_of_text_without_edges():
+    """The type of names is that of the vertices."""
+    frame = pandas.DataFrame({"source": ["a", "b"], "destination": ["a", "b"]})
+    graph = rg.Graph(frame, self_loops="drop")
+    assert graph.num_edges == 0
+    assert_same(lambda method: rg.bfs(graph, "a", method=method))
+    assert_same(lambda method: rg.sssp(graph, "a", method=method))
+    assert_same(lambda method: rg.connected_components(graph, method=method))
+    assert_same(lambda method: rg.structural_similarity(graph, method=method))
+    assert_same(lambda method: rg.scan(graph, method=method))
+
+
 @given(edge_lists, st.booleans(), policies, st.sampled_from(["drop", "keep"]))
 @settings(max_examples=30)
 def test_components_and_pagerank_of_graphs(edges, directed, multi_edges, self_loops):
