@@ -1,7 +1,7 @@
 """Run one function on all ranks of a Dask cluster at the same time (SPMD).
 
 A call is one task per rank, each on its own worker and with the partition of that rank, as in cuML,
-cuGraph and XGBoost. The tasks meet in the collectives of a communicator, which stays on the
+cuGraph and XGBoost. The tasks synchronize in the collectives of a communicator, which stays on the
 workers between calls. Each task leaves the worker's thread pool when it starts, so that the tasks
 of several calls never wait for each other's threads; a communicator serves one call at a time.
 
