@@ -853,6 +853,8 @@ def test_a_signal_leaves_nothing(edges, tmp_path, moment, number):
         process.send_signal(number)
     out, err = process.communicate(timeout=30)
     reason = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
-    assert err == f"error: {reason}; no half-written file is left\n"
+    # Python's resource tracker may warn of a semaphore that a worker removes at the same time.
+    lines = [line for line in err.splitlines() if not re.search("resource_tracker|  warn", line)]
+    assert lines == [f"error: {reason}; no half-written file is left"]
     assert (process.returncode, out) == (128 + number, "")
     assert os.listdir(tmp_path) == ["edges.parquet"]
