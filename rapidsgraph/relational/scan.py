@@ -142,7 +142,7 @@ def _select_chunk(arcs: Frame, number: int) -> Frame:
 
 def _compute_similarity(edges: Frame) -> Frame:
     sizes = edges["source_size"].astype("float64") * edges["destination_size"].astype("float64")
-    return edges.assign(similarity=edges["common"] / sizes**0.5)
+    return edges.assign(similarity=edges["common"] / np.sqrt(sizes))  # cuDF's sizes**0.5 is inexact
 
 
 # Clusters

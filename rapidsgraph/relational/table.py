@@ -241,7 +241,9 @@ def _count(frame: Frame) -> Frame:
 def number_rows(frame: Frame, start: int, column: str) -> Frame:
     """Return a frame with row numbers from `start` on as its index and in a column."""
     index = _library(frame).RangeIndex(start, start + len(frame))
-    return frame.set_index(index).assign(**{column: index.values})
+    frame = frame.assign(**{column: index.values})
+    frame.index = index  # cuDF's set_index would make it an index of integers
+    return frame
 
 
 def _library(frame: Frame) -> Any:
