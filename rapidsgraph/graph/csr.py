@@ -2,9 +2,9 @@
 
 Each row has its neighbors in ascending order, and optional weights. Vertex ids are int32 on the
 device of the adjacency. Arcs are sorted stably by (row, neighbor): on a CPU by counting sort, least
-significant key first, or by `numpy.lexsort` if there are far fewer arcs than rows; on a GPU by
-CuPy's radix sort of both keys packed into 64 bits. The peak is at most 20 bytes per arc, including
-the permutation, besides the counters of the rows.
+significant key first, or by comparisons if there are few arcs; on a GPU by CuPy's radix sort of
+both keys packed into 64 bits. The peak is at most 20 bytes per arc, including the permutation,
+besides the counters of the rows.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WA
 
 BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
 MIN_ARCS_PER_COUNTER = 1 / 16  # arcs per row below which counters cost more than comparisons
+MIN_COUNTED_ARCS = 2**14  # arcs without weights below which comparisons are as fast as counters
 MultiEdges = Literal["first", "sum", "min", "max", "keep"]
 MULTI_EDGES: dict[MultiEdges, Any] = {
     "first": MERGE_FIRST,
@@ -327,10 +328,16 @@ def _sort_on_cpu(
     major, minor = pairs
     pairs.clear()
     size = major.size
-    if size < MIN_ARCS_PER_COUNTER * num_keys:
-        order = np.lexsort((minor, major))
+    is_sparse = size < MIN_ARCS_PER_COUNTER * num_keys
+    if is_sparse or (size < MIN_COUNTED_ARCS and not with_order):
         offsets = offsets_from_sizes(np.bincount(major, minlength=num_keys))
-        return offsets, minor[order], order if with_order else None
+        if with_order:
+            order = np.lexsort((minor, major))
+            return offsets, minor[order], order
+        packed = np.left_shift(major, 32, dtype=np.int64)
+        packed |= minor
+        packed.sort()
+        return offsets, packed.astype(np.int32), None  # the low half
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
     # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
     num_threads = numba.get_num_threads()
@@ -339,20 +346,20 @@ def _sort_on_cpu(
     # Files are often sorted already, and the test takes a fraction of the time of a sort.
     offsets = np.empty(num_keys + 1, np.int64)
     disorder: Any = np.zeros(num_threads, bool)
-    with device.parallel_region():
+    with device.parallel_region(size):
         counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
         return offsets, minor.copy(), order if with_order else None
     if not minor_sorted:
         offsets, cursors = _count_keys(minor, num_keys, num_chunks, index_type)
         new_major, new_order = np.empty_like(major), np.empty_like(order)
-        with device.parallel_region():
+        with device.parallel_region(size):
             counting.move(minor, major, order, cursors, new_major, new_order)
         major, order = new_major, new_order
         del new_major, new_order, cursors
     new_offsets, cursors = _count_keys(major, num_keys, num_chunks, index_type)
     new_minor, new_order = np.empty(size, np.int32), np.empty_like(order)
-    with device.parallel_region():
+    with device.parallel_region(size):
         if minor_sorted:
             counting.move(major, minor, order, cursors, new_minor, new_order)
         else:  # the minor key of a pair follows from its position
@@ -368,7 +375,7 @@ def _count_keys(
 
     cursors: Any = np.zeros((num_chunks, num_keys), index_type)
     offsets = np.empty(num_keys + 1, np.int64)
-    with device.parallel_region():
+    with device.parallel_region(keys.size):
         counting.count(keys, cursors)
         counting.accumulate_counts(cursors, offsets)
     return offsets, cursors
