@@ -14,6 +14,7 @@ from conftest import build_storage, columns_of, random_edges
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms import run_memory
+from rapidsgraph.graph import local_graph
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
@@ -295,6 +296,7 @@ def test_clustering_peak_of_star_is_below_estimate(algorithm):
 def test_clustering_beyond_free_memory_is_rejected(make_arrays, monkeypatch, algorithm):
     graph = build_storage(make_arrays(columns_of(random_edges(52))))
     needed = rg.estimate_memory(graph, algorithm, memberships=True).needed
+    monkeypatch.setattr(run_memory, "MIN_CHECKED_SIZE", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(rg.InsufficientMemoryError) as caught:
         CLUSTERINGS[algorithm](graph)
@@ -374,6 +376,7 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
 def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     graph = build_storage(make_arrays(columns_of(random_edges(51))))
     needed = rg.estimate_memory(graph, "pagerank").needed
+    monkeypatch.setattr(run_memory, "MIN_CHECKED_SIZE", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(
         rg.InsufficientMemoryError, match=r"PageRank of 60 vertices and .* arcs needs"
@@ -382,6 +385,16 @@ def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     assert (it.value.needed, it.value.free) == (needed, needed - 1)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed)
     assert rg.pagerank(graph) is not None
+
+
+def test_free_memory_is_read_for_large_graphs_only(monkeypatch):
+    reads = []
+    monkeypatch.setattr(device, "free_memory", lambda xp: reads.append(xp) or 2**40)
+    names = np.arange(local_graph.MIN_CHECKED_SIZE // 2)
+    rg.pagerank({"source": names[1:], "destination": names[1:]})
+    assert not reads
+    rg.pagerank({"source": names, "destination": names})
+    assert len(reads) == 2  # before the build and before the run
 
 
 @pytest.mark.parametrize("algorithm", run_memory.ALGORITHM_BYTES)

@@ -23,7 +23,7 @@ from ..graph.build_memory import (
     counting_sort_bytes,
 )
 from ..graph.csr import is_simple
-from ..graph.local_graph import LocalGraph
+from ..graph.local_graph import MIN_CHECKED_SIZE, LocalGraph
 from ..validation import check_free_memory
 
 
@@ -216,8 +216,8 @@ def check_run_memory(
 ) -> None:
     """Raise InsufficientMemoryError unless an algorithm on a graph fits into free memory.
 
-    A bound that every estimate is below comes first, because for a small graph the estimate takes
-    longer than the algorithm.
+    A small graph is not checked, and a bound that every estimate is below precedes the estimate,
+    because both checks may take longer than the algorithm.
 
     Parameters
     ----------
@@ -227,8 +227,11 @@ def check_run_memory(
     operation : str
         The operation as a noun phrase for the message.
     """
-    bound = MAX_BASE_BYTES + MAX_BYTES_PER_ITEM * (graph.num_vertices + graph.num_arcs)
-    if graph.names.are_integers and bound <= device.free_memory(graph.xp):
+    size = graph.num_vertices + graph.num_arcs
+    bound = MAX_BASE_BYTES + MAX_BYTES_PER_ITEM * size
+    if graph.names.are_integers and (
+        size < MIN_CHECKED_SIZE or bound <= device.free_memory(graph.xp)
+    ):
         return
     needed = estimate_graph_memory(graph, algorithm, memberships=memberships).needed
     check_free_memory(operation, needed, graph.xp)

@@ -31,6 +31,8 @@ SelfLoops = Literal["keep", "drop"]
 # name column.
 MAX_BASE_BYTES = 2**26
 MAX_BYTES_PER_NAME = 1024
+# A smaller graph by integer names takes a few megabytes, by which free memory varies anyway.
+MIN_CHECKED_SIZE = 2**16
 
 
 @dataclass(frozen=True)
@@ -289,12 +291,13 @@ def build_graph(
     def check_table(count: int, nbytes: int) -> None:
         check_memory(merge_bytes("arrow" if nbytes else "hash", count, nbytes))
 
-    # Estimates need statistics of the name columns, which for a small graph take longer than the
-    # build.
+    # For a small graph, to read how much memory is free takes as long as the build, and the
+    # statistics of the name columns, which estimates need, take longer.
     endpoints = columns.sources + columns.destinations
-    bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_rows * len(endpoints)
+    num_names = num_rows * len(endpoints)
+    bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_names
     are_arrays = vertices is None and all(isinstance(values, xp.ndarray) for values in endpoints)
-    fits = are_arrays and bound <= device.free_memory(xp)
+    fits = are_arrays and (num_names < MIN_CHECKED_SIZE or bound <= device.free_memory(xp))
     del endpoints
     more_names = None if fits else _check_vertices(columns, vertices, options, check_memory)
     names, *coo = name_vertices(
