@@ -20,6 +20,9 @@ from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.algorithms.scan import ROLES
 from rapidsgraph.device.arrays import Array
+from rapidsgraph.distributed.communicator import LocalCommunicator
+from rapidsgraph.distributed.partition import Partition, group_by_owner
+from rapidsgraph.distributed.traversal import Search, Traversal
 from rapidsgraph.graph.local_graph import build_graph
 
 PARTITION_BYTES = 2**15
@@ -197,6 +200,43 @@ def role_codes(answer: Any) -> Columns:
     return {**answer, "role": roles}
 
 
+def run_distributed() -> None:
+    """Distribute arcs among ranks, and search a partition in supersteps."""
+    inputs = search_inputs()
+    for directed, num_ranks in ((True, 3), (False, 2)):
+        arcs = partial(arcs_by_owner, directed=directed, num_ranks=num_ranks)
+        compare(inputs["into the hub"][0], arcs)
+    columns, (start, *_) = inputs["hub"]
+    for weight in (None, "weight"):
+        compare(columns, partial(search_in_supersteps, start=start, weight=weight))
+
+
+def arcs_by_owner(columns: Columns, directed: bool, num_ranks: int) -> Columns:
+    """Return the arcs of a graph by the rank that owns their source."""
+    sources, destinations = columns["source"], columns["destination"]
+    num_vertices = int(max(sources.max(), destinations.max())) + 1
+    bounds = [num_vertices * rank // num_ranks for rank in range(num_ranks + 1)]
+    edges = [sources.astype(np.int32), destinations.astype(np.int32), columns["weight"]]
+    arcs, counts = group_by_owner(edges, bounds, [sources.size], directed, drop_loops=True)
+    xp = device.array_module(sources)
+    return dict(zip(("source", "destination", "weight"), arcs)) | {"counts": xp.asarray(counts)}
+
+
+def search_in_supersteps(columns: Columns, start: int, weight: str | None) -> Columns:
+    """Return distances and predecessors of a search by a single rank."""
+    graph = build_graph(columns, weight=weight, multi_edges="min")
+    csr, csc = (
+        Partition(adjacency, 0, graph.num_vertices, weight is not None, graph.labeling)
+        for adjacency in (graph.csr, graph.csc)
+    )
+    search = Search(weight is not None, weight is not None, True, np.inf, False, 0)
+    traversal = Traversal(LocalCommunicator(), csr, csc, (0, graph.num_vertices), search)
+    ids = graph.xp.asarray([start], np.int32)
+    traversal.find_distances(ids, lambda step, text: None)
+    predecessors = traversal.find_predecessors(ids, traversal.distances)
+    return {"distance": traversal.distances, "predecessor": predecessors}
+
+
 def run_layered(case: str) -> None:
     """Build, save, open, search and rank layered edge lists, with and without weights."""
     columns, (root, *_) = search_inputs()[case]
@@ -248,6 +288,7 @@ WORKLOADS = {
     "traversals": run_traversals,
     "components": run_components,
     "clusters": run_clustering,
+    "distributed": run_distributed,
     "layers-hub": partial(run_layered, "hub"),
     "layers-free": partial(run_layered, "no weight"),
     "layers-path": partial(run_layered, "path, no weight"),

@@ -232,7 +232,7 @@ def exchange_arcs(
         edges.clear()
         return arcs
     blocks = {communicator.rank: edges[0].size} if blocks is None else blocks
-    arcs, counts = _group_by_owner(edges, bounds, list(blocks.values()), directed, drop_loops)
+    arcs, counts = group_by_owner(edges, bounds, list(blocks.values()), directed, drop_loops)
     splits = np.cumsum(counts.sum(axis=0))[:-1].tolist()
     tables = communicator.all_gather_object((list(blocks), counts))
     order = _block_order(tables, communicator.rank)
@@ -248,7 +248,7 @@ def exchange_arcs(
     return arcs
 
 
-def _group_by_owner(
+def group_by_owner(
     edges: list[Any], bounds: Sequence[int], sizes: list[int], directed: bool, drop_loops: bool
 ) -> tuple[list[Any], np.ndarray]:
     """Return arcs sorted by owner, and their number by block and owner; empties `edges`."""

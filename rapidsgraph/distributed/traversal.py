@@ -181,7 +181,7 @@ def _search_on_rank(
         if search.predecessors:
             predecessors = predecessors[csr.local_range]
     else:
-        traversal = _Traversal(communicator, csr, csc, bounds, search)
+        traversal = Traversal(communicator, csr, csc, bounds, search)
         traversal.find_distances(ids, report)
         distances = traversal.distances[csr.local_range]
         all_distances = distances
@@ -202,7 +202,7 @@ def _search_on_rank(
     return finish_frame(communicator, frame)
 
 
-class _Traversal:
+class Traversal:
     """A search on several ranks, as one of them sees it.
 
     Attributes

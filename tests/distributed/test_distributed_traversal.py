@@ -93,7 +93,7 @@ def test_sssp(num_ranks, directed):
 @pytest.mark.parametrize("directed", [True, False])
 def test_small_graphs_are_searched_by_every_rank(num_ranks, directed, monkeypatch):
     monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
-    monkeypatch.setattr(traversal, "_Traversal", None)  # that would take supersteps
+    monkeypatch.setattr(traversal, "Traversal", None)  # that would take supersteps
     frame = random_frame(4)
     for weight in (None, "weight"):
         options = {"weight": weight, "multi_edges": "min", "directed": directed}
@@ -112,13 +112,13 @@ def test_graphs_without_room_for_copies(num_ranks, monkeypatch):
     """Where the whole graph would take much of the free memory, partitions are searched."""
     monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
     frame, searched = random_frame(4), []
-    find_distances = traversal._Traversal.find_distances
+    find_distances = traversal.Traversal.find_distances
 
     def watched(self, *arguments):
         searched.append(True)
         return find_distances(self, *arguments)
 
-    monkeypatch.setattr(traversal._Traversal, "find_distances", watched)
+    monkeypatch.setattr(traversal.Traversal, "find_distances", watched)
     spread, source = rg.Graph(in_partitions(frame, 3)), int(frame["source"][0])
     storage_of(spread).partitions("csc")
     monkeypatch.setattr(traversal.device, "free_memory", lambda xp: 1000)
@@ -244,8 +244,8 @@ def kill_in(method, path):
             return original(*arguments)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    original = getattr(traversal._Traversal, method)
-    setattr(traversal._Traversal, method, end)
+    original = getattr(traversal.Traversal, method)
+    setattr(traversal.Traversal, method, end)
 
 
 @pytest.mark.parametrize("method", ["_exchange", "_expand_bottom_up", "find_predecessors"])
