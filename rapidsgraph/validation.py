@@ -22,6 +22,7 @@ from .errors import GraphError, InsufficientMemoryError, format_value
 
 FramesMethod = Literal["auto", "frames"]  # of algorithms with one kernel form
 MAX_VERTICES = 2**31 - 1
+MIN_CHECKED_BYTES = 2**24  # less is not compared with free memory, which varies by more
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}
 UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
@@ -134,6 +135,9 @@ def check_memory_limit(memory_limit: object) -> None:
 def check_free_memory(operation: str, num_bytes: int, xp: ArrayModule) -> None:
     """Raise InsufficientMemoryError unless `num_bytes` are free in the memory that `xp` uses.
 
+    Reading how much is free takes longer than many operations that need few bytes, so fewer than
+    `MIN_CHECKED_BYTES` are always accepted.
+
     Parameters
     ----------
     operation : str
@@ -142,6 +146,8 @@ def check_free_memory(operation: str, num_bytes: int, xp: ArrayModule) -> None:
     xp : module
         NumPy or CuPy.
     """
+    if num_bytes < MIN_CHECKED_BYTES:
+        return
     free = device.free_memory(xp)
     if num_bytes > free:
         where = "on the GPU" if device.device_name(xp) == "gpu" else "in memory"

@@ -12,7 +12,7 @@ import pytest
 from conftest import build_storage, columns_of, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph import device
+from rapidsgraph import device, validation
 from rapidsgraph.algorithms import run_memory
 from rapidsgraph.graph import local_graph
 from rapidsgraph.graph.build_memory import (
@@ -297,6 +297,7 @@ def test_clustering_beyond_free_memory_is_rejected(make_arrays, monkeypatch, alg
     graph = build_storage(make_arrays(columns_of(random_edges(52))))
     needed = rg.estimate_memory(graph, algorithm, memberships=True).needed
     monkeypatch.setattr(run_memory, "MIN_CHECKED_SIZE", 0)
+    monkeypatch.setattr(validation, "MIN_CHECKED_BYTES", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(rg.InsufficientMemoryError) as caught:
         CLUSTERINGS[algorithm](graph)
@@ -360,6 +361,7 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     xp = np if not make_arrays.on_gpu else device.import_cupy()
     ids = [xp.arange(100_000)]
     needed = build_bytes(100_000, 0, columns=name_column_stats(ids, ids), xp=xp)
+    monkeypatch.setattr(validation, "MIN_CHECKED_BYTES", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     monkeypatch.setattr("rapidsgraph.graph.local_graph.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
@@ -377,6 +379,7 @@ def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     graph = build_storage(make_arrays(columns_of(random_edges(51))))
     needed = rg.estimate_memory(graph, "pagerank").needed
     monkeypatch.setattr(run_memory, "MIN_CHECKED_SIZE", 0)
+    monkeypatch.setattr(validation, "MIN_CHECKED_BYTES", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
     with pytest.raises(
         rg.InsufficientMemoryError, match=r"PageRank of 60 vertices and .* arcs needs"

@@ -104,11 +104,20 @@ def test_memory_limit_needs_a_layered_edge_list():
 
 
 def test_free_memory(monkeypatch):
-    monkeypatch.setattr(validation.device, "free_memory", lambda xp: 1000)
-    validation.check_free_memory("a build", 1000, np)
-    with pytest.raises(InsufficientMemoryError, match="a build needs about 1.01 kB") as info:
-        validation.check_free_memory("a build", 1001, np)
-    assert (info.value.needed, info.value.free, info.value.where) == (1001, 1000, "in memory")
+    monkeypatch.setattr(validation.device, "free_memory", lambda xp: 10**9)
+    validation.check_free_memory("a build", 10**9, np)
+    needed = 10**9 + 1
+    with pytest.raises(InsufficientMemoryError, match="a build needs about 1.01 GB") as info:
+        validation.check_free_memory("a build", needed, np)
+    assert (info.value.needed, info.value.free, info.value.where) == (needed, 10**9, "in memory")
+
+
+def test_free_memory_is_not_read_for_few_bytes(monkeypatch):
+    monkeypatch.setattr(validation.device, "free_memory", lambda xp: 0)
+    few = validation.MIN_CHECKED_BYTES - 1
+    validation.check_free_memory("a build", few, np)
+    with pytest.raises(InsufficientMemoryError):
+        validation.check_free_memory("a build", few + 1, np)
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def launch(
         problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
         raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
     ordered = [arguments[name] for name in names]
-    if not any(is_on_gpu(argument) for argument in ordered):
+    if "cupy" not in sys.modules or not any(map(is_on_gpu, ordered)):
         twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
         # Numba compiles a kernel for each combination of types: scalars are always int or float.
         scalars = {"long long": int, "double": float}

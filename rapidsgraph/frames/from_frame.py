@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from collections.abc import Iterable, Mapping
@@ -33,7 +34,12 @@ LIBRARIES = ("pandas", "cudf", "pyarrow", "polars", "dask", "dask_expr", "dask_c
 
 def library_name(values: object) -> str:
     """Return the package that defines the type of a frame, Series or array, or a base of it."""
-    names = [base.__module__.split(".")[0].lstrip("_") for base in type(values).__mro__]
+    return _library_of_type(type(values))  # type: ignore[arg-type]  # types are hashable
+
+
+@functools.cache
+def _library_of_type(frame_type: type) -> str:
+    names = [base.__module__.split(".")[0].lstrip("_") for base in frame_type.__mro__]
     return next((name for name in names if name in LIBRARIES), names[0])
 
 

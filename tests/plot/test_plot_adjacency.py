@@ -9,7 +9,7 @@ import pytest
 from conftest import build_storage
 
 import rapidsgraph as rg
-from rapidsgraph import device, frames, plot
+from rapidsgraph import device, frames, plot, validation
 from rapidsgraph.errors import GraphError
 from rapidsgraph.graph.local_graph import build_graph
 
@@ -491,6 +491,7 @@ def test_a_graph_of_nothing():
 
 def test_memory_is_checked_before_it_is_taken(monkeypatch):
     graph = build_storage(edges())
+    monkeypatch.setattr(validation, "MIN_CHECKED_BYTES", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: 100)
     with pytest.raises(rg.InsufficientMemoryError, match="a plot of 8 vertices"):
         plot.adjacency(graph, found())
