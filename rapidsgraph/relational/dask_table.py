@@ -8,7 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from ..frames import Frame
-from .table import Table, concatenate, distinct, join_frames, number_rows, sort_rows
+from .table import (
+    Table,
+    add_sums,
+    concatenate,
+    distinct,
+    join_frames,
+    number_rows,
+    sort_rows,
+    sum_columns,
+)
 
 MAX_TASK_SHUFFLE = 32  # partitions up to which a task per pair is faster than Dask's own shuffle
 SAMPLE_ROWS = 256  # per partition, from which a sort takes the bounds of its ranges
@@ -21,44 +30,77 @@ class DaskTable(Table):
     iteration, which takes longer than the iteration of a small graph, and ``merge`` would shuffle
     both sides, because they do not know how persisted frames are partitioned.
 
+    `map` is lazy: a chain of calls becomes one task per partition, since a task costs more than
+    most of the calls. A table that several tables are made from is computed once for each of
+    them, unless it is persisted.
+
     Parameters
     ----------
-    partitions : sequence of Delayed
+    partitions : sequence of Delayed or object
+        Without `function`.
+    function, inputs : callable, sequence of DaskTable
+        The partitions are ``function(*frames)``, of the partitions of `inputs`.
     """
 
-    def __init__(self, partitions: Sequence[Any]) -> None:
-        self.partitions = list(partitions)
+    def __init__(
+        self,
+        partitions: Sequence[Any] | None = None,
+        function: Callable[..., Any] | None = None,
+        inputs: Sequence[DaskTable] = (),
+    ) -> None:
+        self._partitions = None if partitions is None else list(partitions)
+        self._function, self._inputs = function, inputs
 
     @property
     def num_partitions(self) -> int:
         """Number of partitions."""
-        return len(self.partitions)
+        return len(self.partitions) if self._function is None else self._inputs[0].num_partitions
+
+    @property
+    def partitions(self) -> list[Any]:
+        """The partitions, each of which is one task."""
+        from dask import delayed
+
+        if self._partitions is None:
+            pipeline, tables = _compile(self)
+            run = delayed(pipeline, pure=False)
+            frames = zip(*(each.partitions for each in tables), strict=True)
+            self._partitions = [run(*each) for each in frames]
+            self._function, self._inputs = None, ()
+        return self._partitions
 
     def map(self, function: Callable[..., Frame], *others: Self, **options: Any) -> Self:
         """Call a function with each partition; see `Table.map`."""
+        return type(self)(None, functools.partial(function, **options), [self, *others])
+
+    def distribute(self, frame: Frame, by: Sequence[str]) -> Self:
+        """Send the rows of a frame to the partitions of their keys; see `Table.distribute`."""
         from dask import delayed
 
-        call = delayed(functools.partial(function, **options), pure=False)
-        tables = zip(self.partitions, *(each.partitions for each in others), strict=True)
-        return type(self)([call(*frames) for frames in tables])
+        bounds = [len(frame) * each // self.num_partitions for each in range(self.num_partitions)]
+        slices = itertools.pairwise([*bounds, len(frame)])
+        rows = [delayed(frame[start:stop], pure=False) for start, stop in slices]
+        return type(self)(rows).partition(by)
 
     def partition(self, by: Sequence[str]) -> Self:
         """Shuffle the rows by the hash of their key; see `Table.partition`."""
         return self._shuffle(_hash, by=[*by], num_partitions=self.num_partitions)
 
-    def _shuffle(self, assign: Callable[..., Any], **options: Any) -> Self:
-        """Send each row to the partition whose number ``assign(frame, **options)`` has for it."""
-        from dask import config, delayed
+    def _shuffle(self, assign: Callable[..., Any], *others: Self, **options: Any) -> Self:
+        """Send rows to the partitions whose numbers ``assign(frame, *others, **options)`` has."""
+        from dask import config
 
         if self.num_partitions == 1:
             return self
         numbers = range(self.num_partitions)
+        assign = functools.partial(assign, **options)
         if self.num_partitions <= MAX_TASK_SHUFFLE:
-            split = delayed(_split, pure=False, nout=self.num_partitions)
-            splits = [split(each, assign, options, self.num_partitions) for each in self.partitions]
-            join = delayed(concatenate, pure=False)
-            return type(self)([join(*(each[number] for each in splits)) for number in numbers])
-        numbered = self.map(_assign_numbers, assign=assign, options=options)
+            splits = self.map(
+                _split, *others, assign=assign, num_partitions=self.num_partitions
+            ).partitions
+            tables = [type(self)([each[number] for number in numbers]) for each in splits]
+            return tables[0].map(concatenate, *tables[1:])
+        numbered = self.map(_assign_numbers, *others, assign=assign)
         with config.set({"dataframe.convert-string": False}):  # keep the types of names
             frame = numbered.to_frame()
             frame = frame.set_index("partition", divisions=[*numbers, len(numbers)])
@@ -70,29 +112,39 @@ class DaskTable(Table):
 
         by, table = [*by], self.persist()
         bounds = _choose_bounds(table.map(_sample, by=by).collect(), by, self.num_partitions)
-        ranges = table._shuffle(_find_range, bounds=bounds, by=by).map(sort_rows, by=by).persist()
+        ranges = table._shuffle(_find_range, self._broadcast(bounds), by=by)
+        ranges = ranges.map(sort_rows, by=by).persist()
         counts = compute(*map(delayed(len), ranges.partitions))
-        starts = itertools.accumulate(counts, initial=0)
-        number = delayed(number_rows, pure=False)
-        return type(self)(
-            [number(each, start, column) for each, start in zip(ranges.partitions, starts)]
-        )
+        starts = itertools.accumulate(counts[:-1], initial=0)
+        return ranges.map(number_rows, type(self)([*starts]), column=column)
+
+    def _broadcast(self, frame: Frame) -> Self:
+        """Return a table whose partitions are all the same frame, which is sent once."""
+        from dask import delayed
+
+        return type(self)([delayed(frame, pure=False)] * self.num_partitions)
 
     def lookup(self, other: Self, on: Sequence[str]) -> Self:
         """Send the keys to the other table, and its rows back; see `Table.lookup`."""
-        from dask import delayed
-
-        request = delayed(_request, pure=False)
-        keys = enumerate(self.partitions)
-        requests = type(self)([request(frame, [*on], number) for number, frame in keys])
+        table = type(self)(self.partitions)
+        requests = table.map(_request, type(self)(range(self.num_partitions)), on=[*on])
         answers = requests.partition(on).join(other, on)._shuffle(_get_requester)
-        return self.map(join_frames, answers.map(_drop_requester), on=[*on], how="inner")
+        return table.map(join_frames, answers.map(_drop_requester), on=[*on], how="inner")
 
     def persist(self) -> Self:
         """Start computing the partitions, and drop their task graph; see `Table.persist`."""
         from dask import persist
 
         return type(self)(persist(*self.partitions))
+
+    def persist_with_totals(self, *columns: str) -> tuple[Self, list[Any]]:
+        """Compute the partitions and the sums together; see `Table.persist_with_totals`."""
+        from dask import delayed, persist
+
+        tasks = self.partitions
+        sums = delayed(concatenate, pure=False)(*self.map(sum_columns, columns=columns).partitions)
+        *partitions, sums = persist(*tasks, sums)
+        return type(self)(partitions), add_sums(sums.compute(), columns)
 
     def collect(self) -> Frame:
         """Compute and concatenate the partitions."""
@@ -139,6 +191,57 @@ def divide_rows(counts: Sequence[int]) -> tuple[list[int], list[int], tuple[int 
     return starts, nonempty, (*(starts[number] for number in nonempty), starts[-1] - 1)
 
 
+class _Pipeline:
+    """The calls that make a partition of a table, as one function of the partitions it is made of.
+
+    Attributes
+    ----------
+    steps : list of tuple
+        For each call its function, the slots of its arguments, and the slots that no later call
+        reads. The result of a call has the next slot after those of the arguments.
+    """
+
+    def __init__(self, steps: list[tuple[Callable[..., Any], list[int], list[int]]]) -> None:
+        self.steps = steps
+        function = steps[-1][0]
+        self.__name__ = getattr(function, "func", function).__name__.strip("_")
+
+    def __call__(self, *frames: Any) -> Any:
+        """Return the partition."""
+        values = list(frames)
+        for function, slots, unused in self.steps:
+            values.append(function(*(values[slot] for slot in slots)))
+            for slot in unused:
+                values[slot] = None
+        return values[-1]
+
+
+def _compile(table: DaskTable) -> tuple[_Pipeline, list[DaskTable]]:
+    """Return the pipeline of a table without partitions, and the tables of its arguments."""
+    order: dict[int, DaskTable] = {}
+
+    def visit(node: DaskTable) -> None:
+        if id(node) not in order:
+            for each in node._inputs:
+                visit(each)
+            order[id(node)] = node
+
+    visit(table)
+    leaves = [node for node in order.values() if node._function is None]
+    calls = [node for node in order.values() if node._function is not None]
+    slots = {id(node): slot for slot, node in enumerate([*leaves, *calls])}
+    last_use = {id(each): node for node in calls for each in node._inputs}
+    steps: Any = [
+        (
+            node._function,
+            [slots[id(each)] for each in node._inputs],
+            [slots[id(each)] for each in node._inputs if last_use[id(each)] is node],
+        )
+        for node in calls
+    ]
+    return _Pipeline(steps), leaves
+
+
 # The partitions of rows
 
 
@@ -149,21 +252,21 @@ def _hash(frame: Frame, by: list[str], num_partitions: int) -> Any:
 
 
 def _split(
-    frame: Frame, assign: Callable[..., Any], options: dict[str, Any], num_partitions: int
+    frame: Frame, *others: Frame, assign: Callable[..., Any], num_partitions: int
 ) -> list[Frame]:
     """Return the rows for each partition."""
     from dask.dataframe.dispatch import group_split_dispatch
 
-    numbers = assign(frame, **options).astype("int32")
+    numbers = assign(frame, *others).astype("int32")
     splits = group_split_dispatch(frame, numbers, num_partitions, ignore_index=True)
     return [splits[number] for number in range(num_partitions)]
 
 
-def _assign_numbers(frame: Frame, assign: Callable[..., Any], options: dict[str, Any]) -> Frame:
-    return frame.assign(partition=assign(frame, **options).astype("int32"))
+def _assign_numbers(frame: Frame, *others: Frame, assign: Callable[..., Any]) -> Frame:
+    return frame.assign(partition=assign(frame, *others).astype("int32"))
 
 
-def _request(frame: Frame, on: list[str], number: int) -> Frame:
+def _request(frame: Frame, number: int, on: list[str]) -> Frame:
     return distinct(frame, on).assign(requester=number)
 
 

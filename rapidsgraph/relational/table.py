@@ -44,6 +44,14 @@ class Table(ABC):
         """Compute the rows now, because later steps use them more than once."""
 
     @abstractmethod
+    def persist_with_totals(self, *columns: str) -> tuple[Self, list[Any]]:
+        """Compute the rows now; also return their number and the sum of each column."""
+
+    @abstractmethod
+    def distribute(self, frame: Frame, by: Sequence[str]) -> Self:
+        """Return a table of a frame's rows, partitioned by a key into as many partitions."""
+
+    @abstractmethod
     def collect(self) -> Frame:
         """Return the rows, which must be few, as one frame."""
 
@@ -126,12 +134,11 @@ class Table(ABC):
 
     def totals(self, *columns: str) -> list[Any]:
         """Return the sum of each column."""
-        sums = self.map(_sums, columns=columns).collect()
-        return [sums[column].sum().item() for column in columns]
+        return add_sums(self.map(sum_columns, columns=columns).collect(), columns)[1:]
 
     def count(self) -> int:
         """Return the number of rows."""
-        return self.map(_count).collect()["count"].sum().item()
+        return add_sums(self.map(sum_columns, columns=()).collect(), ())[0]
 
 
 class EagerTable(Table):
@@ -161,6 +168,14 @@ class EagerTable(Table):
     def persist(self) -> Self:
         """Return the table, whose rows are in memory."""
         return self
+
+    def persist_with_totals(self, *columns: str) -> tuple[Self, list[Any]]:
+        """Return the table and its totals; see `Table.persist_with_totals`."""
+        return self, add_sums(sum_columns(self.frame, columns), columns)
+
+    def distribute(self, frame: Frame, by: Sequence[str]) -> Self:
+        """Return the table of a frame, which is the only partition."""
+        return type(self)(frame)
 
     def collect(self) -> Frame:
         """Return the frame."""
@@ -229,13 +244,17 @@ def sort_rows(frame: Frame, by: list[str]) -> Frame:
     return frame.sort_values(by, ignore_index=True)
 
 
-def _sums(frame: Frame, columns: Sequence[str]) -> Frame:
+def sum_columns(frame: Frame, columns: Sequence[str]) -> Frame:
+    """Return a row with the number of rows and the sum of each column."""
     with np.errstate(over="ignore"):
-        return _library(frame).DataFrame({column: [frame[column].sum()] for column in columns})
+        sums = {f"sum of {column}": [frame[column].sum()] for column in columns}
+    return _library(frame).DataFrame({"count": [len(frame)], **sums})
 
 
-def _count(frame: Frame) -> Frame:
-    return _library(frame).DataFrame({"count": [len(frame)]})
+def add_sums(sums: Frame, columns: Sequence[str]) -> list[Any]:
+    """Return the number of rows and the sums of columns, of rows of `sum_columns`."""
+    with np.errstate(over="ignore"):
+        return [sums[name].sum().item() for name in ["count", *map("sum of {}".format, columns)]]
 
 
 def number_rows(frame: Frame, start: int, column: str) -> Frame:

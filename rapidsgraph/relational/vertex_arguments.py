@@ -21,7 +21,8 @@ def find_vertices(graph: FrameGraph, vertices: Any, parameter: str = "source") -
     """Return the rows of the vertices that a caller names; see `resolve_vertices`."""
     labeling = _ArgumentLabeling(graph)
     ids = resolve_vertices(labeling, vertices, parameter)
-    return graph.vertices.map(_merge_names, names=labeling.make_frame(ids), how="inner")
+    vertex = graph.name_columns("vertex")
+    return graph.vertices.join(graph.vertices.distribute(labeling.make_frame(ids), vertex), vertex)
 
 
 def join_vertex_values(
@@ -31,7 +32,9 @@ def join_vertex_values(
     labeling = _ArgumentLabeling(graph)
     ids, array = read_vertex_values(labeling, values, parameter)
     names = labeling.make_frame(ids).assign(**{column: array})
-    return state.map(_merge_names, names=names, how="left").map(_fill_zero, column=column)
+    vertex = graph.name_columns("vertex")
+    state = state.join(state.distribute(names, vertex), vertex, how="left")
+    return state.map(_fill_zero, column=column)
 
 
 class _ArgumentLabeling(Labeling):
@@ -56,7 +59,8 @@ class _ArgumentLabeling(Labeling):
         """Find the vertices that a table names, and return their ids; see `Labeling.ids`."""
         labels = labels or self.names.labels
         columns = [frames.get_column(table, label, "vertex", parameter) for label in labels]
-        matches = self._vertices.map(_merge_names, names=self._as_names(columns), how="inner")
+        rows, vertex = self._as_names(columns), list(self._first)
+        matches = self._vertices.join(self._vertices.distribute(rows, vertex), vertex)
         names = EagerTable(self._first).union(EagerTable(matches.collect())).collect()
         columns_of_names = [get_values(names, column) for column in names]
         self.names, _, _ = name_vertices(
@@ -93,11 +97,6 @@ class _ArgumentLabeling(Labeling):
 
 def _get_first(vertices: Frame) -> Frame:
     return vertices[:1]
-
-
-def _merge_names(table: Frame, names: Frame, how: str) -> Frame:
-    on = [column for column in names if column.startswith("vertex_")]
-    return table.merge(names, on=on, how=how)
 
 
 def _fill_zero(table: Frame, column: str) -> Frame:

@@ -1,5 +1,6 @@
 """Operations on Dask's partitions against those on one frame, by both kinds of shuffle."""
 
+import cloudpickle
 import dask
 import numpy as np
 import pandas
@@ -114,3 +115,43 @@ def test_joins_and_groups(frame):
 )
 def test_divisions_of_row_numbers(counts, expected):
     assert divide_rows(counts) == expected
+
+
+def count_tasks(table):
+    return len(dask.base.collections_to_expr(table.partitions).__dask_graph__())
+
+
+def test_a_chain_of_operations_is_one_task_per_partition():
+    rows = split(NUMBERS, [120, 80]).persist()
+    chain = rows.filter(lambda row: row["value"] > 50).rename(["a"], ["c"]).assign(one=1)
+    union = chain.union(chain.select([*"cb", "value"]).assign(one=2))
+    assert count_tasks(union) == 2 + count_tasks(rows)
+    expected = EagerTable(NUMBERS[NUMBERS["value"] > 50].rename(columns={"a": "c"}).assign(one=1))
+    assert_same_rows(union, expected.union(expected.assign(one=2)))
+
+
+def test_totals_of_persisted_rows():
+    for table in (split(NUMBERS, [3, 0, 197]), EagerTable(NUMBERS)):
+        rows, totals = table.filter(lambda row: row["b"] > 0).persist_with_totals("b", "value")
+        positive = NUMBERS[NUMBERS["b"] > 0]
+        assert totals == [len(positive), positive["b"].sum(), positive["value"].sum()]
+        assert_same_rows(rows, EagerTable(positive))
+
+
+@pytest.mark.parametrize("frame", [NUMBERS, TEXT], ids=["numbers", "text"])
+def test_rows_of_a_frame_in_partitions(frame):
+    keys = frame[["a", "b"]].drop_duplicates(ignore_index=True)
+    rows = split(frame, [100, 60, 40]).partition(["a", "b"])
+    assert_same_rows(rows.distribute(keys, ["a", "b"]), EagerTable(keys))
+    joined = rows.join(rows.distribute(keys[:5], ["a", "b"]), ["a", "b"])
+    assert_same_rows(joined, EagerTable(frame).join(EagerTable(keys[:5]), ["a", "b"]))
+
+
+def test_no_task_has_all_rows_of_a_frame(monkeypatch):
+    monkeypatch.setattr(dask_table, "MAX_TASK_SHUFFLE", 32)
+    frame = pandas.DataFrame({"a": np.arange(10_000)})
+    table = split(NUMBERS, [100, 60, 40]).distribute(frame, ["a"])
+    tasks = dask.base.collections_to_expr(table.partitions).__dask_graph__().values()
+    sizes = [len(cloudpickle.dumps(task)) for task in tasks]
+    assert sum(sizes) < 1.2 * frame["a"].nbytes
+    assert max(sizes) < 0.4 * frame["a"].nbytes
