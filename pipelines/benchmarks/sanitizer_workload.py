@@ -212,14 +212,16 @@ def run_distributed() -> None:
 
 
 def arcs_by_owner(columns: Columns, directed: bool, num_ranks: int) -> Columns:
-    """Return the arcs of a graph by the rank that owns their source."""
+    """Return the arcs of a graph, sorted; parallel arcs keep the order that owners receive."""
     sources, destinations = columns["source"], columns["destination"]
     num_vertices = int(max(sources.max(), destinations.max())) + 1
     bounds = [num_vertices * rank // num_ranks for rank in range(num_ranks + 1)]
     edges = [sources.astype(np.int32), destinations.astype(np.int32), columns["weight"]]
     arcs, counts = group_by_owner(edges, bounds, [sources.size], directed, drop_loops=True)
-    xp = device.array_module(sources)
-    return dict(zip(("source", "destination", "weight"), arcs)) | {"counts": xp.asarray(counts)}
+    keys, neighbors, weights = map(device.to_host, arcs)
+    order = np.lexsort([neighbors, keys])
+    columns = {"source": keys, "destination": neighbors, "weight": weights}
+    return {name: values[order] for name, values in columns.items()} | {"counts": counts}
 
 
 def search_in_supersteps(columns: Columns, start: int, weight: str | None) -> Columns:

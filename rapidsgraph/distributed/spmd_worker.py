@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -23,6 +26,7 @@ from .communicator import (
 from .shared_memory import get_machine_id
 
 REPORT_INTERVAL = 0.25  # seconds between two reports of progress
+SWITCH_INTERVAL = 2e-5  # seconds after which the thread of a rank gets the interpreter
 
 R = TypeVar("R")
 
@@ -118,12 +122,35 @@ def run_rank(
 
     secede()
     own_report = report if is_reporting and rank == 0 else ignore_report
-    with communicator.serve(number):
+    with switch_threads_often(), communicator.serve(number):
         result, info = run_on_worker(function, communicator, own_report, *arguments)
     if unsent is not None:
         worker.log_event(topic, (call_id, "progress", *unsent))
     worker.log_event(topic, (call_id, "info", rank, pickle.dumps(info)))
     return result
+
+
+_switch_lock, _switch_intervals = threading.Lock(), list[float]()
+
+
+@contextmanager
+def switch_threads_often() -> Iterator[None]:
+    """Let the threads of this process take turns at a shorter interval, for fast collectives.
+
+    With UCX the event loop of a Dask worker polls without a pause. Whenever a rank has waited for
+    a message or for the GPU, it would otherwise wait for Python's default of 5 ms as well.
+    """
+    with _switch_lock:  # several ranks may share a process
+        _switch_intervals.append(sys.getswitchinterval())
+        sys.setswitchinterval(min(SWITCH_INTERVAL, _switch_intervals[-1]))
+    try:
+        yield
+    finally:
+        with _switch_lock:
+            interval = max(_switch_intervals)
+            _switch_intervals.pop()
+            if not _switch_intervals:
+                sys.setswitchinterval(interval)
 
 
 def ignore_report(step: int, text: str) -> None:
