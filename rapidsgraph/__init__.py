@@ -12,16 +12,14 @@ TYPE_CHECKING = False  # type checkers take it for true
 if TYPE_CHECKING:
     from . import datasets, generate, plot, verify
     from .algorithms.scan_index import ScanIndex
+    from .api.components import connected_components
+    from .api.pagerank import pagerank
+    from .api.scan import scan, structural_similarity
+    from .api.traversal import bfs, sssp
     from .dispatch import (
         Graph,
         LayeredEdgeList,
-        bfs,
-        connected_components,
         estimate_memory,
-        pagerank,
-        scan,
-        sssp,
-        structural_similarity,
     )
     from .distributed.cluster import cluster
     from .errors import (
@@ -72,12 +70,18 @@ __all__ = [
 
 _MODULES = {  # of public names that neither `dispatch` nor `errors` defines
     "ScanIndex": "algorithms.scan_index",
+    "bfs": "api.traversal",
     "cluster": "distributed.cluster",
+    "connected_components": "api.components",
     "datasets": None,  # a module itself
     "generate": None,
+    "pagerank": "api.pagerank",
     "plot": None,
     "read_edges": "io",
     "read_vertices": "io",
+    "scan": "api.scan",
+    "sssp": "api.traversal",
+    "structural_similarity": "api.scan",
     "verify": None,
 }
 

@@ -1,9 +1,10 @@
 """Select the implementation of an algorithm by the type of its graph.
 
 `IMPLEMENTATIONS` is the one table of what runs where: a row per algorithm, a column per graph
-type. A new algorithm is a row; a new engine for one is an entry. Implementations of `LocalGraph`
-also take edge frames, those of `DistributedGraph` take Dask frames, and those of `FrameGraph`,
-which ``method="frames"`` selects, take all of these.
+type. A new algorithm is a row; a new engine for one is an entry. An implementation takes a graph
+and `Parameters`, and returns a frame; that of PageRank also the iterations and the residual. Those
+of `LocalGraph` also take edge frames, those of `DistributedGraph` take Dask frames, and those of
+`FrameGraph`, which ``method="frames"`` selects, take all of these.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import Any
 
 from . import frames, memory
 from .algorithms import components, similarity, traversal
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
+from .algorithms.parameters import Parameters
 from .distributed import components as distributed_components
 from .distributed import layered as distributed_layered
 from .distributed import layered_build
@@ -36,20 +38,14 @@ from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
 from .relational import traversal as relational_traversal
 from .relational.frame_graph import FrameGraph
-from .validation import check_auto_method, check_choice
 
 __all__ = [
     "IMPLEMENTATIONS",
     "Graph",
     "LayeredEdgeList",
-    "bfs",
-    "connected_components",
     "estimate_memory",
     "in_memory",
-    "pagerank",
-    "scan",
-    "sssp",
-    "structural_similarity",
+    "run",
 ]
 
 register_distributed_graph(DistributedGraph)
@@ -94,9 +90,6 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     },
 }
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 
 def graph_type(graph: GraphLike) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
@@ -106,32 +99,45 @@ def graph_type(graph: GraphLike) -> type:
     return DistributedGraph if frames.is_dask(graph) else LocalGraph
 
 
-def _dispatched(local: Callable[P, R]) -> Callable[P, R]:
-    """Return the public function of an algorithm, with signature and docs of the local one."""
-    name = local.__name__
-    implementations = IMPLEMENTATIONS[name]
-    methods = get_args(get_type_hints(local)["method"])
+def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
+    """Run the implementation of an algorithm for a graph and its method.
 
-    @functools.wraps(local)
-    def public(graph: Any, *args: Any, **kwargs: Any) -> Any:
-        graph = storage_of(graph)
-        method = kwargs.get("method", "auto")
-        check_choice("method", method, methods)
-        if method in ("auto", "frames"):
-            kwargs.pop("method", None)  # selects the column; implementations take the others
-        column = graph_type(graph)
-        if method == "frames":
-            if column in (LayeredStorage, DistributedLayeredStorage):
-                check_auto_method(method, methods, "layered edge lists")
-            graph = graph.to_frame_graph() if isinstance(graph, DistributedGraph) else graph
-            column = FrameGraph
-        implementation = implementations.get(column)
-        if implementation is None:
-            raise _unsupported_error(name, column)
-        return implementation(graph, *args, **kwargs)
+    Parameters
+    ----------
+    algorithm : str
+        A row of `IMPLEMENTATIONS`.
+    graph : Graph, LayeredEdgeList or edge frame
+    parameters : Parameters
+        Valid; the functions of `rapidsgraph.api` check them.
 
-    public.__module__ = __name__.partition(".")[0]  # where users and pickle find it
-    return public  # type: ignore[return-value]
+    Raises
+    ------
+    GraphError
+        If the algorithm, the method or `memory_limit` is not for this type of graph.
+    """
+    graph, row, method = storage_of(graph), IMPLEMENTATIONS[algorithm], parameters.method
+    column = graph_type(graph)
+    if column not in row:
+        raise _unsupported_error(algorithm, column)
+    is_layered = column in (LayeredStorage, DistributedLayeredStorage)
+    if method == "frames" and not is_layered:
+        graph = graph.to_frame_graph() if isinstance(graph, DistributedGraph) else graph
+        column = FrameGraph
+    elif method != "auto" and column is not LocalGraph:
+        kind = "layered edge lists" if is_layered else "distributed graphs"
+        raise GraphError(
+            f"method {method!r} is not supported for {kind}; use 'auto'",
+            parameter="method",
+            value=method,
+        )
+    if parameters.memory_limit is not None and not is_layered:
+        raise GraphError(
+            "{parameter} applies to layered edge lists only; build one with "
+            "rg.LayeredEdgeList.build(graph, root)",
+            parameter="memory_limit",
+            value=parameters.memory_limit,
+        )
+    return row[column](graph, parameters)
 
 
 def _unsupported_error(name: str, unsupported: type) -> GraphError:
@@ -148,14 +154,6 @@ def _unsupported_error(name: str, unsupported: type) -> GraphError:
         "or an edge frame, which may be a Dask frame",
         parameter="graph",
     )
-
-
-bfs = _dispatched(traversal.bfs)
-connected_components = _dispatched(components.connected_components)
-pagerank = _dispatched(_pagerank.pagerank)
-scan = _dispatched(_scan.scan)
-sssp = _dispatched(traversal.sssp)
-structural_similarity = _dispatched(similarity.structural_similarity)
 
 
 @functools.wraps(memory.estimate_memory)

@@ -41,17 +41,6 @@ def check_choice(parameter: str, value: object, choices: Collection[str]) -> Non
         reject(parameter, value, f"it can be {', '.join(map(repr, choices))}")
 
 
-def check_auto_method(method: object, methods: Collection[str], graph_kind: str) -> None:
-    """Raise GraphError unless `method` is "auto", the only one of `methods` for a kind of graph."""
-    check_choice("method", method, methods)
-    if method != "auto":
-        raise GraphError(
-            f"method {method!r} is not supported for {graph_kind}; use 'auto'",
-            parameter="method",
-            value=method,
-        )
-
-
 def check_flag(parameter: str, value: object) -> None:
     """Raise GraphError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -119,17 +108,6 @@ def check_path(path: Any) -> Path:
             path=path,
         )
     return path
-
-
-def check_memory_limit(memory_limit: object) -> None:
-    """Raise GraphError if a memory limit is given for a graph whose edges stay in memory."""
-    if memory_limit is not None:
-        raise GraphError(
-            "{parameter} applies to layered edge lists only; build one with "
-            "rg.LayeredEdgeList.build(graph, root)",
-            parameter="memory_limit",
-            value=memory_limit,
-        )
 
 
 def check_free_memory(operation: str, num_bytes: int, xp: ArrayModule) -> None:

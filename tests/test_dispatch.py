@@ -1,11 +1,19 @@
 """The table of implementations: an algorithm and a graph type select a function."""
 
 import inspect
+import typing
 
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph import dispatch
+from rapidsgraph import frames
+from rapidsgraph.algorithms.parameters import (
+    ComponentParameters,
+    PageRankParameters,
+    Parameters,
+    ScanParameters,
+    SearchParameters,
+)
 from rapidsgraph.dispatch import IMPLEMENTATIONS, graph_type
 from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
@@ -14,6 +22,14 @@ from rapidsgraph.layered.storage import LayeredStorage
 from rapidsgraph.relational.frame_graph import FrameGraph
 
 EDGES = {"source": [0, 1], "destination": [1, 2]}
+PARAMETERS = {
+    "bfs": SearchParameters,
+    "sssp": SearchParameters,
+    "pagerank": PageRankParameters,
+    "connected_components": ComponentParameters,
+    "structural_similarity": Parameters,
+    "scan": ScanParameters,
+}
 PACKAGES = {
     LocalGraph: "rapidsgraph.algorithms",
     LayeredStorage: "rapidsgraph.layered",
@@ -41,34 +57,79 @@ def test_an_implementation_is_a_function_of_the_package_of_its_graph_type(name, 
 def test_every_algorithm_is_public_and_runs_in_memory():
     for name, row in IMPLEMENTATIONS.items():
         assert name in rg.__all__
-        assert name in dispatch.__all__
+        assert getattr(rg, name).__module__.startswith("rapidsgraph.api.")
         assert LocalGraph in row
+
+
+@pytest.mark.parametrize(("name", "graph_type"), ROWS)
+def test_an_implementation_takes_a_graph_and_valid_parameters(name, graph_type):
+    """All engines of an algorithm take the same ones: the public function has the others."""
+    function = inspect.unwrap(IMPLEMENTATIONS[name][graph_type])
+    hints = typing.get_type_hints(function)
+    assert len(inspect.signature(function).parameters) == 2
+    assert hints["parameters"] is PARAMETERS[name]
+    result = tuple[frames.Frame, int, float] if name == "pagerank" else frames.Frame
+    assert hints["return"] == result
 
 
 @pytest.mark.parametrize(("name", "storage_type"), ROWS)
 def test_the_type_of_the_graph_selects_the_implementation(name, storage_type, monkeypatch):
     graph = object.__new__(storage_type)
+    calls = observe(name, storage_type, monkeypatch)
+    assert getattr(rg, name)(graph) == "result"
+    [(argument, parameters)] = calls
+    assert argument is graph
+    assert type(parameters) is PARAMETERS[name]
+
+
+def observe(name, storage_type, monkeypatch):
+    """Replace an implementation and return the list of its calls."""
     calls = []
 
-    def implementation(*args, **kwargs):
-        calls.append((args, kwargs))
-        return "result"
+    def implementation(graph, parameters):
+        calls.append((graph, parameters))
+        return ("result", 1, 0.0) if name == "pagerank" else "result"
 
     monkeypatch.setitem(IMPLEMENTATIONS[name], storage_type, implementation)
-    assert getattr(rg, name)(graph, option=1) == "result"
-    assert calls == [((graph,), {"option": 1})]
+    return calls
 
 
 @pytest.mark.parametrize(
     "name", [name for name, row in IMPLEMENTATIONS.items() if FrameGraph in row]
 )
 def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
-    calls = []
-    monkeypatch.setitem(
-        IMPLEMENTATIONS[name], FrameGraph, lambda *args, **kwargs: calls.append((args, kwargs))
-    )
+    calls = observe(name, FrameGraph, monkeypatch)
     getattr(rg, name)(EDGES, method="frames")
-    assert calls == [((EDGES,), {})]
+    assert [graph for graph, _ in calls] == [EDGES]
+
+
+def test_strong_components_are_relational(monkeypatch):
+    calls = observe("connected_components", FrameGraph, monkeypatch)
+    rg.connected_components(EDGES, strong=True)
+    assert calls == [(EDGES, ComponentParameters(method="frames", strong=True))]
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "storage_type", "kind"),
+    [
+        ("pagerank", "edge", DistributedGraph, "distributed graphs"),
+        ("scan", "gpuscan", DistributedGraph, "distributed graphs"),
+        ("pagerank", "warp", LayeredStorage, "layered edge lists"),
+        ("pagerank", "warp", DistributedLayeredStorage, "layered edge lists"),
+    ],
+)
+def test_some_methods_need_a_graph_in_one_memory(name, method, storage_type, kind):
+    with pytest.raises(rg.GraphError, match=f"'{method}' is not supported for {kind}") as info:
+        getattr(rg, name)(object.__new__(storage_type), method=method)
+    assert (info.value.parameter, info.value.value) == ("method", method)
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank"])
+@pytest.mark.parametrize("method", ["auto", "frames"])
+def test_memory_limit_needs_a_layered_edge_list(name, method):
+    with pytest.raises(rg.GraphError, match=r"rg\.LayeredEdgeList\.build") as info:
+        getattr(rg, name)(EDGES, method=method, memory_limit="2GB")
+    assert (info.value.parameter, info.value.value) == ("memory_limit", "2GB")
 
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank"])

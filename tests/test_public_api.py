@@ -10,7 +10,6 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph.algorithms.pagerank import PRECISIONS, Precision
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
-from rapidsgraph.dispatch import IMPLEMENTATIONS
 from rapidsgraph.graph.csr import MULTI_EDGES, MultiEdges
 from rapidsgraph.memory import Algorithm
 
@@ -75,26 +74,6 @@ def test_help_lists_public_members_only(name):
     graph_type = getattr(rg, name)
     assert [each for each in dir(graph_type) if not each.startswith("_")] == MEMBERS[name].split()
     assert all(inspect.getdoc(getattr(graph_type, each)) for each in members(name))
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_every_implementation_accepts_the_public_parameters(name):
-    """An engine may check a parameter and reject it, but it knows the name and the default.
-
-    `method` selects the engine: only one that has several methods sees it.
-    """
-    public = _parameters_without_method(getattr(rg, name))
-    for implementation in IMPLEMENTATIONS[name].values():
-        parameters = _parameters_without_method(implementation)
-        assert [*parameters][1:] == [*public][1:]
-        for each in [*public][1:]:
-            assert parameters[each].kind == public[each].kind
-            assert parameters[each].default == public[each].default
-
-
-def _parameters_without_method(function):
-    parameters = inspect.signature(function).parameters
-    return {name: each for name, each in parameters.items() if name != "method"}
 
 
 def test_tables_have_a_row_for_each_value_of_an_option():

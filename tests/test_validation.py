@@ -51,15 +51,6 @@ def test_valid_values_pass():
     assert validation.check_number("option", 10**400) == INF
 
 
-def test_only_auto_of_several_methods():
-    validation.check_auto_method("auto", ("auto", "edge"), "Dask frames")
-    with pytest.raises(GraphError, match="it can be 'auto', 'edge'"):
-        validation.check_auto_method("other", ("auto", "edge"), "Dask frames")
-    with pytest.raises(GraphError, match="'edge' is not supported for Dask frames") as info:
-        validation.check_auto_method("edge", ("auto", "edge"), "Dask frames")
-    assert (info.value.parameter, info.value.value) == ("method", "edge")
-
-
 @pytest.mark.parametrize(
     ("value", "num_bytes"),
     [
@@ -94,13 +85,6 @@ def test_paths():
         with pytest.raises(GraphError) as info:
             validation.check_path(path)
         assert path in (info.value.value, str(info.value.path))
-
-
-def test_memory_limit_needs_a_layered_edge_list():
-    validation.check_memory_limit(None)
-    with pytest.raises(GraphError, match="rg.LayeredEdgeList.build") as info:
-        validation.check_memory_limit("2GB")
-    assert (info.value.parameter, info.value.value) == ("memory_limit", "2GB")
 
 
 def test_free_memory(monkeypatch):

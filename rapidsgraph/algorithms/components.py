@@ -8,99 +8,30 @@ skips the remaining neighbors of its vertices. Trees are linked by compare-and-s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from .. import device
 from ..device import Array
-from ..errors import GraphError
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
-from ..validation import FramesMethod, check_flag
+from .parameters import ComponentParameters
 from .run_memory import check_run_memory
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
-def connected_components(
-    graph: GraphLike, *, strong: bool = False, method: FramesMethod = "auto"
-) -> Frame:
-    """Find the weakly or strongly connected components.
-
-    Parameters
-    ----------
-    graph : Graph or edge frame
-        A frame needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one,
-        gives a Dask frame.
-    strong : bool, default False
-        Whether two vertices of a component reach each other along directed edges. Otherwise the
-        direction of edges is ignored. Strong components need ``method="frames"``.
-    method : {"auto", "frames"}, default "auto"
-        "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
-        on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
-        rows.
-
-    Returns
-    -------
-    frame
-        Columns `vertex` and `component` (int32): one row per vertex, sorted by vertex, in the
-        library of the edge frame. Components are numbered from 0 by descending size, ties by
-        smallest vertex name.
-
-    Raises
-    ------
-    GraphError
-        If a name column is called `component`, or the frame has no columns `source` and
-        `destination`.
-    InsufficientMemoryError
-        If the run would not fit into memory; raised before it starts.
-
-    See Also
-    --------
-    verify.components : Check a result.
-
-    References
-    ----------
-    .. [1] M. Sutton, T. Ben-Nun and A. Barak, "Optimizing parallel graph connectivity computation
-       via subgraph sampling", IPDPS 2018. https://doi.org/10.1109/IPDPS.2018.00012
-    .. [2] J. Jaiganesh and M. Burtscher, "A high-performance connected components implementation
-       for GPUs", HPDC 2018. https://doi.org/10.1145/3208040.3208041
-
-    Examples
-    --------
-    >>> import pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame({"source": ["a", "d", "c"], "destination": ["b", "c", "e"]})
-    >>> rg.connected_components(edges)
-      vertex  component
-    0      a          1
-    1      b          1
-    2      c          0
-    3      d          0
-    4      e          0
-    """
-    check_weak(strong)
+def connected_components(graph: GraphLike, parameters: ComponentParameters) -> Frame:
+    """Find the weak components of a graph or frame; see `rapidsgraph.connected_components`."""
     graph = as_local_graph(graph)
     graph.labeling.check_name_collisions("component")
     operation = f"components of {graph.num_vertices:,} vertices"
     check_run_memory(graph, "connected_components", operation)
     roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)
     return graph.labeling.vertex_frame({"component": number_components(roots)})
-
-
-def check_weak(strong: Any) -> None:
-    """Raise GraphError if strong components are asked of the kernels, which have none."""
-    check_flag("strong", strong)
-    if strong:
-        raise GraphError(
-            "strong components are computed as frame operations only; pass method='frames'",
-            parameter="strong",
-            value=strong,
-            hint="pass method='frames'",
-        )
 
 
 def find_roots(

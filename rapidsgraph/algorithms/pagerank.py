@@ -23,15 +23,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..device import Array
-from ..errors import ConvergenceError, GraphError
 from ..frames import Frame, VertexValues
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..graph.vertex_arguments import resolve_vertex_values
 from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import check_out_weights
-from ..kernels.constants import WARP
-from ..progress import Progress, Report, reporter
-from ..validation import check_choice, check_count, check_memory_limit, check_number, reject
+from ..progress import Report, reporter
+from ..validation import check_number, reject
 from .pagerank_layout import (
     PageRankLayout,
     allocate_buffers,
@@ -40,6 +38,7 @@ from .pagerank_layout import (
     read_state,
 )
 from .pagerank_methods import power_iterate
+from .parameters import PageRankParameters
 from .run_memory import check_run_memory
 
 PageRankMethod = Literal["auto", "frames", "edge", "node", "contribution", "warp"]
@@ -48,130 +47,35 @@ Precision = Literal["double", "single"]
 PRECISIONS: dict[Precision, type[np.floating]] = {"double": np.float64, "single": np.float32}
 DanglingPolicy = Literal["uniform", "drop"]  # besides None and weights by vertex
 DANGLING = get_args(DanglingPolicy)
-MAX_BLOCK_THREADS = 1024
 
 
-def pagerank(
-    graph: GraphLike,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
-    personalization: VertexValues | None = None,
-    dangling: DanglingPolicy | VertexValues | None = None,
-    start: VertexValues | None = None,
-    method: PageRankMethod = "auto",
-    precision: Precision = "double",
-    progress: Progress = None,
-    launch: tuple[int, int] | None = None,
-    memory_limit: int | str | None = None,
-) -> Frame:
-    """Compute the PageRank of every vertex by power iteration [1]_.
-
-    Parameters
-    ----------
-    graph : Graph, LayeredEdgeList or edge frame
-        The edges of a frame are directed, from column `source` to column `destination`. A Dask
-        frame, or the `Graph` of one, gives a Dask frame.
-    damping : float, default 0.85
-        Probability of following an edge, from 0 to 1.
-    tolerance : float, default 1e-6
-        Iterate until the L1 norm of the change in an iteration is below this. 0 runs exactly
-        `max_iterations`.
-    max_iterations : int, default 100
-        Largest number of iterations.
-    personalization : frame or dict, optional
-        Weights by which the teleport chooses a vertex: a column `vertex` and one column of values,
-        which are scaled to sum to 1. Vertices without a value get 0. Uniform by default.
-    dangling : {"uniform", "drop"}, frame or dict, optional
-        Where the PageRank of dangling vertices (those without out-edges) goes. By default it goes
-        where the teleport goes, as in NetworkX and cuGraph. "uniform" distributes it over all
-        vertices, "drop" discards it (the formula of [3]_ and [4]_, which loses mass), and weights
-        as for `personalization` distribute it over the vertices that they name.
-    start : frame or dict, optional
-        Initial values, scaled to sum to 1. Uniform by default.
-    method : {"auto", "frames", "edge", "node", "contribution", "warp"}, default "auto"
-        Implementation; all give the same result. "auto" stores rows as sliced ELLPACK [2]_. "edge"
-        and "node" are the methods of [3]_, "contribution" and "warp" those of [4]_. "frames" runs
-        joins of pandas, cuDF or Dask frames, as for `bfs`. Only "auto" and "frames" run on Dask
-        frames, and only "auto" on layered edge lists.
-    precision : {"double", "single"}, default "double"
-        Precision of the values that are stored and gathered. Sums are in double precision.
-    progress : bool or callable, optional
-        Whether to show a progress bar on standard error, or a function that is called as
-        ``progress(done, total, text)`` after each batch of work; `total` is None if it is unknown.
-        By default, a bar appears on a terminal if the run takes longer than a second.
-    launch : (int, int), optional
-        Blocks, and threads per block, of the kernel of a method other than "auto" on a GPU.
-    memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
-        streamed, once per iteration.
+def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, int, float]:
+    """Compute PageRank of a graph or frame; see `rapidsgraph.pagerank`.
 
     Returns
     -------
-    frame
-        Columns `vertex` and `pagerank`: one row per vertex, sorted by vertex, in the library of the
-        edge frame. Values sum to 1, except with ``dangling="drop"``.
-
-    Raises
-    ------
-    ConvergenceError
-        If the tolerance was not reached; the error has `iterations` and `residual`.
-    GraphError
-        If a parameter or the frame cannot be used.
-    InsufficientMemoryError
-        If the run would not fit into memory; raised before it starts.
-
-    See Also
-    --------
-    verify.pagerank : Check a result by one application of the formula.
-
-    References
-    ----------
-    .. [1] S. Brin and L. Page, "The anatomy of a large-scale hypertextual Web search engine",
-       Computer Networks and ISDN Systems 30, 1998. https://doi.org/10.1016/S0169-7552(98)00110-X
-    .. [2] M. Kreutzer et al., "A unified sparse matrix data format for efficient general sparse
-       matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci.
-       Comput. 36(5), 2014. https://doi.org/10.1137/130930352
-    .. [3] M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
-       networks", Daegu Gyeongbuk Institute of Science and Technology (DGIST).
-    .. [4] C. S. Reddy, "GPU Programming", B.Tech. project report, Indian Institute of Technology
-       Palakkad.
-
-    Examples
-    --------
-    >>> import pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "a", "a"]})
-    >>> rg.pagerank(edges).round(4)
-      vertex  pagerank
-    0      a    0.4865
-    1      b    0.4635
-    2      c    0.0500
+    frame : frame
+    iterations : int
+    residual : float
+        L1 norm of the change in the last iteration.
     """
-    damping, tolerance, max_iterations = check_parameters(
-        damping, tolerance, max_iterations, dangling, method, precision, launch
-    )
-    check_memory_limit(memory_limit)
     graph = as_local_graph(graph, layout="csc")
-    value_type = PRECISIONS[precision]
+    value_type, max_iterations = parameters.value_type, parameters.max_iterations
     graph.labeling.check_name_collisions("pagerank")
     if not graph.num_vertices:
-        return graph.labeling.vertex_frame({"pagerank": graph.xp.empty(0, value_type)})
+        frame = graph.labeling.vertex_frame({"pagerank": graph.xp.empty(0, value_type)})
+        return frame, 0, 0.0
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, "pagerank", f"PageRank of {size}")
     if graph.weighted:
         check_out_weights(graph.out_weights, graph.labeling)
-    problem = PageRankProblem.create(
-        graph, value_type, damping, tolerance, max_iterations, personalization, dangling, start,
-        launch,
-    )  # fmt: skip
-    with reporter(progress, "PageRank", max_iterations) as report:
-        if method == "auto":
+    problem = PageRankProblem.create(graph, value_type, parameters)
+    with reporter(parameters.progress, "PageRank", max_iterations) as report:
+        if parameters.method == "auto":
             values, iterations, residual = _iterate(problem, report)
         else:
-            values, iterations, residual = power_iterate(problem, method, report)
-    check_convergence(iterations, residual, tolerance)
-    return graph.labeling.vertex_frame({"pagerank": values})
+            values, iterations, residual = power_iterate(problem, parameters.method, report)
+    return graph.labeling.vertex_frame({"pagerank": values}), iterations, residual
 
 
 @dataclass
@@ -208,30 +112,22 @@ class PageRankProblem:
 
     @classmethod
     def create(
-        cls,
-        graph: Any,
-        value_type: type[np.floating],
-        damping: float,
-        tolerance: float,
-        max_iterations: int,
-        personalization: VertexValues,
-        dangling: DanglingPolicy | VertexValues,
-        start: VertexValues,
-        launch: tuple[int, int] | None = None,
+        cls, graph: Any, value_type: type[np.floating], parameters: PageRankParameters
     ) -> PageRankProblem:
-        """Return the problem with the parameters of `pagerank`."""
-        labeling = graph.labeling
-        teleport = vertex_distribution(labeling, personalization, "personalization")
+        """Return the problem with values of a type, which may differ from that of the result."""
+        labeling, damping = graph.labeling, parameters.damping
+        teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
+        dangling = dangling_weights(labeling, parameters.dangling, teleport)
         return cls(
             graph,
             value_type,
             damping,
-            tolerance,
-            max_iterations,
+            parameters.tolerance,
+            parameters.max_iterations,
             teleport=(1 - damping) * teleport,
-            dangling_weights=damping * dangling_weights(labeling, dangling, teleport),
-            start=vertex_distribution(labeling, start, "start"),
-            launch=launch,
+            dangling_weights=damping * dangling,
+            start=vertex_distribution(labeling, parameters.start, "start"),
+            launch=parameters.launch,
         )
 
     def reorder(self, order: Array) -> None:
@@ -324,52 +220,7 @@ def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tup
     return check_number("damping", damping, 1), check_number("tolerance", tolerance)
 
 
-def check_parameters(
-    damping: Any,
-    tolerance: Any,
-    max_iterations: Any,
-    dangling: Any,
-    method: Any,
-    precision: Any,
-    launch: Any,
-) -> tuple[float, float, int]:
-    """Return (damping, tolerance, max_iterations) as Python numbers, all parameters checked."""
-    damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
-    check_count("max_iterations", max_iterations, math.inf)
-    check_choice("method", method, METHODS)
-    check_choice("precision", precision, PRECISIONS)
-    if launch is not None:
-        _check_launch(launch, method)
-    return damping, tolerance, int(max_iterations)
-
-
-def _check_launch(launch: Any, method: str) -> None:
-    if method in ("auto", "frames"):
-        raise GraphError(
-            f"{{parameter}} is for the methods edge, node, contribution and warp, not {method}",
-            parameter="launch",
-            value=launch,
-        )
-    is_pair = isinstance(launch, (tuple, list)) and len(launch) == 2
-    if not is_pair or not all(
-        isinstance(number, (int, np.integer))
-        and not isinstance(number, bool)
-        and 0 < number < 2**31
-        for number in launch
-    ):
-        reject("launch", launch, "it must be (blocks, threads), both positive, below 2^31")
-    if launch[1] > MAX_BLOCK_THREADS or (method == "warp" and launch[1] % WARP):
-        requirement = f"{MAX_BLOCK_THREADS} threads per block is the most, and warp needs a "
-        reject("launch", launch, f"{requirement}multiple of {WARP}")
-
-
-def check_convergence(iterations: int, residual: float, tolerance: float) -> None:
-    """Raise ConvergenceError unless the residual is below the tolerance."""
-    if tolerance and not residual < tolerance:
-        raise ConvergenceError(iterations, residual, tolerance)
-
-
-def vertex_distribution(labeling: Labeling, values: VertexValues, parameter: str) -> Array:
+def vertex_distribution(labeling: Labeling, values: VertexValues | None, parameter: str) -> Array:
     """Return values by vertex id that sum to 1; for None, one value that all vertices have."""
     if values is None:
         return labeling.xp.full(1, 1 / labeling.num_vertices)
@@ -377,7 +228,7 @@ def vertex_distribution(labeling: Labeling, values: VertexValues, parameter: str
 
 
 def dangling_weights(
-    labeling: Labeling, dangling: DanglingPolicy | VertexValues, teleport: Array
+    labeling: Labeling, dangling: str | VertexValues | None, teleport: Array
 ) -> Array:
     """Return the weights by which the PageRank of dangling vertices is distributed.
 

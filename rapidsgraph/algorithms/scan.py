@@ -23,12 +23,10 @@ from ..graph.csr import offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_CLUSTER
-from ..validation import check_choice, check_flag
 from .components import compress, link_alternately
+from .parameters import ScanParameters
 from .run_memory import check_run_memory
 from .similarity import (
-    METHODS,
-    ScanMethod,
     SimilarityGraph,
     common_neighbors,
     neighborhoods,
@@ -41,94 +39,18 @@ ROLES = ("core", "border", "hub", "outlier")
 CORE, BORDER, HUB, OUTLIER = range(4)
 
 
-def scan(
-    graph: GraphLike,
-    *,
-    epsilon: Epsilon = 0.5,
-    mu: int = 3,
-    memberships: bool = False,
-    method: ScanMethod = "auto",
-) -> Frame:
-    """Cluster vertices by structural similarity (SCAN), and find hubs and outliers.
-
-    Parameters
-    ----------
-    graph : Graph or edge frame
-        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A `Graph`
-        caches common-neighbor counts (8 bytes per edge, 16 if it is directed), so that calls with
-        other parameters are faster; see `ScanIndex` for many of them. A Dask frame, or the `Graph`
-        of one, gives a Dask frame.
-    epsilon : float, Fraction or Decimal, default 0.5
-        Neighbors are similar if their similarity (see `structural_similarity`) is at least epsilon,
-        which is above 0 and at most 1. The comparison is exact, and a float is the decimal that it
-        prints as.
-    mu : int, default 3
-        A core is similar to at least `mu` vertices, including itself. GPUSCAN does not count the
-        vertex itself, so that its mu is one less.
-    memberships : bool, default False
-        Whether a border that is similar to cores of several clusters has a row for each of them:
-        first for its own cluster, then for the others by number.
-    method : {"auto", "frames", "gpuscan"}, default "auto"
-        "gpuscan" compares whole neighbor lists and links cores to the smallest and the largest
-        neighbor in turns, as GPUSCAN does, which is slow on some graphs. "frames" runs joins of
-        pandas, cuDF or Dask frames, as for `bfs`. All give the same result.
-
-    Returns
-    -------
-    frame
-        Columns `vertex`, `cluster` (int32) and `role`: one row per vertex, sorted by vertex, in the
-        library of the edge frame. Clusters are numbered from 0 by descending size, ties by smallest
-        vertex name. The cluster of hubs and outliers is null (Int32 in pandas), or -1 in a dict of
-        arrays. The role is "core", "border", "hub" or "outlier"; a dict of CuPy arrays has the
-        codes 0 to 3 in this order (int8).
-
-    Raises
-    ------
-    GraphError
-        If `epsilon`, `mu`, `memberships` or `method` is invalid, a name column is called like a
-        result column, or the frame has no columns `source` and `destination`.
-    InsufficientMemoryError
-        If the run would not fit into memory; raised before it starts.
-
-    See Also
-    --------
-    ScanIndex : Clusterings for many values of epsilon and mu.
-    verify.scan : Check a result.
-
-    References
-    ----------
-    .. [1] X. Xu, N. Yuruk, Z. Feng and T. A. J. Schweiger, "SCAN: a structural clustering algorithm
-       for networks", KDD 2007. https://doi.org/10.1145/1281192.1281280
-    .. [2] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
-       algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
-       https://doi.org/10.1109/TPDS.2014.2374607
-
-    Examples
-    --------
-    >>> import pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame(
-    ...     {"source": [0, 0, 1, 2, 3, 4, 4, 5], "destination": [1, 2, 2, 3, 4, 5, 6, 6]}
-    ... )
-    >>> rg.scan(edges, epsilon=0.7)
-       vertex  cluster     role
-    0       0        0     core
-    1       1        0     core
-    2       2        0     core
-    3       3     <NA>      hub
-    4       4        1     core
-    5       5        1     core
-    6       6        1     core
-    """
-    epsilon, mu = check_epsilon(epsilon), check_mu(mu)
-    check_choice("method", method, METHODS)
-    check_flag("memberships", memberships)
+def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
+    """Cluster the vertices of a graph or frame; see `rapidsgraph.scan`."""
+    method, memberships = parameters.method, parameters.memberships
     graph = undirected_graph(graph)
     graph.labeling.check_name_collisions("cluster", "role")
-    needs_more = bool(memberships or method == "gpuscan")
+    needs_more = memberships or method == "gpuscan"
     operation = f"clusters of {graph.num_vertices:,} vertices"
     check_run_memory(graph, "scan", operation, memberships=needs_more)
-    similar = SimilarityGraph(neighborhoods(graph), common_neighbors(graph, method), epsilon)
-    clustering = cluster(similar, find_cores(similar, mu), method)
+    similar = SimilarityGraph(
+        neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon
+    )
+    clustering = cluster(similar, find_cores(similar, parameters.mu), method)
     return clustering_frame(graph.labeling, clustering, memberships)
 
 
@@ -215,7 +137,7 @@ class Clustering:
     similar: SimilarityGraph
 
 
-def cluster(similar: SimilarityGraph, is_core: Array, method: ScanMethod = "auto") -> Clustering:
+def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> Clustering:
     """Return the clustering that follows from the cores."""
     xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
     cores = _flagged_ids(is_core)

@@ -26,7 +26,7 @@ from ..graph.csr import (
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
-from ..validation import check_choice
+from .parameters import Parameters
 from .run_memory import check_run_memory
 
 ScanMethod = Literal["auto", "frames", "gpuscan"]
@@ -41,66 +41,8 @@ WARPS_PER_BLOCK = 8  # in count_by_warp
 BYTES_PER_SLOT = 8  # a key and a count
 
 
-def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> Frame:
-    """Compute the structural similarity of the endpoints of every edge.
-
-    Parameters
-    ----------
-    graph : Graph or edge frame
-        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
-        frame, or the `Graph` of one, gives a Dask frame.
-    method : {"auto", "frames", "gpuscan"}, default "auto"
-        "auto" counts triangles. "gpuscan" compares whole adjacency lists, 4 neighbors of one
-        endpoint with 8 of the other at a time on a GPU, as GPUSCAN does [3]_. "frames" runs joins
-        of pandas, cuDF or Dask frames, as for `bfs`. All give the same result.
-
-    Returns
-    -------
-    frame
-        Columns `source`, `destination` and `similarity` (float64, above 0, at most 1): one row per
-        edge, the smaller vertex first, sorted, in the library of the edge frame.
-
-    Raises
-    ------
-    GraphError
-        If `method` is unknown, a name column is called like a result column, or the frame has no
-        columns `source` and `destination`.
-    InsufficientMemoryError
-        If the run would not fit into memory; raised before it starts.
-
-    See Also
-    --------
-    scan : Cluster vertices by structural similarity.
-
-    Notes
-    -----
-    The similarity of adjacent vertices u and v is the size of the intersection of their closed
-    neighborhoods over the geometric mean of their sizes, ``|N[u] & N[v]| / sqrt(|N[u]| |N[v]|)``
-    [1]_. The closed neighborhood N[u] has the neighbors of u and u itself. Counting triangles
-    takes O(m sqrt(m)) steps for m edges [2]_.
-
-    References
-    ----------
-    .. [1] X. Xu, N. Yuruk, Z. Feng and T. A. J. Schweiger, "SCAN: a structural clustering algorithm
-       for networks", KDD 2007. https://doi.org/10.1145/1281192.1281280
-    .. [2] N. Chiba and T. Nishizeki, "Arboricity and subgraph listing algorithms", SIAM J. Comput.
-       14(1), 1985. https://doi.org/10.1137/0214017
-    .. [3] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
-       algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
-       https://doi.org/10.1109/TPDS.2014.2374607
-
-    Examples
-    --------
-    >>> import pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]})
-    >>> rg.structural_similarity(edges)
-       source  destination  similarity
-    0       0            1    1.000000
-    1       0            2    0.866025
-    2       1            2    0.866025
-    3       2            3    0.707107
-    """
-    check_choice("method", method, METHODS)
+def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
+    """Compare the endpoints of every edge; see `rapidsgraph.structural_similarity`."""
     graph = undirected_graph(graph)
     endpoint_columns = [
         name
@@ -109,7 +51,7 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     ]
     graph.labeling.check_name_collisions("similarity", *endpoint_columns)
     check_run_memory(graph, "structural_similarity", f"similarity of {graph.num_edges:,} edges")
-    adjacency, common = neighborhoods(graph), common_neighbors(graph, method)
+    adjacency, common = neighborhoods(graph), common_neighbors(graph, parameters.method)
     return similarity_frame(graph.labeling, adjacency, common, closed_neighborhood_sizes(adjacency))
 
 
@@ -150,7 +92,7 @@ def neighborhoods(graph: LocalGraph) -> Adjacency:
     return graph.cached("neighborhoods", compute)
 
 
-def common_neighbors(graph: LocalGraph, method: ScanMethod = "auto") -> Array:
+def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
     """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
     count = _count_by_triangles if method == "auto" else _count_by_comparison
     return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))

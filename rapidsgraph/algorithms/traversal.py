@@ -1,4 +1,4 @@
-"""Breadth-first search and single-source shortest paths: arguments and results of the search."""
+"""Breadth-first search and single-source shortest paths on a graph in one memory."""
 
 from __future__ import annotations
 
@@ -16,190 +16,37 @@ from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import NO_VERTEX
-from ..progress import Progress
-from ..validation import FramesMethod, check_flag, check_memory_limit, check_number, reject
+from ..validation import check_number, reject
+from .parameters import SearchParameters
 from .run_memory import check_run_memory
 from .traversal_search import TraversalResult, run_bfs, run_sssp
 
 
-def bfs(
-    graph: GraphLike,
-    source: Vertices | None = None,
-    *,
-    depth_limit: int | None = None,
-    predecessors: bool = True,
-    method: FramesMethod = "auto",
-    memory_limit: int | str | None = None,
-    progress: Progress = None,
-) -> Frame:
-    """Compute the number of edges from the sources to every vertex by breadth-first search.
-
-    Parameters
-    ----------
-    graph : Graph, LayeredEdgeList or edge frame
-        The edges of a frame are directed, from column `source` to column `destination`. A Dask
-        frame, or the `Graph` of one, gives a Dask frame. A directed `Graph` caches its adjacency
-        by destination, which makes later searches faster.
-    source : vertex name, or several
-        The vertex to start from, or a list, array, Series or frame of several; distances are to the
-        nearest source. A vertex with names in several columns is a tuple. For a `LayeredEdgeList`
-        this is its root, and may be omitted.
-    depth_limit : int, optional
-        Vertices farther away count as unreached.
-    predecessors : bool, default True
-        Whether to return predecessors. A `LayeredEdgeList` knows the distances, so that its edges
-        are not read without them.
-    method : {"auto", "frames"}, default "auto"
-        "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
-        on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
-        rows. It has no form for layered edge lists.
-    memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
-        streamed once. By default the free memory.
-    progress : bool or callable, optional
-        As for `pagerank`, in partitions of a `LayeredEdgeList`.
-
-    Returns
-    -------
-    frame
-        Columns `vertex`, `distance` (int32) and `predecessor`: one row per vertex, sorted by
-        vertex, in the library of the edge frame. The predecessor is the smallest of the vertices
-        that precede the vertex on a shortest path. Distance and predecessor of an unreached vertex
-        and the predecessor of a source are null (pandas has nullable types such as Int32). In a
-        dict of arrays, null is -1, the largest value of an unsigned type, or None in text; there,
-        vertices without a predecessor are those with `distance` 0 or -1.
-
-    Raises
-    ------
-    GraphError
-        If a source is not in the graph, or not the root of a `LayeredEdgeList`; the depth limit is
-        not a number of edges; a file of edges is damaged.
-    InsufficientMemoryError
-        If the run would not fit into memory, or into `memory_limit`; raised before it starts.
-
-    See Also
-    --------
-    sssp : Shortest paths by weight.
-    verify.bfs : Check a result.
-
-    References
-    ----------
-    .. [1] S. Beamer, K. Asanovic and D. Patterson, "Direction-optimizing breadth-first search",
-       SC 2012. https://doi.org/10.1109/SC.2012.50
-    .. [2] H. Zhu et al., "WolfPath: accelerating iterative traversing-based graph processing
-       algorithms on GPU", Int. J. Parallel Program. 47, 2019.
-       https://doi.org/10.1007/s10766-017-0533-y
-
-    Examples
-    --------
-    >>> import pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 3, 3]})
-    >>> rg.bfs(edges, 0)
-       vertex  distance  predecessor
-    0       0         0         <NA>
-    1       1         1            0
-    2       2         1            0
-    3       3         2            1
-    """
-    limit = check_depth_limit(depth_limit)
-    check_memory_limit(memory_limit)
+def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
+    """Search a graph or frame breadth-first; see `rapidsgraph.bfs`."""
     is_graph = isinstance(graph, LocalGraph)
     graph = as_local_graph(graph)
-    ids = _check_and_resolve(graph, source, predecessors, "bfs", "BFS")
-    result = run_bfs(graph, ids, limit, predecessors, bottom_up=is_graph or not graph.directed)
-    return traversal_frame(
-        graph.labeling, result, (result.distances, result.distances >= 0), predecessors
-    )
+    ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS")
+    bottom_up = is_graph or not graph.directed
+    result = run_bfs(graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up)
+    distances = result.distances, result.distances >= 0
+    return traversal_frame(graph.labeling, result, distances, parameters.predecessors)
 
 
-def sssp(
-    graph: GraphLike,
-    source: Vertices | None = None,
-    *,
-    cutoff: float | None = None,
-    predecessors: bool = True,
-    method: FramesMethod = "auto",
-    memory_limit: int | str | None = None,
-    progress: Progress = None,
-) -> Frame:
-    """Compute the length of a shortest path from the sources to every vertex.
-
-    Parameters
-    ----------
-    graph : Graph, LayeredEdgeList or edge frame
-        A `Graph` that was built without ``weight=`` has no weights, and each of its edges costs 1.
-        The edges of a frame are directed, from column `source` to column `destination`, with the
-        weights of column `weight` if it exists; of parallel edges, the cheapest counts, as in
-        ``rg.Graph(edges, weight="weight", multi_edges="min")``. A Dask frame, or the `Graph` of
-        one, gives a Dask frame. `read_edges` reads weights only if they are named.
-    source : vertex name, or several
-        As for `bfs`.
-    cutoff : float, optional
-        Vertices farther away count as unreached.
-    predecessors : bool, default True
-        Whether to return predecessors.
-    method : {"auto", "frames"}, default "auto"
-        As for `bfs`.
-    memory_limit : int or str, optional
-        As for `bfs`. Edges are streamed in several passes, until no distance changes.
-    progress : bool or callable, optional
-        As for `bfs`.
-
-    Returns
-    -------
-    frame
-        Columns `vertex`, `distance` (float64, infinity for an unreached vertex) and `predecessor`:
-        one row per vertex, sorted by vertex, in the library of the edge frame. Distances are sums
-        in double precision, from the source on. The predecessor is the smallest of the vertices
-        that precede the vertex on a shortest path and are nearer to a source. For vertices
-        reachable only through zero-weight edges, it is the smallest vertex at the same distance
-        that is the fewest such edges away from a vertex with another predecessor. Sources and
-        unreached vertices have none: null, or as for `bfs` in a dict of arrays.
-
-    Raises
-    ------
-    GraphError
-        If a source is not in the graph; the cutoff is not a number; a weight of a frame is
-        negative, NaN or infinite (the error has the row); without a cutoff, a distance exceeds
-        1.8e308 (the error has the vertex).
-    InsufficientMemoryError
-        If the run would not fit into memory; raised before it starts.
-
-    See Also
-    --------
-    bfs : Distances in edges.
-    verify.sssp : Check a result.
-
-    References
-    ----------
-    .. [1] A. Davidson, S. Baxter, M. Garland and J. D. Owens, "Work-efficient parallel GPU methods
-       for single-source shortest paths", IPDPS 2014. https://doi.org/10.1109/IPDPS.2014.45
-
-    Examples
-    --------
-    >>> import pandas, rapidsgraph as rg
-    >>> edges = pandas.DataFrame(
-    ...     {"source": [0, 0, 1], "destination": [1, 2, 2], "weight": [0.5, 2.0, 1.0]}
-    ... )
-    >>> rg.sssp(edges, 0)
-       vertex  distance  predecessor
-    0       0       0.0         <NA>
-    1       1       0.5            0
-    2       2       1.5            1
-    """
-    limit = check_cutoff(cutoff)
-    check_memory_limit(memory_limit)
+def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
+    """Find shortest paths in a graph or frame; see `rapidsgraph.sssp`."""
+    cutoff, predecessors = parameters.max_distance, parameters.predecessors
     is_graph = isinstance(graph, LocalGraph)
     graph = weighted_graph(graph)
-    ids = _check_and_resolve(graph, source, predecessors, "sssp", "SSSP")
+    ids = _check_and_resolve(graph, parameters.source, "sssp", "SSSP")
     bottom_up = is_graph or not graph.directed
     if graph.weighted:
-        result = run_sssp(graph, ids, limit, predecessors, bottom_up)
+        result = run_sssp(graph, ids, cutoff, predecessors, bottom_up)
         distances = result.distances
-        if limit == math.inf and can_overflow(graph.total_weight):
+        if cutoff == math.inf and can_overflow(graph.total_weight):
             check_distances(graph.csr, distances, graph.labeling)
     else:
-        result = run_bfs(graph, ids, int(min(limit, NO_VERTEX)), predecessors, bottom_up)
+        result = run_bfs(graph, ids, parameters.depth_limit, predecessors, bottom_up)
         distances = float_distances(result.distances)
     return traversal_frame(graph.labeling, result, distances, predecessors)
 
@@ -222,19 +69,18 @@ def weighted_graph(edges: GraphLike) -> LocalGraph:
 
 
 def _check_and_resolve(
-    graph: LocalGraph, source: Vertices, predecessors: Any, algorithm: str, title: str
+    graph: LocalGraph, source: Vertices | None, algorithm: str, title: str
 ) -> Array:
-    """Check the arguments and free memory; return the ids of the sources."""
-    check_result_columns(graph.labeling, predecessors)
+    """Check result columns and free memory; return the ids of the sources."""
+    check_result_columns(graph.labeling)
     ids = resolve_vertices(graph.labeling, source)
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, algorithm, f"{title} of {size}")
     return ids
 
 
-def check_result_columns(labeling: Any, predecessors: Any) -> None:
+def check_result_columns(labeling: Any) -> None:
     """Raise GraphError if result columns of a traversal collide with name columns."""
-    check_flag("predecessors", predecessors)
     labeling.check_name_collisions("distance", *labeling.endpoint_columns("predecessor").values())
 
 

@@ -7,7 +7,8 @@ the ranks join their forests.
 from __future__ import annotations
 
 from .. import device
-from ..algorithms.components import check_weak, compress, find_roots, number_components
+from ..algorithms.components import compress, find_roots, number_components
+from ..algorithms.parameters import ComponentParameters
 from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
@@ -19,9 +20,8 @@ from .partition import Partition
 
 
 @release_on_error
-def connected_components(graph: GraphLike, *, strong: bool = False) -> Frame:
-    """Find components of a DistributedGraph or Dask frame; see `connected_components`."""
-    check_weak(strong)
+def connected_components(graph: GraphLike, parameters: ComponentParameters) -> Frame:
+    """Find weak components of a graph; see `rapidsgraph.connected_components`."""
     graph = as_distributed(graph)
     graph.check_name_collisions("component")
     frame, _ = graph.run_for_frame(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,27 +23,18 @@ import numpy as np
 
 from .. import device
 from ..algorithms import traversal
-from ..algorithms.pagerank import (
-    METHODS,
-    PRECISIONS,
-    DanglingPolicy,
-    PageRankMethod,
-    PageRankProblem,
-    Precision,
-    check_convergence,
-    check_parameters,
-)
+from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
+from ..algorithms.parameters import PageRankParameters, SearchParameters
 from ..device.arrays import Array
-from ..frames import Frame, VertexValues, Vertices, compute_if_dask
+from ..frames import Frame, compute_if_dask
 from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
 from ..layered.algorithms import check_root
 from ..layered.storage import LayeredStorage, StreamStats
 from ..layered.streaming import PartitionStream
-from ..progress import Progress, Report
-from ..validation import check_auto_method
+from ..progress import Report
 from .communicator import Communicator
 from .executor import release_on_error
 from .layered_storage import TITLES, DistributedLayeredStorage, find_worker
@@ -50,102 +42,65 @@ from .storage import finish_frame
 
 
 @release_on_error
-def bfs(
-    layered: DistributedLayeredStorage,
-    source: Vertices | None = None,
-    *,
-    depth_limit: int | None = None,
-    predecessors: bool = True,
-    memory_limit: Any = None,
-    progress: Progress = None,
-) -> Frame:
+def bfs(layered: DistributedLayeredStorage, parameters: SearchParameters) -> Frame:
     """Search breadth-first; see `rapidsgraph.bfs`."""
-    limit = traversal.check_depth_limit(depth_limit)
-    _check_arguments(layered, source, predecessors)
-    return _bfs(layered, limit, predecessors, memory_limit, progress)
+    _check_arguments(layered, parameters)
+    return _bfs(layered, parameters)
 
 
 @release_on_error
-def sssp(
-    layered: DistributedLayeredStorage,
-    source: Vertices | None = None,
-    *,
-    cutoff: float | None = None,
-    predecessors: bool = True,
-    memory_limit: Any = None,
-    progress: Progress = None,
-) -> Frame:
+def sssp(layered: DistributedLayeredStorage, parameters: SearchParameters) -> Frame:
     """Find shortest paths; see `rapidsgraph.sssp`."""
-    max_distance = traversal.check_cutoff(cutoff)
-    _check_arguments(layered, source, predecessors)
+    _check_arguments(layered, parameters)
     if not layered.weighted:
-        limit = int(min(max_distance, NO_VERTEX))
-        return _bfs(layered, limit, predecessors, memory_limit, progress, as_float=True)
+        return _bfs(layered, parameters, as_float=True)
     used = layered.local.partitions_before(int(layered.layer_starts[-1]))
     frame, _ = layered.run_algorithm(
-        "sssp", _find_shortest_paths, used, "words", max_distance, predecessors,
-        memory_limit=memory_limit, progress=progress,
+        "sssp", _find_shortest_paths, used, "words", parameters.max_distance,
+        parameters.predecessors, memory_limit=parameters.memory_limit,
+        progress=parameters.progress,
     )  # fmt: skip
     return frame
 
 
 @release_on_error
 def pagerank(
-    layered: DistributedLayeredStorage,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
-    personalization: VertexValues | None = None,
-    dangling: DanglingPolicy | VertexValues | None = None,
-    start: VertexValues | None = None,
-    method: PageRankMethod = "auto",
-    precision: Precision = "double",
-    progress: Progress = None,
-    launch: Any = None,
-    memory_limit: Any = None,
-) -> Frame:
-    """Compute PageRank; see `rapidsgraph.pagerank`.
+    layered: DistributedLayeredStorage, parameters: PageRankParameters
+) -> tuple[Frame, int, float]:
+    """Compute PageRank; see `algorithms.pagerank.pagerank`.
 
     Frames among the parameters may be Dask frames.
     """
-    damping, tolerance, max_iterations = check_parameters(
-        damping, tolerance, max_iterations, dangling, method, precision, launch
-    )
-    check_auto_method(method, METHODS, "layered edge lists")
     layered.local.labeling.check_name_collisions("pagerank")
     with layered.client.as_current():
-        distributions = [compute_if_dask(each) for each in (personalization, dangling, start)]
-    parameters = damping, tolerance, max_iterations, *distributions
+        names = "personalization", "dangling", "start"
+        values = {name: compute_if_dask(getattr(parameters, name)) for name in names}
+    rank_parameters = replace(parameters, progress=None, **values)
     frame, (iterations, residual) = layered.run_algorithm(
-        "pagerank", _compute_pagerank, slice(None), "words", parameters, PRECISIONS[precision],
-        memory_limit=memory_limit, progress=progress, total=max_iterations,
+        "pagerank", _compute_pagerank, slice(None), "words", rank_parameters,
+        memory_limit=parameters.memory_limit, progress=parameters.progress,
+        total=parameters.max_iterations,
     )  # fmt: skip
-    check_convergence(iterations, residual, tolerance)
-    return frame
+    return frame, iterations, residual
 
 
-def _check_arguments(layered: DistributedLayeredStorage, source: Any, predecessors: bool) -> None:
-    traversal.check_result_columns(layered.local.labeling, predecessors)
-    check_root(layered.local, source)
+def _check_arguments(layered: DistributedLayeredStorage, parameters: SearchParameters) -> None:
+    traversal.check_result_columns(layered.local.labeling)
+    check_root(layered.local, parameters.source)
 
 
 def _bfs(
-    layered: DistributedLayeredStorage,
-    depth_limit: int,
-    predecessors: bool,
-    memory_limit: Any,
-    progress: Progress,
-    as_float: bool = False,
+    layered: DistributedLayeredStorage, parameters: SearchParameters, as_float: bool = False
 ) -> Frame:
     """Search in one pass: distances are the layers, and edges that go forward have the parents."""
-    last_layer, used = min(depth_limit, layered.depth), np.empty(0, int)
+    memory_limit, predecessors = parameters.memory_limit, parameters.predecessors
+    last_layer, used = min(parameters.depth_limit, layered.depth), np.empty(0, int)
     sweeps.check_vertices_fit(layered.local, "bfs", "BFS", memory_limit)
     if predecessors:
         used = sweeps.forward_partitions(layered.local, last_layer)
     frame, _ = layered.run_algorithm(
         "bfs", _find_parents, used, "forward_words", last_layer, predecessors, as_float,
-        memory_limit=memory_limit, progress=progress,
+        memory_limit=memory_limit, progress=parameters.progress,
     )  # fmt: skip
     return frame
 
@@ -254,19 +209,19 @@ def _compute_pagerank(
     report: Report,
     storage: LayeredStorage,
     memory_limit: int | None,
-    parameters: tuple,
-    value_type: type,
+    parameters: PageRankParameters,
 ) -> tuple[Frame, Any]:
     """Return the rows of PageRank, and the number of iterations and the residual."""
     if storage.weighted:
         weight_sums.check_out_weights(storage.out_weights, storage.labeling, storage.order)
-    problem = PageRankProblem.create(storage, np.float64, *parameters)
+    problem = PageRankProblem.create(storage, np.float64, parameters)
     problem.reorder(storage.order)
     with _open_stream(storage, "pagerank", memory_limit) as problem.partitions:
         sweep = partial(_create_sweep, communicator)
         values, iterations, residual = power_iterate(problem, sweep, report)
         stats = _finish_stream(problem.partitions, iterations)
-    columns = {"pagerank": sweeps.to_vertex_order(storage, values).astype(value_type)}
+    values = sweeps.to_vertex_order(storage, values).astype(parameters.value_type)
+    columns = {"pagerank": values}
     empty, info = storage.xp.empty(0, np.int32), (stats, (iterations, residual))
     return _finish(communicator, storage, columns, empty, info)
 

@@ -10,30 +10,21 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import device
 from ..algorithms import pagerank_layout
-from ..algorithms.pagerank import (
-    METHODS,
-    PRECISIONS,
-    DanglingPolicy,
-    PageRankMethod,
-    Precision,
-    check_convergence,
-    check_parameters,
-    dangling_weights,
-    vertex_distribution,
-)
+from ..algorithms.pagerank import dangling_weights, vertex_distribution
 from ..algorithms.pagerank_layout import PageRankLayout
+from ..algorithms.parameters import PageRankParameters
 from ..device.arrays import Array
-from ..frames import Frame, VertexValues, compute_if_dask
+from ..frames import Frame, compute_if_dask
 from ..graph.local_graph import GraphLike
 from ..graph.weight_sums import check_out_weights
-from ..progress import Progress, Report, reporter
-from ..validation import check_auto_method, check_memory_limit
+from ..progress import Report, reporter
 from .communicator import Communicator
 from .executor import release_on_error
 from .graph import as_distributed, create_vertex_frame, finish_frame
@@ -44,30 +35,15 @@ ITERATIONS_PER_REPORT = 16  # of a GPU that runs a fixed number of iterations
 
 
 @release_on_error
-def pagerank(
-    graph: GraphLike,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
-    personalization: VertexValues | None = None,
-    dangling: DanglingPolicy | VertexValues | None = None,
-    start: VertexValues | None = None,
-    method: PageRankMethod = "auto",
-    precision: Precision = "double",
-    progress: Progress = None,
-    launch: Any = None,
-    memory_limit: Any = None,
-) -> Frame:
-    """Compute PageRank of a DistributedGraph or Dask frame; see `rapidsgraph.pagerank`."""
-    damping, tolerance, max_iterations = check_parameters(
-        damping, tolerance, max_iterations, dangling, method, precision, launch
-    )
-    check_auto_method(method, METHODS, "distributed graphs")
-    check_memory_limit(memory_limit)
+def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, int, float]:
+    """Compute PageRank of a DistributedGraph or Dask frame; see `algorithms.pagerank.pagerank`."""
     graph = as_distributed(graph, "csc")
     graph.check_name_collisions("pagerank")
-    distributions = {"personalization": personalization, "dangling": dangling, "start": start}
+    distributions: dict[str, Any] = {
+        "personalization": parameters.personalization,
+        "dangling": parameters.dangling,
+        "start": parameters.start,
+    }
     for parameter, values in distributions.items():
         if values is not None and not isinstance(values, str):
             # One task for all ranks. They replace None and strings themselves.
@@ -75,23 +51,15 @@ def pagerank(
                 vertex_distribution, graph.labeling, compute_if_dask(values), parameter,
                 name="distribution",
             )  # fmt: skip
-    parameters = Parameters(damping, tolerance, max_iterations, PRECISIONS[precision])
-    with reporter(progress, "PageRank", max_iterations) as report:
+    rank_parameters = replace(
+        parameters, progress=None, personalization=None, dangling=None, start=None
+    )
+    with reporter(parameters.progress, "PageRank", parameters.max_iterations) as report:
         frame, [(iterations, residual), *_] = graph.run_for_frame(
-            _compute_pagerank, graph.partitions("csc"), tuple(graph.bounds),
-            graph.weighted, parameters, *distributions.values(), name="pagerank", report=report,
+            _compute_pagerank, graph.partitions("csc"), tuple(graph.bounds), graph.weighted,
+            rank_parameters, *distributions.values(), name="pagerank", report=report,
         )  # fmt: skip
-    check_convergence(iterations, residual, tolerance)
-    return frame
-
-
-class Parameters(NamedTuple):
-    """Parameters of the iterations; see `rapidsgraph.pagerank`."""
-
-    damping: float
-    tolerance: float
-    max_iterations: int
-    value_type: type
+    return frame, iterations, residual
 
 
 class RankLayout(NamedTuple):
@@ -120,7 +88,7 @@ def _compute_pagerank(
     partition: Partition,
     bounds: tuple[int, ...],
     weighted: bool,
-    parameters: Parameters,
+    parameters: PageRankParameters,
     personalization: Any,
     dangling: Any,
     start: Any,

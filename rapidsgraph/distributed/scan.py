@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import device
+from ..algorithms.parameters import Parameters, ScanParameters
 from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..algorithms.scan import (
     BORDER,
@@ -25,18 +26,13 @@ from ..algorithms.scan import (
     OUTLIER,
     ROLES,
     Clustering,
-    Epsilon,
     attach_borders,
-    check_epsilon,
-    check_mu,
     find_cores,
     link_cores,
     list_memberships,
     number_clusters,
 )
 from ..algorithms.similarity import (
-    METHODS,
-    ScanMethod,
     SimilarityGraph,
     closed_neighborhood_sizes,
     count_triangles,
@@ -49,7 +45,7 @@ from ..graph.csr import Adjacency, offsets_from_sizes, row_indices, select_arcs,
 from ..graph.local_graph import GraphLike
 from ..kernels.constants import NO_CLUSTER
 from ..progress import Report
-from ..validation import check_auto_method, check_flag, check_free_memory
+from ..validation import check_free_memory
 from .communicator import Communicator
 from .components import join_forests
 from .executor import release_on_error
@@ -58,27 +54,8 @@ from .partition import Partition
 
 
 @release_on_error
-def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> Frame:
-    """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`.
-
-    Parameters
-    ----------
-    graph : DistributedGraph or Dask frame
-    method : {"auto"}
-
-    Returns
-    -------
-    Dask frame
-        `source`, `destination`, `similarity`, sorted; as many partitions as the graph has.
-
-    Raises
-    ------
-    GraphError
-        Method "gpuscan", which is for graphs in one memory, or an unsuitable frame.
-    InsufficientMemoryError
-        A partition would not fit on its worker.
-    """
-    check_auto_method(method, METHODS, "distributed graphs")
+def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
+    """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`."""
     graph = _as_undirected(graph)
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
@@ -90,45 +67,16 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
 
 
 @release_on_error
-def scan(
-    graph: GraphLike,
-    *,
-    epsilon: Epsilon = 0.5,
-    mu: int = 3,
-    memberships: bool = False,
-    method: ScanMethod = "auto",
-) -> Frame:
+def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
     """Cluster vertices by structure (SCAN); see `rapidsgraph.scan`.
 
-    Parameters
-    ----------
-    graph : DistributedGraph or Dask frame
-        A DistributedGraph caches its common-neighbor counts, 8 bytes per edge.
-    epsilon, mu, memberships
-        As of `rapidsgraph.scan`.
-    method : {"auto"}
-
-    Returns
-    -------
-    Dask frame
-        `vertex`, `cluster`, `role`, sorted by vertex; as many partitions as the graph has.
-
-    Raises
-    ------
-    GraphError
-        `epsilon` or `mu` out of range, method "gpuscan", which is for graphs in one memory, or an
-        unsuitable frame.
-    InsufficientMemoryError
-        A partition would not fit on its worker.
+    A DistributedGraph caches its common-neighbor counts, 8 bytes per edge.
     """
-    exact_epsilon, mu = check_epsilon(epsilon), check_mu(mu)
-    check_flag("memberships", memberships)
-    check_auto_method(method, METHODS, "distributed graphs")
     graph = _as_undirected(graph)
     graph.check_name_collisions("cluster", "role")
     frame, _ = graph.run_for_frame(
         _find_clusters, graph.simple_partitions(), tuple(graph.bounds),
-        exact_epsilon, mu, memberships, name="scan",
+        parameters.epsilon, parameters.mu, parameters.memberships, name="scan",
     )  # fmt: skip
     return frame
 

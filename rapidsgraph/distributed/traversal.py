@@ -25,13 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
+from ..algorithms.parameters import SearchParameters
 from ..algorithms.run_memory import ALGORITHM_BYTES
-from ..algorithms.traversal import (
-    check_cutoff,
-    check_depth_limit,
-    check_result_columns,
-    float_distances,
-)
+from ..algorithms.traversal import check_result_columns, float_distances
 from ..algorithms.traversal_search import (
     ArcSubgraph,
     allocate_queues,
@@ -48,8 +44,8 @@ from ..graph.csr import Adjacency, from_coo, offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX, WARP
-from ..progress import Progress, Report, reporter
-from ..validation import check_free_memory, check_memory_limit
+from ..progress import Report, reporter
+from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
 from .graph import DistributedGraph, as_distributed, create_vertex_frame, finish_frame
@@ -87,64 +83,45 @@ class Search(NamedTuple):
 
 
 @release_on_error
-def bfs(
-    graph: GraphLike,
-    source: Vertices | None = None,
-    *,
-    depth_limit: int | None = None,
-    predecessors: bool = True,
-    memory_limit: Any = None,
-    progress: Progress = None,
-) -> Frame:
+def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Search a DistributedGraph or Dask frame breadth-first; see `rapidsgraph.bfs`."""
-    cutoff = float(check_depth_limit(depth_limit))
-    check_memory_limit(memory_limit)
     is_built = isinstance(graph, DistributedGraph)
     graph = as_distributed(graph)
-    search = Search(False, False, predecessors, cutoff, False, _get_max_replica_arcs(graph))
-    return _search(graph, source, search, progress, is_built)
+    search = Search(
+        False, False, parameters.predecessors, parameters.max_distance, False,
+        _get_max_replica_arcs(graph),
+    )  # fmt: skip
+    return _search(graph, parameters, search, is_built)
 
 
 @release_on_error
-def sssp(
-    graph: GraphLike,
-    source: Vertices | None = None,
-    *,
-    cutoff: float | None = None,
-    predecessors: bool = True,
-    memory_limit: Any = None,
-    progress: Progress = None,
-) -> Frame:
+def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Find shortest paths in a DistributedGraph or Dask frame; see `rapidsgraph.sssp`."""
-    max_distance = check_cutoff(cutoff)
-    check_memory_limit(memory_limit)
+    cutoff = parameters.max_distance
     is_built = isinstance(graph, DistributedGraph)
     if not is_built and "weight" in graph.columns:
         graph = DistributedGraph(graph, weight="weight", multi_edges="min")
     graph = as_distributed(graph)
     can_overflow = (
-        graph.weighted and max_distance == math.inf and weight_sums.can_overflow(graph.total_weight)
+        graph.weighted and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight)
     )
     search = Search(
-        True, graph.weighted, predecessors, max_distance, can_overflow, _get_max_replica_arcs(graph)
-    )
-    return _search(graph, source, search, progress, is_built)
+        True, graph.weighted, parameters.predecessors, cutoff, can_overflow,
+        _get_max_replica_arcs(graph),
+    )  # fmt: skip
+    return _search(graph, parameters, search, is_built)
 
 
 def _search(
-    graph: DistributedGraph,
-    source: Vertices | None,
-    search: Search,
-    progress: Progress,
-    is_built: bool,
+    graph: DistributedGraph, parameters: SearchParameters, search: Search, is_built: bool
 ) -> Frame:
-    check_result_columns(graph, search.predecessors)
+    check_result_columns(graph)
     # A graph that the caller keeps gets CSC, too, for this and later searches, as a LocalGraph.
     csc = graph.partitions("csc") if is_built or not graph.directed else None
-    with reporter(progress, "SSSP" if search.is_sssp else "BFS", None) as report:
+    with reporter(parameters.progress, "SSSP" if search.is_sssp else "BFS", None) as report:
         frame, _ = graph.run_for_frame(
             _search_on_rank, graph.partitions("csr"), csc, tuple(graph.bounds),
-            [compute_if_dask(source)] * graph.num_partitions, search,
+            [compute_if_dask(parameters.source)] * graph.num_partitions, search,
             name="search", report=report,
         )  # fmt: skip
     return frame

@@ -24,33 +24,18 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.pagerank import (
-    METHODS,
-    PRECISIONS,
-    DanglingPolicy,
-    PageRankMethod,
-    PageRankProblem,
-    Precision,
-    check_convergence,
-    check_parameters,
-)
+from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
-from ..algorithms.traversal import (
-    check_cutoff,
-    check_depth_limit,
-    check_result_columns,
-    float_distances,
-    traversal_frame,
-)
+from ..algorithms.parameters import PageRankParameters, SearchParameters
+from ..algorithms.traversal import check_result_columns, float_distances, traversal_frame
 from ..algorithms.traversal_search import TraversalResult
 from ..device import Array
 from ..errors import GraphError, format_value
-from ..frames import Frame, VertexValues, Vertices
+from ..frames import Frame
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.weight_sums import check_out_weights, check_reached_distances
 from ..kernels.constants import NO_VERTEX
 from ..progress import Progress, reporter
-from ..validation import check_auto_method
 from .storage import LayeredStorage, StreamStats
 from .sweeps import (
     SsspSweeps,
@@ -66,49 +51,30 @@ from .sweeps import (
 )
 
 
-def pagerank(
-    storage: LayeredStorage,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
-    personalization: VertexValues | None = None,
-    dangling: DanglingPolicy | VertexValues | None = None,
-    start: VertexValues | None = None,
-    method: PageRankMethod = "auto",
-    precision: Precision = "double",
-    progress: Progress = None,
-    launch: Any = None,
-    memory_limit: int | str | None = None,
-) -> Frame:
-    """Compute PageRank of a layered edge list; see `rapidsgraph.pagerank`.
+def pagerank(storage: LayeredStorage, parameters: PageRankParameters) -> tuple[Frame, int, float]:
+    """Compute PageRank of a layered edge list; see `algorithms.pagerank.pagerank`.
 
     Every iteration streams the partitions once and accumulates in double precision.
     """
-    damping, tolerance, max_iterations = check_parameters(
-        damping, tolerance, max_iterations, dangling, method, precision, launch
-    )
-    check_auto_method(method, METHODS, "layered edge lists")
     storage.labeling.check_name_collisions("pagerank")
-    xp, dtype = storage.xp, PRECISIONS[precision]
+    xp, dtype = storage.xp, parameters.value_type
     if not storage.num_vertices:
-        return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)})
+        return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)}), 0, 0.0
     if storage.weighted:
         check_out_weights(storage.out_weights, storage.labeling, storage.order)
-    problem = PageRankProblem.create(
-        storage, np.float64, damping, tolerance, max_iterations, personalization, dangling, start
-    )
+    problem = PageRankProblem.create(storage, np.float64, parameters)
     problem.reorder(storage.order)
     with (
-        reporter(progress, "PageRank", max_iterations) as report,
-        algorithm_stream(storage, "pagerank", "PageRank", memory_limit) as problem.partitions,
+        reporter(parameters.progress, "PageRank", parameters.max_iterations) as report,
+        algorithm_stream(
+            storage, "pagerank", "PageRank", parameters.memory_limit
+        ) as problem.partitions,
     ):
         values, iterations, residual = power_iterate(problem, _scatter_sweep, report)
         finish_run(storage, problem.partitions, iterations)
-    check_convergence(iterations, residual, tolerance)
     pagerank = xp.empty(values.size, dtype)
     pagerank[storage.order] = values
-    return storage.labeling.vertex_frame({"pagerank": pagerank})
+    return storage.labeling.vertex_frame({"pagerank": pagerank}), iterations, residual
 
 
 def _scatter_sweep(
@@ -129,43 +95,32 @@ def _scatter_sweep(
     return sweep
 
 
-def bfs(
-    storage: LayeredStorage,
-    source: Vertices | None = None,
-    *,
-    depth_limit: int | None = None,
-    predecessors: bool = True,
-    memory_limit: int | str | None = None,
-    progress: Progress = None,
-) -> Frame:
+def bfs(storage: LayeredStorage, parameters: SearchParameters) -> Frame:
     """Traverse a layered edge list from its root; see `rapidsgraph.bfs`."""
-    limit = check_depth_limit(depth_limit)
-    check_result_columns(storage.labeling, predecessors)
-    check_root(storage, source)
-    result = run_bfs(storage, limit, predecessors, memory_limit, progress)
+    check_result_columns(storage.labeling)
+    check_root(storage, parameters.source)
+    result = run_bfs(
+        storage, parameters.depth_limit, parameters.predecessors, parameters.memory_limit,
+        parameters.progress,
+    )  # fmt: skip
     distances = result.distances, result.distances >= 0
-    return traversal_frame(storage.labeling, result, distances, predecessors)
+    return traversal_frame(storage.labeling, result, distances, parameters.predecessors)
 
 
-def sssp(
-    storage: LayeredStorage,
-    source: Vertices | None = None,
-    *,
-    cutoff: float | None = None,
-    predecessors: bool = True,
-    memory_limit: int | str | None = None,
-    progress: Progress = None,
-) -> Frame:
+def sssp(storage: LayeredStorage, parameters: SearchParameters) -> Frame:
     """Compute shortest paths from the root of a layered edge list; see `rapidsgraph.sssp`."""
-    limit = check_cutoff(cutoff)
-    check_result_columns(storage.labeling, predecessors)
-    check_root(storage, source)
+    predecessors, memory_limit = parameters.predecessors, parameters.memory_limit
+    check_result_columns(storage.labeling)
+    check_root(storage, parameters.source)
     if storage.weighted:
-        result = run_sssp(storage, limit, predecessors, memory_limit, progress)
+        result = run_sssp(
+            storage, parameters.max_distance, predecessors, memory_limit, parameters.progress
+        )
         distances = result.distances
     else:
-        depth_limit = int(min(limit, NO_VERTEX))
-        result = run_bfs(storage, depth_limit, predecessors, memory_limit, progress)
+        result = run_bfs(
+            storage, parameters.depth_limit, predecessors, memory_limit, parameters.progress
+        )
         distances = float_distances(result.distances)
     return traversal_frame(storage.labeling, result, distances, predecessors)
 

@@ -7,19 +7,18 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ..algorithms.parameters import ComponentParameters
 from ..frames import Frame
-from ..validation import check_flag
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
 from .traversal import find_levels
 
 
-def connected_components(graph: Any, *, strong: bool = False) -> Frame:
+def connected_components(graph: Any, parameters: ComponentParameters) -> Frame:
     """Find components by joins; see `rapidsgraph.connected_components`."""
-    check_flag("strong", strong)
     graph = as_frame_graph(graph)
     graph.check_name_collisions("component")
-    roots = find_strong_roots(graph) if strong else find_roots(graph)
+    roots = find_strong_roots(graph) if parameters.strong else find_roots(graph)
     return graph.make_result(number_components(graph, roots), {"component": None})
 
 

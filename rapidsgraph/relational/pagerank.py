@@ -7,51 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.pagerank import (
-    PRECISIONS,
-    DanglingPolicy,
-    Precision,
-    check_convergence,
-    check_parameters,
-)
-from ..frames import Frame, VertexValues
+from ..algorithms.parameters import PageRankParameters
+from ..frames import Frame
 from ..graph.weight_sums import out_weight_error
-from ..progress import Progress, Report, reporter
-from ..validation import check_memory_limit
+from ..progress import Report, reporter
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
 from .vertex_arguments import join_vertex_values
 
 
-def pagerank(
-    graph: Any,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
-    personalization: VertexValues | None = None,
-    dangling: DanglingPolicy | VertexValues | None = None,
-    start: VertexValues | None = None,
-    precision: Precision = "double",
-    progress: Progress = None,
-    launch: Any = None,
-    memory_limit: Any = None,
-) -> Frame:
-    """Compute PageRank by joins; see `rapidsgraph.pagerank`."""
-    damping, tolerance, max_iterations = check_parameters(
-        damping, tolerance, max_iterations, dangling, "auto", precision, launch
-    )
-    check_memory_limit(memory_limit)
+def pagerank(graph: Any, parameters: PageRankParameters) -> tuple[Frame, int, float]:
+    """Compute PageRank by joins; see `algorithms.pagerank.pagerank`."""
     graph = as_frame_graph(graph, merge_arcs=True)
     graph.check_name_collisions("pagerank")
     num_vertices = graph.vertices.count()
     if not num_vertices:
-        return graph.make_result(graph.vertices.assign(pagerank=0.0), {"pagerank": None})
+        frame = graph.make_result(graph.vertices.assign(pagerank=0.0), {"pagerank": None})
+        return frame, 0, 0.0
     state = graph.vertices
     for column, values, parameter in (
-        ("teleport", personalization, "personalization"),
-        ("dangling", dangling, "dangling"),
-        ("pagerank", start, "start"),
+        ("teleport", parameters.personalization, "personalization"),
+        ("dangling", parameters.dangling, "dangling"),
+        ("pagerank", parameters.start, "start"),
     ):
         if column == "dangling" and values is None:
             state = state.assign(dangling=lambda vertex: vertex["teleport"])
@@ -59,22 +36,13 @@ def pagerank(
             state = state.assign(**{column: 0.0 if values == "drop" else 1 / num_vertices})
         else:
             state = join_vertex_values(graph, state, column, values, parameter)
-    with reporter(progress, "PageRank", max_iterations) as report:
-        state, iterations, residual = _iterate(
-            graph, state, damping, tolerance, max_iterations, PRECISIONS[precision], report
-        )
-    check_convergence(iterations, residual, tolerance)
-    return graph.make_result(state, {"pagerank": None})
+    with reporter(parameters.progress, "PageRank", parameters.max_iterations) as report:
+        state, iterations, residual = _iterate(graph, state, parameters, report)
+    return graph.make_result(state, {"pagerank": None}), iterations, residual
 
 
 def _iterate(
-    graph: FrameGraph,
-    state: Table,
-    damping: float,
-    tolerance: float,
-    max_iterations: int,
-    value_type: type[np.floating],
-    report: Report,
+    graph: FrameGraph, state: Table, parameters: PageRankParameters, report: Report
 ) -> tuple[Table, int, float]:
     """Return the last state, the number of iterations and the residual.
 
@@ -82,6 +50,7 @@ def _iterate(
     distribution of the PageRank of dangling vertices.
     """
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
+    damping, tolerance = parameters.damping, parameters.tolerance
     arcs = graph.arcs if graph.weighted else graph.arcs.assign(weight=1.0)
     out_weights = arcs.aggregate(source, weight="sum").rename(["weight"], ["out_weight"])
     if graph.weighted:
@@ -90,10 +59,10 @@ def _iterate(
     arcs = arcs.assign(fraction=lambda arc: arc["weight"] / arc["out_weight"])
     arcs = arcs.select([*source, *destination, "fraction"]).persist()
     state = state.join(out_weights.rename(source, vertex), vertex, how="left")
-    state = state.map(_find_dangling, value_type=value_type).persist()
+    state = state.map(_find_dangling, value_type=parameters.value_type).persist()
     [dangling_mass] = state.totals("dangling_mass")
     iterations, residual = 0, math.inf
-    while iterations < max_iterations and not residual < tolerance:
+    while iterations < parameters.max_iterations and not residual < tolerance:
         sent = arcs.join(state.select([*vertex, "pagerank"]).rename(vertex, source), source)
         sent = sent.assign(received=lambda arc: arc["pagerank"] * arc["fraction"])
         received = sent.aggregate(destination, received="sum").rename(destination, vertex)

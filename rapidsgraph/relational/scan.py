@@ -20,20 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.scan import (
-    BORDER,
-    CORE,
-    HUB,
-    OUTLIER,
-    ROLES,
-    Epsilon,
-    check_epsilon,
-    check_mu,
-)
+from ..algorithms.parameters import Parameters, ScanParameters
+from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES
 from ..algorithms.similarity import min_fraction_at_least
 from ..frames import Frame, common_array_module
 from ..kernels.constants import NO_CLUSTER
-from ..validation import check_flag
 from .components import find_roots
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
@@ -42,7 +33,7 @@ MIN_WEDGES = 2**22  # pairs of edges that a partition joins at once
 BASE = 2**31  # above the size of every closed neighborhood
 
 
-def structural_similarity(graph: Any) -> Frame:
+def structural_similarity(graph: Any, parameters: Parameters) -> Frame:
     """Compute similarities by joins; see `rapidsgraph.structural_similarity`."""
     graph = as_frame_graph(graph)
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
@@ -52,22 +43,20 @@ def structural_similarity(graph: Any) -> Frame:
     return graph.make_edge_result(edges.map(_compute_similarity), ["similarity"])
 
 
-def scan(graph: Any, *, epsilon: Epsilon = 0.5, mu: int = 3, memberships: bool = False) -> Frame:
+def scan(graph: Any, parameters: ScanParameters) -> Frame:
     """Cluster vertices by joins; see `rapidsgraph.scan`."""
-    exact_epsilon, mu = check_epsilon(epsilon), check_mu(mu)
-    check_flag("memberships", memberships)
     graph = as_frame_graph(graph)
     graph.check_name_collisions("cluster", "role")
     vertex = graph.name_columns("vertex")
     arcs = count_common_neighbors(graph)
-    members, attachments = find_clusters(graph, arcs, exact_epsilon, mu)
+    members, attachments = find_clusters(graph, arcs, parameters.epsilon, parameters.mu)
     others = graph.vertices.difference(members, vertex).assign(cluster=NO_CLUSTER)
     hubs = find_hubs(graph, arcs, members)
     rows = members.union(
         others.join(hubs, vertex).assign(role=HUB),
         others.difference(hubs, vertex).assign(role=OUTLIER),
     ).assign(is_additional=False)
-    if memberships:
+    if parameters.memberships:
         rows = rows.union(list_further_memberships(graph, members, attachments))
     rows = rows.map(_format_roles, library=graph.schema.library)
     order = ["is_additional", "cluster"]

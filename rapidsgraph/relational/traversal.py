@@ -11,56 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.traversal import check_cutoff, check_depth_limit, check_result_columns
-from ..frames import Frame, Vertices, column_names, is_dask, normalize_frame
+from ..algorithms.parameters import SearchParameters
+from ..algorithms.traversal import check_result_columns
+from ..frames import Frame, column_names, is_dask, normalize_frame
 from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.weight_sums import can_overflow, distance_error
-from ..progress import Progress
-from ..validation import check_memory_limit
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
 from .vertex_arguments import find_vertices
 
 
-def bfs(
-    graph: Any,
-    source: Vertices | None = None,
-    *,
-    depth_limit: int | None = None,
-    predecessors: bool = True,
-    memory_limit: Any = None,
-    progress: Progress = None,
-) -> Frame:
+def bfs(graph: Any, parameters: SearchParameters) -> Frame:
     """Run BFS by joins; see `rapidsgraph.bfs`."""
-    limit = check_depth_limit(depth_limit)
-    check_memory_limit(memory_limit)
     graph = as_frame_graph(graph)
-    check_result_columns(graph, predecessors)
-    sources = find_vertices(graph, source)
-    state = _search(graph, sources, limit).map(_convert_distances, value_type=np.int32)
-    return _make_result(graph, state, predecessors, "is_reached")
+    check_result_columns(graph)
+    sources = find_vertices(graph, parameters.source)
+    state = _search(graph, sources, parameters.max_distance).map(
+        _convert_distances, value_type=np.int32
+    )
+    return _make_result(graph, state, parameters.predecessors, "is_reached")
 
 
-def sssp(
-    graph: Any,
-    source: Vertices | None = None,
-    *,
-    cutoff: float | None = None,
-    predecessors: bool = True,
-    memory_limit: Any = None,
-    progress: Progress = None,
-) -> Frame:
+def sssp(graph: Any, parameters: SearchParameters) -> Frame:
     """Compute shortest paths by joins; see `rapidsgraph.sssp`."""
-    limit = check_cutoff(cutoff)
-    check_memory_limit(memory_limit)
+    cutoff, predecessors = parameters.max_distance, parameters.predecessors
     graph = as_frame_graph(graph, "weight" if _has_weights(graph) else None)
-    check_result_columns(graph, predecessors)
-    sources = find_vertices(graph, source)
+    check_result_columns(graph)
+    sources = find_vertices(graph, parameters.source)
     if not graph.weighted:
-        state = _search(graph, sources, limit).map(_convert_distances, value_type=np.float64)
+        state = _search(graph, sources, cutoff).map(_convert_distances, value_type=np.float64)
         return _make_result(graph, state, predecessors)
-    state = _relax(graph, sources, limit)
-    if limit == math.inf and can_overflow(graph.arcs.totals("weight")[0]):
+    state = _relax(graph, sources, cutoff)
+    if cutoff == math.inf and can_overflow(graph.arcs.totals("weight")[0]):
         _check_distances(graph, state)
     if predecessors:
         state = _find_predecessors(graph, state, sources)

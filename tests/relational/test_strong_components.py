@@ -24,28 +24,27 @@ def components_of(pairs, names):
 def test_agree_with_networkx(pairs):
     frame = pandas.DataFrame(pairs, columns=["source", "destination"], dtype="int64")
     graph = rg.Graph(frame, vertices=11, multi_edges="keep")
-    result = rg.connected_components(graph, strong=True, method="frames")
+    result = rg.connected_components(graph, strong=True)
     assert result.dtypes.astype(str).to_dict() == {"vertex": "int64", "component": "int32"}
     assert dict(zip(result["vertex"], result["component"])) == components_of(pairs, range(11))
 
 
+@pytest.mark.parametrize("method", ["auto", "frames"])
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_on_dask(partitions):
+def test_on_dask(partitions, method):
     dask = pytest.importorskip("dask")
     dataframe = pytest.importorskip("dask.dataframe")
     pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e"), ("e", "d"), ("f", "a")]
     frame = pandas.DataFrame(pairs, columns=["source", "destination"])
     with dask.config.set(scheduler="synchronous"):
         edges = dataframe.from_pandas(frame, npartitions=partitions)
-        result = rg.connected_components(edges, strong=True, method="frames").compute()
+        result = rg.connected_components(edges, strong=True, method=method).compute()
     assert dict(zip(result["vertex"], result["component"])) == {
         "a": 0, "b": 0, "c": 0, "d": 1, "e": 1, "f": 2,
     }  # fmt: skip
 
 
-def test_the_kernels_have_none():
+def test_strong_is_a_flag():
     edges = {"source": [0], "destination": [1]}
-    with pytest.raises(rg.GraphError, match="strong components are .* pass method='frames'"):
-        rg.connected_components(edges, strong=True)
     with pytest.raises(rg.GraphError, match="strong is 1; it can be True or False"):
         rg.connected_components(edges, strong=1)

@@ -1,0 +1,106 @@
+"""Parameters of the algorithms, as every engine takes them.
+
+The public functions of `rapidsgraph.api` validate and convert what the caller passes, except for
+what depends on the graph: vertices and values by vertex, and memory limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..frames import VertexValues, Vertices
+from ..kernels.constants import NO_VERTEX
+from ..progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """Parameters of every algorithm.
+
+    Attributes
+    ----------
+    method : str
+        Only engines with several methods read it.
+    memory_limit : int, str or None
+        Bytes for a layered edge list; None for other graphs.
+    """
+
+    method: str = "auto"
+    memory_limit: int | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchParameters(Parameters):
+    """Parameters of BFS and SSSP.
+
+    Attributes
+    ----------
+    source : vertex name, or several, or None
+    max_distance : float
+        Vertices farther away count as unreached; infinity for no limit.
+    predecessors : bool
+    progress : bool, callable or None
+    """
+
+    source: Vertices | None
+    max_distance: float
+    predecessors: bool
+    progress: Progress = None
+
+    @property
+    def depth_limit(self) -> int:
+        """Largest distance in edges, at most NO_VERTEX."""
+        return int(min(self.max_distance, NO_VERTEX))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageRankParameters(Parameters):
+    """Parameters of PageRank; see `rapidsgraph.pagerank`.
+
+    Attributes
+    ----------
+    damping, tolerance : float
+    max_iterations : int
+    personalization, start : frame, dict or None
+    dangling : {"uniform", "drop"}, frame, dict or None
+    value_type : type
+        numpy.float32 or numpy.float64.
+    launch : (blocks, threads) or None
+    progress : bool, callable or None
+    """
+
+    damping: float
+    tolerance: float
+    max_iterations: int
+    personalization: VertexValues | None = None
+    dangling: str | VertexValues | None = None
+    start: VertexValues | None = None
+    value_type: type[np.floating] = np.float64
+    launch: tuple[int, int] | None = None
+    progress: Progress = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentParameters(Parameters):
+    """Parameters of connected components; `strong` is for frame operations only."""
+
+    strong: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanParameters(Parameters):
+    """Parameters of SCAN.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+    mu : int
+    memberships : bool
+    """
+
+    epsilon: Fraction
+    mu: int
+    memberships: bool

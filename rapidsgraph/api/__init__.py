@@ -1,0 +1,1 @@
+"""The algorithms as users call them: signatures, documentation and checks of parameters."""

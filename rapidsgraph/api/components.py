@@ -1,0 +1,75 @@
+"""Connected components: the public function."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from ..algorithms.parameters import ComponentParameters
+from ..dispatch import run
+from ..frames import Frame
+from ..graph.local_graph import GraphLike
+from ..validation import FramesMethod, check_choice, check_flag
+
+
+def connected_components(
+    graph: GraphLike, *, strong: bool = False, method: FramesMethod = "auto"
+) -> Frame:
+    """Find the weakly or strongly connected components.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        A frame needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one,
+        gives a Dask frame.
+    strong : bool, default False
+        Whether two vertices of a component reach each other along directed edges. Otherwise the
+        direction of edges is ignored. Strong components are always computed by joins.
+    method : {"auto", "frames"}, default "auto"
+        "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
+        on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
+        rows.
+
+    Returns
+    -------
+    frame
+        Columns `vertex` and `component` (int32): one row per vertex, sorted by vertex, in the
+        library of the edge frame. Components are numbered from 0 by descending size, ties by
+        smallest vertex name.
+
+    Raises
+    ------
+    GraphError
+        If a name column is called `component`, or the frame has no columns `source` and
+        `destination`.
+    InsufficientMemoryError
+        If the run would not fit into memory; raised before it starts.
+
+    See Also
+    --------
+    verify.components : Check a result.
+
+    References
+    ----------
+    .. [1] M. Sutton, T. Ben-Nun and A. Barak, "Optimizing parallel graph connectivity computation
+       via subgraph sampling", IPDPS 2018. https://doi.org/10.1109/IPDPS.2018.00012
+    .. [2] J. Jaiganesh and M. Burtscher, "A high-performance connected components implementation
+       for GPUs", HPDC 2018. https://doi.org/10.1145/3208040.3208041
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> edges = pandas.DataFrame({"source": ["a", "d", "c"], "destination": ["b", "c", "e"]})
+    >>> rg.connected_components(edges)
+      vertex  component
+    0      a          1
+    1      b          1
+    2      c          0
+    3      d          0
+    4      e          0
+    """
+    check_choice("method", method, get_args(FramesMethod))
+    check_flag("strong", strong)
+    if strong:
+        method = "frames"  # the kernels find weak components only
+    parameters = ComponentParameters(method=method, strong=bool(strong))
+    return run("connected_components", graph, parameters)
