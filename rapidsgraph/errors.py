@@ -141,10 +141,15 @@ class ConvergenceError(GraphError):
         L1 norm of the change in the last iteration.
     tolerance : float
         Bound that the residual had to reach.
+    result : frame
+        The values after the last iteration, in the form of a result.
     """
 
-    def __init__(self, iterations: int, residual: float, tolerance: float) -> None:
+    def __init__(
+        self, iterations: int, residual: float, tolerance: float, result: Any = None
+    ) -> None:
         self.iterations, self.residual, self.tolerance = iterations, residual, tolerance
+        self.result = result
         super().__init__(self.describe("max_iterations", "tolerance", "tolerance=0"))
 
     def describe(self, max_iterations: str, tolerance: str, no_tolerance: str) -> str:

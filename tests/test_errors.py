@@ -43,7 +43,7 @@ ERRORS = [
     ),
     MissingColumnError("no {column}", columns=["from", "to"], candidate="from", **FIELDS),
     VertexTypeError("{parameter} is text", expected="text", **FIELDS),
-    ConvergenceError(7, 0.5, 1e-6),
+    ConvergenceError(7, 0.5, 1e-6, {"vertex": [0], "pagerank": [1.0]}),
     InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "on the GPU"),
     InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "memory_limit"),
     WorkerLostError(None, 30.0),

@@ -92,7 +92,8 @@ def pagerank(
     Raises
     ------
     ConvergenceError
-        If the tolerance was not reached; the error has `iterations` and `residual`.
+        If the tolerance was not reached; the error has `iterations`, `residual` and the last values
+        as `result`.
     GraphError
         If a parameter or the frame cannot be used.
     InsufficientMemoryError
@@ -138,7 +139,7 @@ def pagerank(
     )  # fmt: skip
     frame, iterations, residual = run("pagerank", graph, parameters)
     if tolerance and not residual < tolerance:
-        raise ConvergenceError(iterations, residual, tolerance)
+        raise ConvergenceError(iterations, residual, tolerance, frame)
     return frame
 
 

@@ -283,6 +283,7 @@ def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arr
         rg.pagerank(graph, tolerance=1e-4, max_iterations=stop - 1, method=method)
     assert caught.value.iterations == stop - 1
     assert caught.value.residual == pytest.approx(changes[stop - 2], rel=1e-9)
+    assert_close(ranks_of(caught.value.result), runs[stop - 1], 1e-15)
 
 
 def test_not_converged_says_how_far_it_got_and_can_be_pickled():
@@ -292,6 +293,7 @@ def test_not_converged_says_how_far_it_got_and_can_be_pickled():
     copy = pickle.loads(pickle.dumps(it.value))
     assert type(copy) is rg.ConvergenceError
     assert (copy.iterations, copy.residual, str(copy)) == (3, it.value.residual, str(it.value))
+    assert ranks_of(copy.result) == ranks_of(it.value.result)
 
 
 @by_method

@@ -230,6 +230,20 @@ def test_iterations_and_progress(client):
         rg.pagerank(frame, tolerance=1e-15, max_iterations=3)
     assert caught.value.iterations == 3
     assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)
+    pandas.testing.assert_frame_equal(
+        caught.value.result.compute(), expected.value.result, rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("method", ["auto", "frames"])
+def test_a_convergence_error_brings_its_values_from_a_worker(client, method):
+    frame = frame_of(random_edges(12))
+    options = {"tolerance": 1e-15, "max_iterations": 3, "method": method}
+    error = client.submit(rg.pagerank, frame, **options).exception()
+    assert type(error) is rg.ConvergenceError
+    assert error.iterations == 3
+    expected = rg.pagerank(frame, **options | {"tolerance": 0})
+    pandas.testing.assert_frame_equal(error.result, expected)
 
 
 def test_invalid_arguments(client):

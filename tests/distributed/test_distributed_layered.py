@@ -322,6 +322,9 @@ def test_pagerank_without_convergence(client, saved):
     assert caught.value.iterations == 6 == layers.last_run.passes
     assert caught.value.residual == pytest.approx(expected.value.residual, rel=1e-9)
     assert layers.last_run == whole.last_run
+    pandas.testing.assert_frame_equal(
+        computed(layers, caught.value.result), expected.value.result, rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("options", [{"precision": "single"}, {"tolerance": 1e-9}])

@@ -119,6 +119,7 @@ def test_stops_after_the_iteration_that_changes_less_than_the_tolerance(make_arr
         rg.pagerank(layered, tolerance=1e-4, max_iterations=stop - 1)
     assert caught.value.iterations == stop - 1 == layered.last_run.passes
     assert caught.value.residual == pytest.approx(changes[stop - 2], rel=1e-9)
+    assert_close(ranks_of(caught.value.result), runs[stop - 1], 1e-14)
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
