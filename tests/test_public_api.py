@@ -24,7 +24,7 @@ GRAPH_CLASSES = ["Graph", "LayeredEdgeList", "ScanIndex"]
 
 
 def members(name):
-    return [each for each in vars(getattr(rg, name)) if not each.startswith("_")]
+    return [each for each in dir(getattr(rg, name)) if not each.startswith("_")]
 
 
 def documented():

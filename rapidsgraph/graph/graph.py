@@ -116,11 +116,6 @@ class Graph(StoredGraph):
         )
 
     @property
-    def num_vertices(self) -> int:
-        """Number of vertices."""
-        return self._storage.num_vertices
-
-    @property
     def num_edges(self) -> int:
         """Number of edges; an undirected edge counts once."""
         return self._storage.num_edges
@@ -129,21 +124,6 @@ class Graph(StoredGraph):
     def vertices(self) -> Frame:
         """Frame of the vertex names, sorted, one row per vertex."""
         return self._storage.vertices
-
-    @property
-    def directed(self) -> bool:
-        """Whether edges have a direction."""
-        return self._storage.directed
-
-    @property
-    def weighted(self) -> bool:
-        """Whether edges have weights."""
-        return self._storage.weighted
-
-    @property
-    def device(self) -> str:
-        """``"cpu"`` or ``"gpu"``, where the adjacency is stored."""
-        return self._storage.device
 
     @property
     def report(self) -> BuildReport:
@@ -166,6 +146,3 @@ class Graph(StoredGraph):
         if isinstance(self._storage, LocalGraph):
             return self
         return self._from_storage(self._storage.compute())
-
-    def __repr__(self) -> str:
-        return repr(self._storage)

@@ -227,6 +227,29 @@ class StoredGraph:
         graph._storage = storage
         return graph
 
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+        return self._storage.num_vertices
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._storage.directed
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self._storage.weighted
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"gpu"``, where computations run."""
+        return self._storage.device
+
+    def __repr__(self) -> str:
+        return repr(self._storage)
+
 
 def storage_of(graph: Any) -> Any:
     """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
@@ -309,7 +332,10 @@ def build_graph(
     if not fits:
         check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
     if self_loops == "drop":
-        _drop_self_loops(coo)
+        is_proper = coo[0] != coo[1]
+        if not bool(is_proper.all()):
+            coo = [values if values is None else values[is_proper] for values in coo]
+        del is_proper
     num_kept, is_summed = coo[0].size, multi_edges == "sum"
     if is_summed:
         coo[2] = _summable_weights(coo[2], num_kept, xp)
@@ -356,13 +382,6 @@ def _check_vertices(
     # Without a range the number of vertices is unknown, and the estimate a lower bound.
     check_build(len(vertices) if isinstance(vertices, range) else 0, vertices)
     return vertices
-
-
-def _drop_self_loops(coo: list[Any]) -> None:
-    """Remove the self-loops of [source ids, destination ids, weights or None] in place."""
-    keep = coo[0] != coo[1]
-    if not bool(keep.all()):
-        coo[:] = [values if values is None else values[keep] for values in coo]
 
 
 def _summable_weights(weights: Array | None, num_rows: int, xp: ArrayModule) -> Array:

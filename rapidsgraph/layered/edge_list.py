@@ -379,34 +379,14 @@ class LayeredEdgeList(StoredGraph):
         return self._storage.depth
 
     @property
-    def num_vertices(self) -> int:
-        """Number of vertices."""
-        return self._storage.num_vertices
-
-    @property
     def num_edges(self) -> int:
         """Number of edges; an undirected edge between two vertices counts twice."""
         return self._storage.num_edges
 
     @property
-    def directed(self) -> bool:
-        """Whether edges have a direction."""
-        return self._storage.directed
-
-    @property
-    def weighted(self) -> bool:
-        """Whether edges have weights."""
-        return self._storage.weighted
-
-    @property
     def nbytes(self) -> int:
         """Size of all partitions, in bytes."""
         return self._storage.nbytes
-
-    @property
-    def device(self) -> str:
-        """``"cpu"`` or ``"gpu"``, where computations run."""
-        return self._storage.device
 
     @property
     def path(self) -> Path | None:
@@ -420,9 +400,6 @@ class LayeredEdgeList(StoredGraph):
 
     def __copy__(self) -> LayeredEdgeList:
         return self._from_storage(copy.copy(self._storage))  # with its own `last_run`
-
-    def __repr__(self) -> str:
-        return repr(self._storage)
 
 
 def _is_partitioned(graph: Any) -> bool:
