@@ -355,8 +355,7 @@ def _sort_by_similarity(
         num_arcs=num_arcs, sources=pairs[0], neighbors=adjacency.neighbors, common=common,
         sizes=sizes, descent=descent,
     )  # fmt: skip
-    bound = max(graph.num_vertices, SIMILARITY_LEVELS)
-    order = sort_pairs(pairs, bound, with_order=True)[2]
+    order = sort_pairs(pairs, graph.num_vertices, SIMILARITY_LEVELS, with_order=True)[2]
     neighbors, common, descent = (
         permute(values, order) for values in (adjacency.neighbors, common, descent)
     )
@@ -370,9 +369,9 @@ def _sort_by_similarity(
         positions[start:stop] = xp.arange(start, stop) - adjacency.offsets[rows[start:stop]]
     pairs = [positions, descent]
     del positions, descent
-    offsets, _, order = sort_pairs(pairs, bound, with_order=True)
-    cores = permute(rows, order)
     max_size = int(sizes.max()) if graph.num_vertices else 1
+    offsets, _, order = sort_pairs(pairs, max_size, SIMILARITY_LEVELS, with_order=True)
+    cores = permute(rows, order)
     core_offsets = np.array(to_host(offsets[:max_size]))  # releases the offsets
     return IndexStorage(graph.labeling, adjacency, common, sizes, cores, core_offsets)
 

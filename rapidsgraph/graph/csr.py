@@ -242,15 +242,21 @@ def _filter_offsets(keep: Array, offsets: Array) -> Array:
 
 
 def sort_pairs(
-    pairs: list[Array], num_keys: int, *, with_order: bool = False, minor_sorted: bool = False
+    pairs: list[Array],
+    num_keys: int,
+    num_minor_keys: int | None = None,
+    *,
+    with_order: bool = False,
+    minor_sorted: bool = False,
 ) -> tuple[Array, Array, Array | None]:
     """Sort pairs of keys by (major, minor).
 
     Parameters
     ----------
     pairs : list of two int32 arrays, shape (pairs,)
-        [major, minor], from 0 to `num_keys` - 1; emptied, so that arrays are freed early.
-    num_keys : int
+        [major, minor]; emptied, so that arrays are freed early.
+    num_keys, num_minor_keys : int
+        The keys are below these; by default `num_keys` is for both.
     with_order : bool, default False
         Whether to return the permutation.
     minor_sorted : bool, default False
@@ -262,14 +268,15 @@ def sort_pairs(
     minor : int32, shape (pairs,)
     order : integers, shape (pairs,), or None
     """
+    num_minor_keys = num_keys if num_minor_keys is None else num_minor_keys
     if not device.is_on_gpu(pairs[0]):
-        return _sort_on_cpu(pairs, num_keys, with_order, minor_sorted)
-    return (_sort_with_order_on_gpu if with_order else _sort_on_gpu)(pairs, num_keys, minor_sorted)
+        return _sort_on_cpu(pairs, num_keys, num_minor_keys, with_order, minor_sorted)
+    if with_order:
+        return _sort_with_order_on_gpu(pairs, num_keys, num_minor_keys, minor_sorted)
+    return _sort_on_gpu(pairs, num_keys)
 
 
-def _sort_on_gpu(
-    pairs: list[Array], num_keys: int, minor_sorted: bool
-) -> tuple[Array, Array, None]:
+def _sort_on_gpu(pairs: list[Array], num_keys: int) -> tuple[Array, Array, None]:
     cupy = device.array_module(pairs[0])
     packed = cupy.left_shift(pairs.pop(0), 32, dtype=cupy.int64)
     packed |= pairs.pop()
@@ -278,7 +285,7 @@ def _sort_on_gpu(
 
 
 def _sort_with_order_on_gpu(
-    pairs: list[Array], num_keys: int, minor_sorted: bool
+    pairs: list[Array], num_keys: int, num_minor_keys: int, minor_sorted: bool
 ) -> tuple[Array, Array, Array]:
     major, minor = pairs
     pairs.clear()
@@ -291,7 +298,7 @@ def _sort_with_order_on_gpu(
         )
     order = None
     if not minor_sorted:
-        order, _ = _argsort(minor, num_keys, cupy)
+        order, _ = _argsort(minor, num_minor_keys, cupy)
         major = major[order]
     by_major, offsets = _argsort(major, num_keys, cupy)
     del major
@@ -319,7 +326,7 @@ def _find_offsets(packed: Array, num_keys: int, cupy: ArrayModule) -> Array:
 
 
 def _sort_on_cpu(
-    pairs: list[Array], num_keys: int, with_order: bool, minor_sorted: bool
+    pairs: list[Array], num_keys: int, num_minor_keys: int, with_order: bool, minor_sorted: bool
 ) -> tuple[Array, Array, Array | None]:
     import numba
 
@@ -328,7 +335,8 @@ def _sort_on_cpu(
     major, minor = pairs
     pairs.clear()
     size = major.size
-    is_sparse = size < MIN_ARCS_PER_COUNTER * num_keys
+    max_keys = max(num_keys, num_minor_keys)
+    is_sparse = size < MIN_ARCS_PER_COUNTER * max_keys
     if is_sparse or (size < MIN_COUNTED_ARCS and not with_order):
         offsets = offsets_from_sizes(np.bincount(major, minlength=num_keys))
         if with_order:
@@ -341,7 +349,7 @@ def _sort_on_cpu(
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
     # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
     num_threads = numba.get_num_threads()
-    num_chunks = max(1, min(num_threads, size // max(num_keys, 1)))
+    num_chunks = max(1, min(num_threads, size // max(max_keys, 1)))
     order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)
     # Files are often sorted already, and the test takes a fraction of the time of a sort.
     offsets = np.empty(num_keys + 1, np.int64)
@@ -351,7 +359,7 @@ def _sort_on_cpu(
     if not disorder.any():
         return offsets, minor.copy(), order if with_order else None
     if not minor_sorted:
-        offsets, cursors = _count_keys(minor, num_keys, num_chunks, index_type)
+        offsets, cursors = _count_keys(minor, num_minor_keys, num_chunks, index_type)
         new_major, new_order = np.empty_like(major), np.empty_like(order)
         with device.parallel_region(size):
             counting.move(minor, major, order, cursors, new_major, new_order)

@@ -72,6 +72,17 @@ def test_pairs_that_are_in_order_or_almost(xp, rows, bound, with_order):
             key[at] = kept
 
 
+@pytest.mark.parametrize(("rows", "bound"), SHAPES)
+def test_minor_keys_have_a_bound_of_their_own(xp, rows, bound):
+    major = pairs(rows, bound)[0]
+    for minor_bound in (1, 2**20):
+        minor = pairs(rows, minor_bound, seed=1)[1]
+        for with_order in (False, True):
+            assert_sorted(
+                xp, major, minor, bound, num_minor_keys=minor_bound, with_order=with_order
+            )
+
+
 def test_keys_at_both_ends(xp):
     bound = 2000
     for value in (0, bound - 1):
