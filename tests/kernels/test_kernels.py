@@ -12,11 +12,12 @@ from rapidsgraph import device
 from rapidsgraph.kernels import constants
 
 STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
+DEFAULT = "sm_90"
 ARCHITECTURES = (
     *(pytest.param(f"sm_{number}", marks=pytest.mark.nvrtc_all) for number in (75, 80, 100)),
-    "sm_90",
+    DEFAULT,
 )
-UNOPTIMIZED = "--device-debug"
+UNOPTIMIZED, FAST = "--device-debug", "--Ofast-compile=max"
 FLOATS, INTEGERS = ("float", "double"), ("int", "long long")
 
 
@@ -183,19 +184,21 @@ def test_constants_reach_the_cuda_twin(stem):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("stem", STEMS)
-def test_cuda_twin_compiles_for_all_types(stem):
+def test_cuda_twin_compiles_for_all_types(stem, architecture):
     """To PTX without optimization, which finds errors in a tenth of the time."""
-    check_compilation(stem, combinations(stem), "--gpu-architecture=compute_90", UNOPTIMIZED)
+    virtual = architecture.replace("sm_", "compute_")
+    check_compilation(stem, combinations(stem), f"--gpu-architecture={virtual}", UNOPTIMIZED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("stem", STEMS)
-def test_cuda_twin_compiles(stem, architecture, request):
-    """To machine code; for one combination of types, or for all of them with --nvrtc-all."""
-    last = None if request.config.getoption("--nvrtc-all") else 1
-    check_compilation(stem, combinations(stem)[:last], f"--gpu-architecture={architecture}")
+def test_cuda_twin_compiles(stem, architecture):
+    """To machine code for one combination of types; optimized for the default architecture."""
+    options = () if architecture == DEFAULT else (FAST,)
+    check_compilation(stem, combinations(stem)[:1], f"--gpu-architecture={architecture}", *options)
 
 
 def check_compilation(stem, combinations, *options):
