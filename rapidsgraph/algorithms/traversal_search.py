@@ -157,12 +157,10 @@ def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: b
     """Return the smallest valid predecessor of every reached vertex that is not a source."""
     xp, num_vertices = graph.xp, graph.num_vertices
     predecessors = xp.full(num_vertices, NO_VERTEX, xp.int32)
-    adjacency = graph.csc if bottom_up else graph.csr
-    device.launch(
-        "sssp", "pull_predecessors" if bottom_up else "push_predecessors", size=WARP * num_vertices,
-        num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        weights=adjacency.weights, distances=distances, predecessors=predecessors,
-    )  # fmt: skip
+    if bottom_up:
+        pull_predecessors(graph.csc, distances, predecessors)
+    else:
+        push_predecessors(graph.csr, distances, predecessors)
     is_resolved = predecessors < NO_VERTEX
     is_resolved[ids] = True
     unresolved = ~is_resolved & (distances < math.inf)
@@ -173,6 +171,35 @@ def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: b
         result = run_bfs(subgraph, resolved, bottom_up=False)
         predecessors = xp.where(unresolved, result.predecessors, predecessors)
     return predecessors
+
+
+def pull_predecessors(csc: Adjacency, distances: Array, predecessors: Array) -> None:
+    """Write the smallest valid predecessors where `predecessors` is NO_VERTEX, from the CSC."""
+    num_vertices = csc.offsets.size - 1
+    device.launch(
+        "sssp", "pull_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
+        offsets=csc.offsets, neighbors=csc.neighbors, weights=csc.weights, distances=distances,
+        predecessors=predecessors,
+    )  # fmt: skip
+
+
+def push_predecessors(
+    csr: Adjacency,
+    distances: Array,
+    predecessors: Array,
+    skipped: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Lower `predecessors` to valid ones among the sources of the CSR.
+
+    Sources at distances from ``skipped[0]`` to below ``skipped[1]`` are left out.
+    """
+    num_vertices = csr.offsets.size - 1
+    device.launch(
+        "sssp", "push_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
+        skip_start=skipped[0], skip_stop=skipped[1], offsets=csr.offsets,
+        neighbors=csr.neighbors, weights=csr.weights, distances=distances,
+        predecessors=predecessors,
+    )  # fmt: skip
 
 
 @dataclass

@@ -17,9 +17,11 @@ https://doi.org/10.1109/SC.2012.50).
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +34,8 @@ from ..algorithms.traversal_search import (
     ArcSubgraph,
     allocate_queues,
     get_delta,
+    pull_predecessors,
+    push_predecessors,
     relax_from,
     run_bfs,
     run_sssp,
@@ -43,7 +47,7 @@ from ..graph import weight_sums
 from ..graph.csr import Adjacency, from_coo, offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
-from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX, WARP
+from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX
 from ..progress import Report, reporter
 from ..validation import check_free_memory
 from .communicator import Communicator
@@ -205,6 +209,7 @@ class Traversal:
         xp, num_vertices = csr.xp, csr.num_vertices
         self.distances = xp.full(num_vertices, math.inf)
         self.predecessors = xp.full(num_vertices if search.predecessors else 0, NO_VERTEX, xp.int32)
+        self._bottom_up_levels: tuple[float, float] | None = None
 
     def find_distances(self, ids: Array, report: Report) -> None:
         """Compute the distances of the partition's vertices from int32 `ids`."""
@@ -230,6 +235,7 @@ class Traversal:
             report(num_supersteps, f"distance {min_distance:g}, {num_arcs:,} active edges")
             if may_pull and num_arcs * BFS_ALPHA > total_arcs:
                 bound = self._expand_bottom_up(min_distance)
+                self._bottom_up_levels = min_distance, bound
                 self._sent = distances[self._ghosts]
                 improved, may_pull, num_small = improved[:0], False, 0
                 continue
@@ -265,7 +271,9 @@ class Traversal:
         values = distances[self._ghosts]
         positions = xp.flatnonzero(values < self._sent)
         self._sent = values
-        updates = xp.stack([self._ghosts[positions].astype(np.float64), values[positions]], axis=1)
+        dtype = np.float64 if self._search.weighted else np.int32  # levels are integers
+        columns = self._ghosts[positions].astype(dtype), values[positions].astype(dtype)
+        updates = xp.stack(columns, axis=1)
         splits = device.to_host(xp.searchsorted(positions, self._splits)).tolist()
         received = self._communicator.all_to_all(
             [updates[splits[rank] : splits[rank + 1]] for rank in range(self._communicator.size)]
@@ -273,7 +281,7 @@ class Traversal:
         improved = []
         for message in received:
             if message.size:
-                ids, values = message[:, 0].astype(xp.int32), message[:, 1]
+                ids, values = message[:, 0].astype(np.int32), message[:, 1].astype(np.float64)
                 is_lower = values < distances[ids]
                 ids = ids[is_lower]
                 distances[ids] = values[is_lower]
@@ -322,32 +330,35 @@ class Traversal:
             Sources of the search.
         distances : float64 array, shape (vertices,)
         """
-        csr, communicator, local = self._csr, self._communicator, self._csr.local_range
-        xp, predecessors, partition = csr.xp, self.predecessors, self._csc or self._csr
-        adjacency = partition.adjacency
-        device.launch(
-            "sssp", "push_predecessors" if self._csc is None else "pull_predecessors",
-            size=WARP * csr.num_vertices, num_vertices=csr.num_vertices,
-            offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
-            distances=distances, predecessors=predecessors,
+        csr, csc, communicator, predecessors = (
+            self._csr, self._csc, self._communicator, self.predecessors,
         )  # fmt: skip
-        if self._csc is None:
-            predecessors = communicator.all_reduce(predecessors, "min")
+        xp, local = csr.xp, csr.local_range
+        if csc is None or self._bottom_up_levels is not None:
+            # The levels that were expanded top-down have few arcs.
+            skipped = self._bottom_up_levels or (0.0, 0.0)
+            push_predecessors(csr.adjacency, distances, predecessors, skipped)
+            slices = [predecessors[start:stop] for start, stop in pairwise(self._bounds)]
+            own = functools.reduce(xp.minimum, communicator.all_to_all(slices))
+        else:
+            pull_predecessors(csc.adjacency, distances, predecessors)
+            own = predecessors[local]
         if not self._search.weighted:
-            return predecessors[local]
-        # Only zero-weight edges lead to the remaining vertices. These are few: every rank resolves
-        # all of them.
-        unresolved = (predecessors == NO_VERTEX) & (distances < math.inf)
-        unresolved[ids] = False
-        if not any(communicator.all_gather_object(bool(unresolved[local].any()))):
-            return predecessors[local]
-        unresolved = communicator.all_gather(unresolved[local])
-        arcs = zero_weight_edges(csr.adjacency, distances, unresolved, xp).csr
+            return own
+        # Only zero-weight edges lead to the remaining vertices. These are few: every rank computes
+        # the predecessors of all of them.
+        remaining = (own == NO_VERTEX) & (distances[local] < math.inf)
+        is_own_source = (ids >= csr.start) & (ids < csr.stop)
+        remaining[ids[is_own_source] - csr.start] = False
+        if not any(communicator.all_gather_object(bool(remaining.any()))):
+            return own
+        all_remaining = communicator.all_gather(remaining)
+        arcs = zero_weight_edges(csr.adjacency, distances, all_remaining, xp).csr
         coo = [communicator.all_gather(each) for each in (row_indices(arcs), arcs.neighbors)]
         subgraph = ArcSubgraph(xp, from_coo([*coo, None], csr.num_vertices, "keep"))
-        resolved = xp.flatnonzero(~unresolved & (distances < math.inf)).astype(xp.int32)
-        along_zeros = run_bfs(subgraph, resolved, bottom_up=False).predecessors
-        return xp.where(unresolved[local], along_zeros[local], predecessors[local])
+        starts = xp.flatnonzero(~all_remaining & (distances < math.inf)).astype(xp.int32)
+        along_zeros = run_bfs(subgraph, starts, bottom_up=False).predecessors
+        return xp.where(remaining, along_zeros[local], own)
 
 
 def _check_search_memory(partition: Partition, algorithm: str) -> None:

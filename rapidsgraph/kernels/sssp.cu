@@ -186,13 +186,15 @@ extern "C" __global__ void pull_predecessors(long long num_vertices, const long 
   }
 }
 
-// The same from lists by source, by atomic minimum.
-extern "C" __global__ void push_predecessors(long long num_vertices, const long long *offsets,
+// The same from lists by source, by atomic minimum. Vertices at distances from skip_start to below
+// skip_stop are no predecessors.
+extern "C" __global__ void push_predecessors(long long num_vertices, double skip_start,
+                                             double skip_stop, const long long *offsets,
                                              const int *neighbors, const weight_t *weights,
                                              const double *distances, int *predecessors) {
   for (long long vertex = warp_id(); vertex < num_vertices; vertex += warp_count()) {
     const double before = distances[vertex];
-    if (!(before <= LARGEST)) continue;
+    if (!(before <= LARGEST) || (skip_start <= before && before < skip_stop)) continue;
     for (long long arc = offsets[vertex] + lane_id(); arc < offsets[vertex + 1]; arc += WARP) {
       const double distance = distances[neighbors[arc]];
       if (before < distance && distance <= LARGEST && before + (double)weights[arc] == distance)

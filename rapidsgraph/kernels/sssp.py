@@ -150,10 +150,12 @@ def pull_predecessors(num_vertices, offsets, neighbors, weights, distances, pred
 
 
 @serial
-def push_predecessors(num_vertices, offsets, neighbors, weights, distances, predecessors):
+def push_predecessors(
+    num_vertices, skip_start, skip_stop, offsets, neighbors, weights, distances, predecessors
+):
     for vertex in range(num_vertices):
         before = distances[np.uint64(vertex)]
-        if before == np.inf:
+        if before == np.inf or skip_start <= before < skip_stop:
             continue
         for arc_ in range(offsets[np.uint64(vertex)], offsets[np.uint64(vertex + 1)]):
             arc = np.uint64(arc_)
