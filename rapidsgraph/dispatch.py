@@ -21,7 +21,6 @@ from .algorithms import scan as _scan
 from .algorithms.parameters import Parameters
 from .distributed import components as distributed_components
 from .distributed import layered as distributed_layered
-from .distributed import layered_build
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
 from .distributed import traversal as distributed_traversal
@@ -34,6 +33,7 @@ from .layered import algorithms as layered
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
 from .relational import components as relational_components
+from .relational import layered_build
 from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
 from .relational import traversal as relational_traversal
@@ -121,7 +121,6 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
         raise _unsupported_error(algorithm, column)
     is_layered = column in (LayeredStorage, DistributedLayeredStorage)
     if method == "frames" and not is_layered:
-        graph = graph.to_frame_graph() if isinstance(graph, DistributedGraph) else graph
         column = FrameGraph
     elif method != "auto" and column is not LocalGraph:
         kind = "layered edge lists" if is_layered else "distributed graphs"

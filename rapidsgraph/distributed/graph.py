@@ -21,8 +21,6 @@ from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
-from ..relational.dask_table import DaskTable
-from ..relational.frame_graph import FrameGraph, name_arcs, name_columns
 from ..validation import check_vertex_range, check_vertices
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build
@@ -60,6 +58,8 @@ class DistributedGraph(DistributedStorage):
         Partition i has the vertices ``bounds[i]`` to ``bounds[i + 1]``.
     num_vertices, num_edges, num_arcs : int
     directed, weighted : bool
+    schema : EdgeColumns
+        How vertices are named in edge frames and results; without columns.
 
     Raises
     ------
@@ -116,7 +116,7 @@ class DistributedGraph(DistributedStorage):
         # Workers may forget the frames: the scheduler knows how to compute them again.
         self._sources = numbers, executor.to_keys(frames), executor.to_keys(extra)
         info, *_ = infos
-        self._schema, self.bounds, self.num_vertices = info.schema, info.bounds, info.bounds[-1]
+        self.schema, self.bounds, self.num_vertices = info.schema, info.bounds, info.bounds[-1]
         self._num_rows, self._total_weight = info.num_rows, info.total_weight
         self._num_dropped = sum(each.num_dropped for each in infos)
         self.num_arcs = sum(each.num_arcs for each in infos)
@@ -221,36 +221,18 @@ class DistributedGraph(DistributedStorage):
 
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a vertex name column has the name of a result column."""
-        check_name_collisions(self._schema.labels, columns)
+        check_name_collisions(self.schema.labels, columns)
 
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
         """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""
-        schema = self._schema
+        schema = self.schema
         return endpoint_columns(schema.labels, schema.is_endpoint_specific, endpoint)
 
     @property
     def vertices(self) -> Frame:
         """Dask frame of the vertex names, sorted."""
-        frame, _ = self.run_for_frame(_name_vertices, self.built_partitions(), name="label")
+        frame, _ = self.run_for_frame(name_vertices, self.built_partitions(), name="label")
         return frame
-
-    def to_frame_graph(self) -> FrameGraph:
-        """Return the graph as Dask frames of named arcs and vertices."""
-        source, vertex = (name_columns(each, self._schema) for each in ("source", "vertex"))
-        arcs = self._run_for_table(_name_arcs, self.partitions("csr"))
-        vertices = self._run_for_table(_name_vertices, self.built_partitions())
-        return FrameGraph(
-            arcs.partition(source).persist(),
-            vertices.rename(self._schema.labels, vertex).partition(vertex).persist(),
-            self._schema,
-            self.weighted,
-        )
-
-    def _run_for_table(self, function: Callable[..., tuple[Frame, Any]], tasks: list) -> DaskTable:
-        """Run a function as `run_for_frame` does; return a table of all partitions, also empty."""
-        results, infos = self.run(function, tasks, name="frames")
-        frame = self.executor.to_dask(results, infos[0][1], (None,) * (len(results) + 1))
-        return DaskTable(frame.to_delayed())
 
     @property
     def total_weight(self) -> float:
@@ -328,20 +310,12 @@ def _get_labeling(partition: Partition) -> Labeling:
     return partition.labeling
 
 
-def _name_vertices(
+def name_vertices(
     communicator: Communicator, report: Report, partition: Partition
 ) -> tuple[Frame, Any]:
     """Return the frame of the vertices of a partition."""
     own = create_vertex_frame(partition, {})
     return finish_frame(communicator, own)
-
-
-def _name_arcs(
-    communicator: Communicator, report: Report, partition: Partition
-) -> tuple[Frame, Any]:
-    """Return the frame of the arcs of a partition."""
-    arcs = name_arcs(partition.adjacency, partition.weighted, partition.labeling)
-    return finish_frame(communicator, arcs)
 
 
 def create_vertex_frame(partition: Partition, columns: dict[str, Any]) -> Frame:

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ClusterError
-from ..frames import Frame, library_name
+from ..frames import Frame, divide_rows, library_name
 from ..progress import Report
-from ..relational.dask_table import divide_rows
 from .communicator import Communicator, RankLostError
 from .executor import Executor, get_active_client, releasing_on_error
 from .monitor import check_open, get_address
@@ -96,7 +95,7 @@ class DistributedStorage(ABC):
         """
         tasks, infos = self.run(function, *arguments, name=name, report=report)
         counts, metas, others = zip(*infos, strict=True)
-        _, nonempty, divisions = divide_rows(counts)
+        nonempty, divisions = divide_rows(counts)
         frames = [tasks[rank] for rank in nonempty]
         return self.executor.to_dask(frames, metas[0], divisions), list(others)
 

@@ -37,7 +37,7 @@ from .from_frame import (
     normalize_frame,
     to_device,
 )
-from .to_frame import decode_text, get_nullable_column, make_frame
+from .to_frame import decode_text, divide_rows, get_nullable_column, make_frame
 
 __all__ = [
     "CHUNK_ROWS",
@@ -54,6 +54,7 @@ __all__ = [
     "decode_text",
     "distinct_numbers",
     "distinct_text",
+    "divide_rows",
     "encode_numbers",
     "encode_text",
     "find_numbers",

@@ -6,6 +6,7 @@ Distances and predecessors of unreached vertices are null.
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -176,3 +177,25 @@ def _split_array(values: device.Array) -> tuple[device.Array, device.Array]:
     else:
         return values, device.array_module(values).ones(len(values), bool)
     return values[valid], valid
+
+
+def divide_rows(counts: Sequence[int]) -> tuple[list[int], tuple[int | None, ...]]:
+    """Return how a Dask frame with row numbers as index is divided into partitions.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Rows of each partition.
+
+    Returns
+    -------
+    nonempty : list of int
+        The partitions with rows; the first one if none has any.
+    divisions : tuple
+        Divisions of a frame of these partitions.
+    """
+    starts = [0, *itertools.accumulate(counts)]
+    nonempty = [number for number, count in enumerate(counts) if count]
+    if not nonempty:
+        return [0], (None, None)
+    return nonempty, (*(starts[number] for number in nonempty), starts[-1] - 1)

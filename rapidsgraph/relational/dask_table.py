@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ..frames import Frame
+from ..frames import Frame, divide_rows
 from .table import (
     Table,
     add_sums,
@@ -160,35 +160,11 @@ class DaskTable(Table):
         table = self.persist()
         info = compute(*map(delayed(_describe_index), table.partitions))
         counts = [count for count, _ in info]
-        _, nonempty, divisions = divide_rows(counts)
+        nonempty, divisions = divide_rows(counts)
         return from_delayed(
             [table.partitions[number] for number in nonempty], meta=info[nonempty[0]][1],
             divisions=divisions, verify_meta=False,
         )  # fmt: skip
-
-
-def divide_rows(counts: Sequence[int]) -> tuple[list[int], list[int], tuple[int | None, ...]]:
-    """Return how a Dask frame with row numbers as index is divided into partitions.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Rows of each partition.
-
-    Returns
-    -------
-    starts : list of int
-        The first row number of each partition.
-    nonempty : list of int
-        The partitions with rows; the first one if none has any.
-    divisions : tuple
-        Divisions of a frame of the nonempty partitions.
-    """
-    starts = [0, *itertools.accumulate(counts)]
-    nonempty = [number for number, count in enumerate(counts) if count] or [0]
-    if not starts[-1]:
-        return starts, nonempty, (None, None)
-    return starts, nonempty, (*(starts[number] for number in nonempty), starts[-1] - 1)
 
 
 class _Pipeline:

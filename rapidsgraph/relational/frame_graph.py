@@ -7,13 +7,16 @@ further column that names a vertex, whatever they are called in the edge frame a
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .. import device, frames
+from ..distributed.communicator import Communicator
+from ..distributed.graph import DistributedGraph, finish_frame, name_vertices
+from ..distributed.partition import Partition
 from ..errors import GraphError
 from ..frames import Column, Frame
 from ..graph.csr import Adjacency, row_indices
@@ -25,6 +28,7 @@ from ..graph.edge_columns import (
 )
 from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
+from ..progress import Report
 from .dask_table import DaskTable
 from .table import EagerTable, Table, get_first
 
@@ -122,6 +126,8 @@ def as_frame_graph(
         return graph
     if isinstance(graph, LocalGraph):
         return _from_local_graph(graph)
+    if isinstance(graph, DistributedGraph):
+        return _from_distributed_graph(graph)
     options: Any = ("source", "destination", weight, "first")
     if frames.is_dask(graph):
         return _from_dask(graph, options, merge_arcs)
@@ -139,6 +145,33 @@ def _from_local_graph(graph: LocalGraph) -> FrameGraph:
     arcs = name_arcs(graph.csr, graph.weighted, labeling)
     vertices = make_frame(names, graph.xp)
     return FrameGraph(EagerTable(arcs), EagerTable(vertices), schema, graph.weighted)
+
+
+def _from_distributed_graph(graph: DistributedGraph) -> FrameGraph:
+    """Name the arcs and the vertices of all partitions on their workers."""
+    source, vertex = (name_columns(each, graph.schema) for each in ("source", "vertex"))
+    arcs = _run_for_table(graph, _name_partition_arcs, graph.partitions("csr"))
+    vertices = _run_for_table(graph, name_vertices, graph.built_partitions())
+    vertices = vertices.rename(graph.schema.labels, vertex).partition(vertex)
+    arcs = arcs.partition(source).persist()
+    return FrameGraph(arcs, vertices.persist(), graph.schema, graph.weighted)
+
+
+def _run_for_table(
+    graph: DistributedGraph, function: Callable[..., tuple[Frame, Any]], tasks: list
+) -> DaskTable:
+    """Run a function as `run_for_frame` does; return a table of all partitions, also empty."""
+    results, infos = graph.run(function, tasks, name="frames")
+    frame = graph.executor.to_dask(results, infos[0][1], (None,) * (len(results) + 1))
+    return DaskTable(frame.to_delayed())
+
+
+def _name_partition_arcs(
+    communicator: Communicator, report: Report, partition: Partition
+) -> tuple[Frame, Any]:
+    """Return the frame of the arcs of a partition."""
+    arcs = name_arcs(partition.adjacency, partition.weighted, partition.labeling)
+    return finish_frame(communicator, arcs)
 
 
 def _get_schema(labeling: Labeling) -> EdgeColumns:

@@ -516,3 +516,15 @@ def test_few_and_many_numbers_are_found(name_type, value_type):
     for values in (few, np.tile(few, len(names))):
         positions = factorize.find_numbers(values, names, np)
         assert positions.tolist() == [0, -1, 499] * (len(values) // 3)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([3, 2], ([0, 1], (0, 3, 4))),
+        ([0, 3, 0, 1], ([1, 3], (0, 3, 3))),
+        ([0, 0], ([0], (None, None))),
+    ],
+)
+def test_divisions_of_row_numbers(counts, expected):
+    assert frames.divide_rows(counts) == expected

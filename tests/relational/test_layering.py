@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import layered_build
 from rapidsgraph.layered.packing import split_rows
-from rapidsgraph.relational import layering
+from rapidsgraph.relational import layered_build, layering
 from rapidsgraph.relational.frame_graph import as_frame_graph
 
 

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from rapidsgraph.relational import dask_table
-from rapidsgraph.relational.dask_table import DaskTable, divide_rows
+from rapidsgraph.relational.dask_table import DaskTable
 from rapidsgraph.relational.table import EagerTable
 
 RANDOM = np.random.default_rng(5)
@@ -103,18 +103,6 @@ def test_joins_and_groups(frame):
         assert_same_rows(operation(parts), operation(whole))
     assert parts.count() == whole.count() == 200
     assert parts.totals("b", "value") == whole.totals("b", "value") == [NUMBERS["b"].sum(), 19900]
-
-
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        ([3, 2], ([0, 3, 5], [0, 1], (0, 3, 4))),
-        ([0, 3, 0, 1], ([0, 0, 3, 3, 4], [1, 3], (0, 3, 3))),
-        ([0, 0], ([0, 0, 0], [0], (None, None))),
-    ],
-)
-def test_divisions_of_row_numbers(counts, expected):
-    assert divide_rows(counts) == expected
 
 
 def count_tasks(table):

@@ -1,6 +1,6 @@
 """Build the store of a layered edge list from a Dask frame; the workers write it in parallel.
 
-`relational.layering` numbers the vertices and sorts the edges by joins, so that no process has an
+`layering` numbers the vertices and sorts the edges by joins, so that no process has an
 array of all vertices or of all edges. Consecutive rows of the list become a task, which packs their
 edges into partitions of the store. Once the sizes of all partitions are known, each task writes its
 own at their positions. Names, vertex order and out-weights are written to temporary files, from
@@ -21,6 +21,10 @@ import numpy as np
 from ..atomic import temporary_folder
 from ..device import choose, to_host
 from ..device.arrays import Device, free_memory
+from ..distributed import monitor
+from ..distributed.executor import Executor, get_executor, release_on_error
+from ..distributed.graph import DistributedGraph
+from ..distributed.layered_storage import DistributedLayeredStorage
 from ..errors import GraphError, InsufficientMemoryError
 from ..frames import Frame, Vertices
 from ..graph.vertex_names import Labeling, VertexNames
@@ -34,16 +38,12 @@ from ..layered.storage import LayeredStorage
 from ..layered.store import open_store
 from ..layered.store_writer import StoreWriter, create_store, write_errors
 from ..progress import Progress, Report, reporter
-from ..relational import layering
-from ..relational.dask_table import MAX_TASK_SHUFFLE
-from ..relational.frame_graph import FrameGraph, as_frame_graph
-from ..relational.table import Table
 from ..validation import check_choice, check_path, check_vertex_count
-from . import monitor
+from . import layering
 from .column_files import describe_column, resize, write_at, write_column, write_ids
-from .executor import Executor, get_executor, release_on_error
-from .graph import DistributedGraph
-from .layered_storage import DistributedLayeredStorage
+from .dask_table import MAX_TASK_SHUFFLE
+from .frame_graph import FrameGraph, as_frame_graph
+from .table import Table
 
 EDGE_BYTES = 100  # in memory, per edge of a task that sorts and packs them
 TASKS_IN_MEMORY = 8  # of a worker, with the inputs and results of others
@@ -84,9 +84,7 @@ def build_storage(
         temporary_folder(resolve_destination(folder)) as temporary,
         TempFiles(temporary) as files,
     ):
-        directed = True
-        if isinstance(graph, DistributedGraph):
-            directed, graph = graph.directed, graph.to_frame_graph()
+        directed = graph.directed if isinstance(graph, DistributedGraph) else True
         builder = _Builder(as_frame_graph(graph, merge_arcs=True), executor, files, writer)
         builder.build(root, directed, minimum_edges, partition_bytes, report)
     if executor.client is None:

@@ -15,7 +15,7 @@ from ..device import to_host
 from ..frames import Frame
 from ..io.arrow_arrays import to_arrow
 from ..layered.outofcore.file_array import FileArray
-from ..relational.frame_graph import get_values
+from .frame_graph import get_values
 
 
 def resize(array: FileArray, size: int) -> None:
