@@ -17,9 +17,14 @@ import numpy as np
 
 from .. import device, frames
 from ..device.arrays import Array, ArrayModule
-from ..errors import GraphError
 from ..frames import Column
-from ..graph.edge_columns import EdgeColumns, check_ids_in_range
+from ..graph.edge_columns import (
+    EdgeColumns,
+    check_ids_in_range,
+    kernel_type,
+    mixed_names_error,
+    mixed_signs_error,
+)
 from ..graph.vertex_names import VertexNames
 from ..validation import check_vertex_count
 from .communicator import Communicator
@@ -145,10 +150,7 @@ def _name_column(
     """Return (sorted names or None for 0..count-1, their type, count, int32 ids of `columns`)."""
     if "" in stats.types:
         if len(stats.types) > 1 or vertices is not None:
-            raise GraphError(
-                f"{label} names are text in one column and numbers in another; convert one of them",
-                column=label,
-            )
+            raise mixed_names_error(label)
         names, ids = _name_text(communicator, columns, xp)
         return names, None, check_vertex_count(len(names)), ids
     min_name, max_name = stats.min_name, stats.max_name
@@ -160,7 +162,7 @@ def _name_column(
     if vertices is not None:
         count = check_vertex_count(len(vertices))
     elif width > stats.num_names + RANGE_SLACK or max_name >= 2**63:
-        common = _kernel_type(dtype)
+        common = kernel_type(dtype)
         arrays = [values.astype(common, copy=False) for values in columns if len(values)]
         values = xp.concatenate(arrays) if arrays else xp.empty(0, common)
         del arrays
@@ -186,18 +188,9 @@ def _name_type(stats: NameStats, max_name: int, label: str) -> np.dtype:
     types = stats.types or stats.declared_types
     dtype = np.result_type(*types) if types else np.dtype(np.int64)
     if dtype.kind == "f" and max_name >= 2**63:  # int64 and uint64
-        raise GraphError(
-            f"{label} names are beyond 2^63 in one column and signed in another", column=label
-        )
+        raise mixed_signs_error(label)
     fits = dtype.kind in "iu" and max_name <= np.iinfo(dtype).max
     return dtype if fits else np.dtype(np.int64)
-
-
-def _kernel_type(dtype: np.dtype) -> type[np.integer]:
-    """Return one of the integer types that kernels have: int32, int64 or uint64."""
-    if dtype == np.uint64:
-        return np.uint64
-    return np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64
 
 
 def _name_text(
@@ -254,4 +247,4 @@ def _translate(columns: list[Column], min_name: int, table: Array | None, xp: Ar
 
 
 def _widen(values: Array, xp: ArrayModule) -> Array:
-    return xp.ascontiguousarray(values.astype(_kernel_type(values.dtype), copy=False))
+    return xp.ascontiguousarray(values.astype(kernel_type(values.dtype), copy=False))

@@ -228,7 +228,7 @@ def _name_column(
     dtype = common_name_type(arrays, label)
     if dtype.kind not in "iu":
         if ranges:
-            raise _mixed_names_error(label)
+            raise mixed_names_error(label)
         names = frames.distinct_text(filled, check)
         ids = [
             frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
@@ -238,12 +238,7 @@ def _name_column(
     for values in filled:  # those of edges have been checked
         check_names(values, parameter="vertices")
     arrays = [values if len(values) else xp.empty(0, _integer_type(values)) for values in arrays]
-    common: type[np.integer] = np.int64
-    if dtype.itemsize < 4 or dtype == np.int32:
-        common = np.int32
-    elif dtype == np.uint64:
-        common = np.uint64
-    arrays = [values.astype(common, copy=False) for values in arrays]
+    arrays = [values.astype(kernel_type(dtype), copy=False) for values in arrays]
     return _name_integers(arrays, ranges, dtype, xp, check)
 
 
@@ -266,24 +261,39 @@ def common_name_type(columns: Sequence[Column], label: str) -> Any:
     are_numbers = [device.is_array(values) for values in filled]
     if not all(are_numbers):
         if any(are_numbers):
-            raise _mixed_names_error(label)
+            raise mixed_names_error(label)
         library = frames.series_library(filled[0])
         return library.concat([values.iloc[:1] for values in filled]).dtype
     dtype = np.result_type(*(_integer_type(values) for values in filled or columns))
     if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
         if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
-            raise GraphError(
-                f"{label} names are beyond 2^63 in one column and signed in another", column=label
-            )
+            raise mixed_signs_error(label)
         dtype = np.dtype(np.int64)
     return dtype
 
 
-def _mixed_names_error(label: str) -> GraphError:
+def mixed_names_error(label: str) -> GraphError:
+    """Return the error for names of a column that are text and numbers."""
+    hint = "convert one of them"
     return GraphError(
-        f"{label} names are text in one column and numbers in another; convert one of them",
+        f"{label} names are text in one column and numbers in another; {hint}",
         column=label,
+        hint=hint,
     )
+
+
+def mixed_signs_error(label: str) -> GraphError:
+    """Return the error for names of a column that no integer type holds."""
+    return GraphError(
+        f"{label} names are beyond 2^63 in one column and signed in another", column=label
+    )
+
+
+def kernel_type(dtype: Any) -> type[np.integer]:
+    """Return the integer type that kernels have for names: int32, int64 or uint64."""
+    if dtype == np.uint64:
+        return np.uint64
+    return np.int32 if dtype.itemsize < 4 or dtype == np.int32 else np.int64
 
 
 def _integer_type(values: Column) -> Any:

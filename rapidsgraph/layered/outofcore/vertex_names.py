@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import frames
-from ...errors import GraphError
-from ...graph.edge_columns import name_vertices
+from ...graph.edge_columns import mixed_names_error, mixed_signs_error, name_vertices
 from ...graph.vertex_names import VertexNames, as_integers, check_names, check_present, check_text
 from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
 from .edge_reader import Batch, offset_rows
@@ -293,12 +292,7 @@ def _common_dtype(sources: Any, destinations: Any, label: str) -> np.dtype | Non
 def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, np.dtype | None]:
     """Return additional names and the dtype of all names as in `Graph`; None for text."""
     if isinstance(values, np.ndarray) != (dtype is not None):
-        hint = "convert one of them"
-        raise GraphError(
-            f"{label} names are text in one column and numbers in another; {hint}",
-            column=label,
-            hint=hint,
-        )
+        raise mixed_names_error(label)
     if dtype is None:
         return values, None
     if values.dtype.kind not in "iu":
@@ -307,7 +301,7 @@ def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, 
         return values, np.result_type(values, dtype)
     is_unsigned = dtype == np.uint64
     if int(values.min()) < 0 if is_unsigned else int(values.max()) >= 2**63:
-        raise _mixed_sign_error(label)
+        raise mixed_signs_error(label)
     dtype = np.dtype(np.uint64 if is_unsigned else np.int64)
     return values.astype(dtype), dtype
 
@@ -315,14 +309,8 @@ def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, 
 def _convert_integers(values: np.ndarray, dtype: np.dtype, label: str) -> np.ndarray:
     is_mixed = values.dtype == np.uint64 and dtype == np.int64 and len(values)
     if is_mixed and int(values.max()) >= 2**63:
-        raise _mixed_sign_error(label)
+        raise mixed_signs_error(label)
     return values.astype(dtype, copy=False)
-
-
-def _mixed_sign_error(label: str) -> GraphError:
-    return GraphError(
-        f"{label} names are beyond 2^63 in one column and signed in another", column=label
-    )
 
 
 def check_no_floats(endpoints: list[list[str]], batch: Batch, batches: Iterable[Batch]) -> None:
