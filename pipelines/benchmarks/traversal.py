@@ -35,7 +35,7 @@ from pipelines.benchmarks.graphs import SEED, Workload, load, with_weights
 from pipelines.benchmarks.harness import Effort, GraphSets, Step, ignore_step
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock, Summary
-from rapidsgraph.algorithms import traversal_search
+from rapidsgraph.algorithms import traversal
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.graph.vertex_arguments import resolve_vertices
@@ -111,7 +111,7 @@ def count_barriers(
     adapter: RapidsgraphTraversal, graph: LocalGraph, workload: Workload
 ) -> int | None:
     """Return the number of barriers of our kernel, or None if it is unknown."""
-    searches = {"bfs": traversal_search.run_bfs, "sssp": traversal_search.run_sssp}
+    searches = {"bfs": traversal.run_bfs, "sssp": traversal.run_sssp}
     if adapter.task not in searches:
         return None
     ids = resolve_vertices(graph.labeling, workload.start)

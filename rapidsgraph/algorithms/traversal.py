@@ -1,25 +1,62 @@
-"""Breadth-first search and single-source shortest paths on a graph in one memory."""
+"""Breadth-first search and single-source shortest paths on one CPU or GPU.
+
+The kernels run all levels of a traversal in one launch. SSSP sums weights in double precision from
+the source on. Since adding a weight is monotonic, every order of relaxations ends at the same
+distances, and they equal those of Dijkstra's algorithm bit for bit.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from .. import frames
+from .. import device, frames
 from ..device import Array
 from ..frames import Frame, Vertices
+from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph, build_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import can_overflow, check_distances
-from ..kernels.constants import NO_VERTEX
+from ..kernels.constants import (
+    COOPERATIVE_THREADS,
+    FRONTIER_CHUNK,
+    NO_VERTEX,
+    SHARED_FRONTIER,
+    WARP,
+)
 from ..validation import check_number, reject
 from .parameters import SearchParameters
 from .run_memory import check_run_memory
-from .traversal_search import TraversalResult, run_bfs, run_sssp
+
+CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
+SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
+NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
+SAMPLE_SIZE = 2**16  # weights that determine the initial delta
+
+
+@dataclass
+class TraversalResult:
+    """The result of a traversal by vertex id.
+
+    Attributes
+    ----------
+    distances : int32 or float64 array, shape (vertices,)
+        Numbers of edges, -1 for an unreached vertex; or sums of weights, infinity for one.
+    predecessors : int32 array, shape (vertices,)
+        NO_VERTEX for a vertex without one; empty if predecessors were not computed.
+    rounds : int
+        Number of levels of a BFS, or of steps of shortest paths.
+    """
+
+    distances: Array
+    predecessors: Array
+    rounds: int
 
 
 def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
@@ -107,3 +144,222 @@ def check_depth_limit(limit: Any) -> int:
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
         reject("depth_limit", limit, "it must be a number of edges, 0 or more")
     return min(int(limit), NO_VERTEX)
+
+
+def run_bfs(
+    graph: Any,
+    ids: Array,
+    depth_limit: int = NO_VERTEX,
+    predecessors: bool = True,
+    bottom_up: bool = True,
+) -> TraversalResult:
+    """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing."""
+    xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    in_adjacency = graph.csc if bottom_up else adjacency
+    distances = xp.full(num_vertices, -1, xp.int32)
+    predecessor_ids = xp.full(num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    work_space = _allocate_work_space(graph)
+    num_words = (num_vertices + 31) // 32
+    num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
+    device.launch(
+        "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
+        cooperative=True, shared_bytes=SHARED_FRONTIER * SHARED_VERTEX_BYTES,
+        num_vertices=num_vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
+        bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
+        offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
+        predecessors=predecessor_ids,
+        queues=xp.empty(num_queues * num_vertices + 2, xp.int32),
+        frontier_bits=xp.empty(2 * num_words, xp.uint32), **work_space,
+    )  # fmt: skip
+    return TraversalResult(distances, predecessor_ids, int(work_space["state"][0]))
+
+
+def run_sssp(
+    graph: Any,
+    ids: Array,
+    cutoff: float = math.inf,
+    predecessors: bool = True,
+    bottom_up: bool = True,
+) -> TraversalResult:
+    """Run SSSP from int32 `ids`; with `bottom_up`, predecessors are computed from the CSC."""
+    distances = graph.xp.full(graph.num_vertices, math.inf)
+    distances[ids] = 0.0
+    result = TraversalResult(
+        distances, graph.xp.empty(0, np.int32), relax_from(graph, ids, distances, cutoff)
+    )
+    if predecessors:
+        result.predecessors = _compute_predecessors(graph, ids, distances, bottom_up)
+    return result
+
+
+def relax_from(
+    graph: Any,
+    ids: Array,
+    distances: Array,
+    cutoff: float = math.inf,
+    stop: float = math.inf,
+    queues: Array | None = None,
+) -> int:
+    """Lower `distances` in place along all paths from int32 `ids`; return the number of steps.
+
+    Parameters
+    ----------
+    graph : LocalGraph or Partition
+    ids : int32 array
+        Distinct vertices nearer than `stop`.
+    distances : float64 array, shape (vertices,)
+    cutoff : float
+        Largest distance to write.
+    stop : float
+        Vertices at this distance or farther are reached, but not expanded.
+    queues : int32 array, optional
+        From `allocate_queues`, for several calls.
+    """
+    xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    work_space = _allocate_work_space(graph)
+    device.launch(
+        "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
+        threads=COOPERATIVE_THREADS, cooperative=True,
+        num_vertices=num_vertices, num_arcs=graph.num_arcs, cutoff=cutoff, stop=stop,
+        delta=get_delta(graph), num_sources=ids.size, sources=ids,
+        offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
+        distances=distances,
+        queues=allocate_queues(num_vertices, xp) if queues is None else queues,
+        marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
+        min_distance=xp.full(3, math.inf), **work_space,
+    )  # fmt: skip
+    return int(work_space["state"][0])
+
+
+def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
+    """Return the queues of `relax_from`, of valid vertices: a CPU prefetches beyond their ends."""
+    return xp.zeros((2 if xp is np else 4) * num_vertices + 2, xp.int32)
+
+
+def _allocate_work_space(graph: Any) -> dict[str, Any]:
+    """Return the arrays by which blocks synchronize, and chunks of long lists of two frontiers."""
+    xp = graph.xp
+    num_chunks = 0 if xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
+    return {
+        "chunks": xp.empty(num_chunks, np.int64),
+        "counters": xp.zeros(NUM_COUNTERS, xp.int64),
+        "arrived_blocks": xp.zeros(1, xp.uint64),
+        "state": xp.zeros(1, xp.int64),
+    }
+
+
+def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: bool) -> Array:
+    """Return the smallest valid predecessor of every reached vertex that is not a source."""
+    xp, num_vertices = graph.xp, graph.num_vertices
+    predecessors = xp.full(num_vertices, NO_VERTEX, xp.int32)
+    if bottom_up:
+        pull_predecessors(graph.csc, distances, predecessors)
+    else:
+        push_predecessors(graph.csr, distances, predecessors)
+    is_resolved = predecessors < NO_VERTEX
+    is_resolved[ids] = True
+    unresolved = ~is_resolved & (distances < math.inf)
+    if bool(unresolved.any()):
+        # Only zero-weight edges lead there: a BFS along them starts at the resolved vertices.
+        subgraph = zero_weight_edges(graph.csr, distances, unresolved, xp)
+        resolved = xp.flatnonzero(is_resolved).astype(xp.int32)
+        result = run_bfs(subgraph, resolved, bottom_up=False)
+        predecessors = xp.where(unresolved, result.predecessors, predecessors)
+    return predecessors
+
+
+def pull_predecessors(csc: Adjacency, distances: Array, predecessors: Array) -> None:
+    """Write the smallest valid predecessors where `predecessors` is NO_VERTEX, from the CSC."""
+    num_vertices = csc.offsets.size - 1
+    device.launch(
+        "sssp", "pull_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
+        offsets=csc.offsets, neighbors=csc.neighbors, weights=csc.weights, distances=distances,
+        predecessors=predecessors,
+    )  # fmt: skip
+
+
+def push_predecessors(
+    csr: Adjacency,
+    distances: Array,
+    predecessors: Array,
+    skipped: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Lower `predecessors` to valid ones among the sources of the CSR.
+
+    Sources at distances from ``skipped[0]`` to below ``skipped[1]`` are left out.
+    """
+    num_vertices = csr.offsets.size - 1
+    device.launch(
+        "sssp", "push_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
+        skip_start=skipped[0], skip_stop=skipped[1], offsets=csr.offsets,
+        neighbors=csr.neighbors, weights=csr.weights, distances=distances,
+        predecessors=predecessors,
+    )  # fmt: skip
+
+
+@dataclass
+class ArcSubgraph:
+    """A subset of the arcs of a graph, as `run_bfs` takes it."""
+
+    xp: ModuleType
+    csr: Adjacency
+
+    @property
+    def num_vertices(self) -> int:
+        return self.csr.offsets.size - 1
+
+    @property
+    def num_arcs(self) -> int:
+        return self.csr.neighbors.size
+
+
+def zero_weight_edges(
+    adjacency: Adjacency, distances: Array, unresolved: Array, xp: ModuleType
+) -> ArcSubgraph:
+    """Return the arcs to `unresolved` vertices, from the same distance, that add nothing to it."""
+    rows, chunks = row_indices(adjacency), [xp.empty(0, np.int64)]
+    for start in range(0, rows.size, CHUNK_ARCS):
+        chunk = slice(start, start + CHUNK_ARCS)
+        before, neighbors = distances[rows[chunk]], adjacency.neighbors[chunk]
+        keep = unresolved[neighbors] & (before == distances[neighbors])
+        with np.errstate(over="ignore"):  # an infinite sum is not equal
+            keep &= before + adjacency.weights[chunk] == before
+        chunks.append(start + xp.flatnonzero(keep))
+    arcs = xp.concatenate(chunks)
+    offsets = xp.searchsorted(rows[arcs], xp.arange(distances.size + 1, dtype=xp.int32))
+    return ArcSubgraph(xp, Adjacency(offsets, adjacency.neighbors[arcs], xp.empty(0)))
+
+
+def get_delta(graph: Any) -> float:
+    """Return the initial width of the near queue of SSSP, cached on the graph or partition."""
+    adjacency, xp = graph.csr, graph.xp
+
+    def sample() -> float:
+        weights = adjacency.weights[:: max(adjacency.weights.size // SAMPLE_SIZE, 1)]
+        num_sources = int((adjacency.offsets[1:] > adjacency.offsets[:-1]).sum())
+        weights = device.to_host(weights)
+        return initial_delta(weights, adjacency.neighbors.size / max(num_sources, 1), xp)
+
+    return graph.cached("delta", sample)
+
+
+def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:
+    """Return the initial width of the near queue of SSSP, from the median positive weight.
+
+    A GPU needs many vertices per step, a CPU as few repeated relaxations as possible: the higher
+    the degree, the more arcs are longer than a path around them.
+
+    Parameters
+    ----------
+    weights : array on the host
+        A sample of the weights.
+    degree : float
+        Mean out-degree of vertices with out-edges.
+    xp : module
+        NumPy or CuPy.
+    """
+    weights = weights[weights > 0]
+    middle = weights.size // 2
+    median = float(np.partition(weights, middle)[middle]) if weights.size else 1.0
+    return median / 2 if xp is not np else 4 * median / max(degree, 2) ** 2

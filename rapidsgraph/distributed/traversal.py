@@ -29,10 +29,11 @@ import numpy as np
 from .. import device
 from ..algorithms.parameters import SearchParameters
 from ..algorithms.run_memory import ALGORITHM_BYTES
-from ..algorithms.traversal import check_result_columns, float_distances
-from ..algorithms.traversal_search import (
+from ..algorithms.traversal import (
     ArcSubgraph,
     allocate_queues,
+    check_result_columns,
+    float_distances,
     get_delta,
     pull_predecessors,
     push_predecessors,

@@ -27,8 +27,12 @@ import numpy as np
 from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.parameters import PageRankParameters, SearchParameters
-from ..algorithms.traversal import check_result_columns, float_distances, traversal_frame
-from ..algorithms.traversal_search import TraversalResult
+from ..algorithms.traversal import (
+    TraversalResult,
+    check_result_columns,
+    float_distances,
+    traversal_frame,
+)
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame

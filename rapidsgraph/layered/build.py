@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device, frames
-from ..algorithms.traversal_search import run_bfs
+from ..algorithms.traversal import run_bfs
 from ..device import Array, ArrayModule
 from ..errors import GraphError, format_value
 from ..frames import Vertices

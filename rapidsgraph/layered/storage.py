@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
-from ..algorithms.traversal_search import initial_delta as estimate_delta
+from ..algorithms.traversal import initial_delta as estimate_delta
 from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
 from ..graph.vertex_names import Labeling, VertexNames

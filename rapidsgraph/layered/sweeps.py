@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import device
 from ..algorithms.run_memory import ALGORITHM_BYTES
-from ..algorithms.traversal_search import TraversalResult
+from ..algorithms.traversal import TraversalResult
 from ..device import Array
 from ..errors import InsufficientMemoryError
 from ..kernels.constants import BLOCK_THREADS, COOPERATIVE_THREADS, NO_VERTEX

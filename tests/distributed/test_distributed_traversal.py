@@ -16,7 +16,7 @@ from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.algorithms.traversal_search import allocate_queues, relax_from
+from rapidsgraph.algorithms.traversal import allocate_queues, relax_from
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import executor, traversal
 
