@@ -16,7 +16,6 @@ Method `auto` runs many iterations per launch, over rows in a layout of their ow
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -69,7 +68,7 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     check_run_memory(graph, "pagerank", f"PageRank of {size}")
     if graph.weighted:
         check_out_weights(graph.out_weights, graph.labeling)
-    problem = PageRankProblem.create(graph, value_type, parameters)
+    problem = PageRankProblem(graph, value_type, parameters)
     with reporter(parameters.progress, "PageRank", max_iterations) as report:
         if parameters.method == "auto":
             values, iterations, residual = _iterate(problem, report)
@@ -78,57 +77,37 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     return graph.labeling.vertex_frame({"pagerank": values}), iterations, residual
 
 
-@dataclass
 class PageRankProblem:
     """A graph and the parameters of PageRank, as every method takes them.
 
-    The arrays have one value per vertex, or a single value for all vertices.
-
-    Attributes
+    Parameters
     ----------
     graph : LocalGraph or LayeredEdgeList
     value_type : type
-        numpy.float32 or numpy.float64.
-    teleport : float64 array
-        Personalization times (1 - damping).
-    dangling_weights : float64 array
-        Weights of the dangling mass, times damping.
-    start : float64 array
-    launch : (blocks, threads) or None
+        numpy.float32 or numpy.float64, which may differ from that of the result.
+    parameters : PageRankParameters
+
+    Attributes
+    ----------
+    teleport, dangling_weights, start : float64 arrays
+        Personalization times (1 - damping), weights of the dangling mass times damping, and initial
+        values: one value per vertex, or a single value for all vertices.
     partitions : object
         Partitions of a layered edge list, as they are streamed.
     """
 
-    graph: Any
-    value_type: type[np.floating]
-    damping: float
-    tolerance: float
-    max_iterations: int
-    teleport: Array
-    dangling_weights: Array
-    start: Array
-    launch: tuple[int, int] | None
-    partitions: Any = None
-
-    @classmethod
-    def create(
-        cls, graph: Any, value_type: type[np.floating], parameters: PageRankParameters
-    ) -> PageRankProblem:
-        """Return the problem with values of a type, which may differ from that of the result."""
+    def __init__(
+        self, graph: Any, value_type: type[np.floating], parameters: PageRankParameters
+    ) -> None:
         labeling, damping = graph.labeling, parameters.damping
         teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
         dangling = dangling_weights(labeling, parameters.dangling, teleport)
-        return cls(
-            graph,
-            value_type,
-            damping,
-            parameters.tolerance,
-            parameters.max_iterations,
-            teleport=(1 - damping) * teleport,
-            dangling_weights=damping * dangling,
-            start=vertex_distribution(labeling, parameters.start, "start"),
-            launch=parameters.launch,
-        )
+        self.graph, self.value_type = graph, value_type
+        self.damping, self.tolerance = damping, parameters.tolerance
+        self.max_iterations, self.launch = parameters.max_iterations, parameters.launch
+        self.teleport, self.dangling_weights = (1 - damping) * teleport, damping * dangling
+        self.start = vertex_distribution(labeling, parameters.start, "start")
+        self.partitions: Any = None
 
     def reorder(self, order: Array) -> None:
         """Permute the per-vertex terms; the arrays in the old order are released."""

@@ -214,7 +214,7 @@ def _compute_pagerank(
     """Return the rows of PageRank, and the number of iterations and the residual."""
     if storage.weighted:
         weight_sums.check_out_weights(storage.out_weights, storage.labeling, storage.order)
-    problem = PageRankProblem.create(storage, np.float64, parameters)
+    problem = PageRankProblem(storage, np.float64, parameters)
     problem.reorder(storage.order)
     with _open_stream(storage, "pagerank", memory_limit) as problem.partitions:
         sweep = partial(_create_sweep, communicator)

@@ -66,7 +66,7 @@ def pagerank(storage: LayeredStorage, parameters: PageRankParameters) -> tuple[F
         return storage.labeling.vertex_frame({"pagerank": xp.empty(0, dtype)}), 0, 0.0
     if storage.weighted:
         check_out_weights(storage.out_weights, storage.labeling, storage.order)
-    problem = PageRankProblem.create(storage, np.float64, parameters)
+    problem = PageRankProblem(storage, np.float64, parameters)
     problem.reorder(storage.order)
     with (
         reporter(parameters.progress, "PageRank", parameters.max_iterations) as report,
