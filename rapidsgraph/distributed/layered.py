@@ -3,8 +3,8 @@
 Each rank streams its own partitions of the store, within a memory limit of its own. A sweep
 computes what their edges imply for all vertices, and an all-reduce combines the results of all
 ranks: the minimum of parents or distances, the sum of contributions to PageRank. In a superstep of
-SSSP a rank sweeps until nothing changes in its own partitions; supersteps end when no rank has an
-active vertex.
+SSSP a rank sweeps its active partitions once: distances that other ranks are about to lower would
+be swept again. Supersteps end when no rank has an active vertex.
 
 BFS and SSSP equal those of the list in memory bit for bit, PageRank except for rounding.
 See `layered.algorithms` for the algorithms and their source (WolfPath).
@@ -186,22 +186,24 @@ def _relax(
     The kernel `entry` is "relax", which lowers distances up to the cutoff `constant`, or
     "relax_zero_weight", which lowers numbers of hops between equal distances, `constant`.
     """
-    xp, stream = passes.storage.xp, passes.stream
+    xp = passes.storage.xp
     is_active = values < (math.inf if entry == "relax" else NO_VERTEX)
+    arguments: dict[str, Any] = {"cutoff": constant, "distances": values}
+    if entry == "relax_zero_weight":
+        arguments = {"distances": constant, "hops": values}
+    last_update = xp.where(is_active, np.int32(0), np.int32(-1))
+    relaxation = sweeps.Relaxation(passes, entry, last_update, arguments)
     while True:
-        arguments: dict[str, Any] = {"cutoff": constant, "distances": values}
-        if entry == "relax_zero_weight":
-            arguments = {"distances": constant, "hops": values}
-        num_before = stream.num_partitions
-        last_update = xp.where(is_active, np.int32(0), np.int32(-1))
-        passes.relax(entry, last_update, **arguments, all_active=False)
-        counts = communicator.all_gather_object(stream.num_partitions - num_before)
+        partitions = relaxation.find_active()
+        counts = communicator.all_gather_object(partitions.size)
         if not any(counts):
             return values
-        report(passes.passes, f"{sum(counts):,} active partitions")
-        previous = values.copy()
-        values = communicator.all_reduce(values, "min")
-        is_active = values < previous
+        report(passes.passes + 1, f"{sum(counts):,} active partitions")
+        if partitions.size:
+            relaxation.run_pass(partitions)
+        minima = communicator.all_reduce(values.copy(), "min")
+        relaxation.activate(minima < values)
+        values[...] = minima
 
 
 def _compute_pagerank(

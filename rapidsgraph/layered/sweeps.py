@@ -168,47 +168,14 @@ class SsspSweeps:
         self.reached = storage.partitions_before(int(storage.layer_starts[-1]))
         self.passes = 0
 
-    def relax(
-        self, entry: str, last_update: Array, *, all_active: bool = True, **values: Any
-    ) -> int:
-        """Run the kernel `relax` or `relax_zero_weight` until nothing changes; return the rounds.
-
-        The first pass covers all partitions with `all_active`, which saves a search for active
-        rows, or else those with an active row.
-        """
-        storage, xp = self.storage, self.storage.xp
-        delta = storage.initial_delta if entry == "relax" else math.inf
-        num_partitions = len(storage.table)
-        rounds = {
-            "last_update": last_update,
-            "last_relaxed": xp.zeros(storage.num_vertices, xp.int32),
-            "last_relaxed_partition": xp.zeros(num_partitions, xp.int32),
-        }
-        arrived_blocks, state = xp.zeros(1, xp.uint64), xp.zeros(2, xp.int64)
-
-        def find_active() -> np.ndarray:
-            """Return the reached partitions with a row that was lowered after it was relaxed."""
-            is_active = xp.zeros(num_partitions, xp.int32)
-            device.launch(
-                "layered_sssp", "find_active", size=storage.num_vertices,
-                start=0, stop=num_partitions, table=self.stream.table, **rounds,
-                is_active=is_active,
-            )  # fmt: skip
-            return self.reached[device.to_host(is_active)[self.reached] != 0]
-
-        partitions = self.reached if all_active else find_active()
+    def relax(self, entry: str, last_update: Array, **values: Any) -> int:
+        """Run a `Relaxation` whose rows are all active; return the number of rounds."""
+        relaxation = Relaxation(self, entry, last_update, values)
+        partitions = self.reached
         while partitions.size:
-            for start, stop, arguments in self._sweep(partitions):
-                arrived_blocks.fill(0)
-                device.launch(
-                    "layered_sssp", entry, size=storage.count_edges(start, stop),
-                    threads=COOPERATIVE_THREADS, cooperative=True,
-                    start=start, stop=stop, **arguments, delta=delta, **values, **rounds,
-                    arrived_blocks=arrived_blocks, state=state,
-                )  # fmt: skip
-            self.stream.finish()  # rows of a damaged partition would stay active forever
-            partitions = find_active()
-        return int(state[0])
+            relaxation.run_pass(partitions)
+            partitions = relaxation.find_active()
+        return int(relaxation.num_rounds[0])
 
     def find_predecessors(
         self, distances: Array, hops: Array, zero_weight: bool, parents: Array
@@ -218,14 +185,14 @@ class SsspSweeps:
         With `zero_weight`, only vertices without a predecessor get one, by zero-weight edges from
         a vertex with fewer `hops`.
         """
-        for start, stop, arguments in self._sweep(self.reached):
+        for start, stop, arguments in self.sweep(self.reached):
             _launch(
                 self.storage, "layered_sssp", "find_predecessors", start, stop, **arguments,
                 zero_weight=zero_weight, names=self.storage.order, distances=distances, hops=hops,
                 predecessors=parents,
             )  # fmt: skip
 
-    def _sweep(self, partitions: np.ndarray) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    def sweep(self, partitions: np.ndarray) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield runs of partitions, with the arguments of kernels that describe them."""
         self.passes += 1
         stream, weight_type = self.stream, self.storage.xp.empty(0, self.storage.weight_dtype)
@@ -237,6 +204,74 @@ class SsspSweeps:
                     "checksums": stream.checksums, "weight_type": weight_type,
                 }  # fmt: skip
                 report(stream.num_partitions - num_before, "partitions")
+
+
+class Relaxation:
+    """Passes of `relax` or `relax_zero_weight` over the partitions with active rows.
+
+    A row is active if its value was lowered after the row was relaxed.
+
+    Parameters
+    ----------
+    sweeps : SsspSweeps
+    entry : {"relax", "relax_zero_weight"}
+        The kernel.
+    last_update : int32 array, shape (vertices,)
+        0 for rows that are active at first, else -1.
+    values : dict of str to Any
+        Arguments of the kernel, among them the values that it lowers.
+
+    Attributes
+    ----------
+    num_rounds : int64 array of two elements
+        The first is the number of rounds of all passes.
+    """
+
+    def __init__(
+        self, sweeps: SsspSweeps, entry: str, last_update: Array, values: dict[str, Any]
+    ) -> None:
+        storage, xp = sweeps.storage, sweeps.storage.xp
+        self._sweeps, self._entry, self._values = sweeps, entry, values
+        self._delta = storage.initial_delta if entry == "relax" else math.inf
+        self._rounds = {
+            "last_update": last_update,
+            "last_relaxed": xp.zeros(storage.num_vertices, xp.int32),
+            "last_relaxed_partition": xp.zeros(len(storage.table), xp.int32),
+        }
+        self.num_rounds = xp.zeros(2, xp.int64)
+
+    def find_active(self) -> np.ndarray:
+        """Return the reached partitions with active rows."""
+        storage, stream = self._sweeps.storage, self._sweeps.stream
+        is_active = storage.xp.zeros(len(storage.table), np.int32)
+        device.launch(
+            "layered_sssp", "find_active", size=storage.num_vertices,
+            start=0, stop=len(storage.table), table=stream.table, **self._rounds,
+            is_active=is_active,
+        )  # fmt: skip
+        reached = self._sweeps.reached
+        return reached[device.to_host(is_active)[reached] != 0]
+
+    def run_pass(self, partitions: np.ndarray) -> None:
+        """Relax the active rows of some partitions, in their order."""
+        storage = self._sweeps.storage
+        arrived_blocks = storage.xp.zeros(1, np.uint64)
+        for start, stop, arguments in self._sweeps.sweep(partitions):
+            arrived_blocks.fill(0)
+            device.launch(
+                "layered_sssp", self._entry, size=storage.count_edges(start, stop),
+                threads=COOPERATIVE_THREADS, cooperative=True,
+                start=start, stop=stop, **arguments, delta=self._delta, **self._values,
+                **self._rounds, arrived_blocks=arrived_blocks, state=self.num_rounds,
+            )  # fmt: skip
+        self._sweeps.stream.finish()  # rows of a damaged partition would stay active forever
+
+    def activate(self, is_lowered: Array) -> None:
+        """Make rows active whose values others have lowered between two passes."""
+        xp, last_update = self._sweeps.storage.xp, self._rounds["last_update"]
+        # A row that was relaxed in the last round is marked with the round after it.
+        next_round = (self.num_rounds[:1] + 1).astype(np.int32)
+        last_update[...] = xp.where(is_lowered, next_round, last_update)
 
 
 # PageRank
