@@ -20,7 +20,7 @@ import pytest
 from conftest import restore_workers
 
 import rapidsgraph as rg
-from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError
+from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError, device
 from rapidsgraph.distributed import cluster as local
 from rapidsgraph.distributed import communicator, executor, monitor, spmd, spmd_worker, traversal
 
@@ -224,6 +224,35 @@ def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch)
     found = CALLS[name](spread(plain(edges, name)))
     assert names == [task]
     same(found, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        *(each for each in TASKS if each[1] != "search"),
+        ("bfs", "search"), ("sssp", "search"), ("scan", "scan"),
+    ],
+)  # fmt: skip
+def test_a_gpu_worker_dies_when_a_task_was_sent(edges, name, task, monkeypatch):
+    """The other rank waits in a collective of NCCL, or is about to start one."""
+    import cudf
+
+    expected = CALLS[name](plain(edges, name))
+    num_gpus = device.import_cupy().cuda.runtime.getDeviceCount()
+    with local.cluster("gpu", workers=min(2, num_gpus)) as client:
+        frame = spread(plain(edges, name)).map_partitions(cudf.from_pandas)
+        names = act_on_task(monkeypatch, task, lambda: kill(client))
+        found = CALLS[name](frame).compute().to_pandas()
+    assert names == [task]
+    assert list(found) == list(expected)
+    for column in expected:
+        if column == "pagerank":
+            np.testing.assert_allclose(found[column], expected[column], rtol=0, atol=1e-12)
+        else:
+            both = (each[column].astype(object) for each in (found, expected))
+            values = [each.where(each.notna(), None).tolist() for each in both]
+            assert values[0] == values[1]
 
 
 def test_a_worker_dies_between_calls(two, edges):
