@@ -4,7 +4,8 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 
 from rapidsgraph.distributed import executor
-from rapidsgraph.distributed.communicator import HostCommunicator, LocalCommunicator, RankLostError
+from rapidsgraph.distributed.communicator import LocalCommunicator, RankLostError
+from rapidsgraph.distributed.host import HostCommunicator
 from rapidsgraph.distributed.spmd_worker import ignore_report
 
 

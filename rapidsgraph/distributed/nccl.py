@@ -26,7 +26,8 @@ import numpy as np
 
 from .. import device
 from ..device.arrays import Array, ArrayModule
-from .communicator import Communicator, GatherBuffer, HostCommunicator, RankLostError
+from .communicator import Communicator, GatherBuffer, RankLostError
+from .host import HostCommunicator
 
 TYPES = {
     "bool": "NCCL_UINT8",

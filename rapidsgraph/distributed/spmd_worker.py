@@ -13,16 +13,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from . import nccl
-from .communicator import (
-    LOST_RESULT,
-    Communicator,
-    HostCommunicator,
-    LocalCommunicator,
-    RankLostError,
-    close_all,
-    connect,
-    open_listener,
-)
+from .communicator import LOST_RESULT, Communicator, LocalCommunicator, RankLostError
+from .host import HostCommunicator, close_all, connect, open_listener
 from .shared_memory import get_machine_id
 
 REPORT_INTERVAL = 0.25  # seconds between two reports of progress

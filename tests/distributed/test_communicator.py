@@ -23,6 +23,7 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import (
     communicator,
     executor,
+    host,
     monitor,
     shared_memory,
     spmd,
@@ -54,7 +55,7 @@ def check_collectives(group, xp):
     for operation, reduce in (("sum", np.sum), ("min", np.min), ("max", np.max)):
         for dtype in (np.int32, np.int64, np.float32, np.float64):
             reduced = group.all_reduce(own[rank].astype(dtype), operation)
-            expected = reduce(np.stack([communicator.device.to_host(each) for each in own]), axis=0)
+            expected = reduce(np.stack([host.device.to_host(each) for each in own]), axis=0)
             assert reduced.dtype == dtype
             assert reduced.tolist() == expected.astype(dtype).tolist()
     flags = group.all_reduce(xp.arange(size) == rank, "max")
@@ -175,14 +176,14 @@ def test_messages_do_not_reach_another_call():
 
 def test_strangers_cannot_connect():
     """A connection without the secret is closed, and the listener waits for the rank."""
-    listeners = [communicator.open_listener("127.0.0.1") for _ in range(2)]
+    listeners = [host.open_listener("127.0.0.1") for _ in range(2)]
     addresses = [each.getsockname() for each in listeners]
     stranger = socket.create_connection(addresses[0])
     stranger.sendall(b"x" * 24)
     results = [None, None]
 
     def connect(rank):
-        results[rank] = communicator.connect(listeners[rank], rank, addresses, b"s" * 16)
+        results[rank] = host.connect(listeners[rank], rank, addresses, b"s" * 16)
 
     threads = [threading.Thread(target=connect, args=[rank]) for rank in range(2)]
     for each in threads:
@@ -201,14 +202,14 @@ def test_strangers_cannot_connect():
 
 
 def exchange(rank, results):
-    results[rank] = communicator.HostCommunicator(rank, results[rank]).all_gather_object(rank)
+    results[rank] = host.HostCommunicator(rank, results[rank]).all_gather_object(rank)
 
 
 def test_a_rank_that_does_not_connect(monkeypatch):
-    monkeypatch.setattr(communicator, "CONNECT_TIMEOUT", 0.2)
-    listener = communicator.open_listener("127.0.0.1")
+    monkeypatch.setattr(host, "CONNECT_TIMEOUT", 0.2)
+    listener = host.open_listener("127.0.0.1")
     with pytest.raises(communicator.RankLostError, match="not all ranks have connected"):
-        communicator.connect(listener, 0, [listener.getsockname()] * 2, b"s" * 16)
+        host.connect(listener, 0, [listener.getsockname()] * 2, b"s" * 16)
     assert listener.fileno() == -1
 
 

@@ -22,7 +22,7 @@ from conftest import restore_workers
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError, device
 from rapidsgraph.distributed import cluster as local
-from rapidsgraph.distributed import communicator, executor, monitor, spmd, spmd_worker, traversal
+from rapidsgraph.distributed import executor, host, monitor, spmd, spmd_worker, traversal
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -128,13 +128,13 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 def slow_down():
     """In a worker: take time for every collective, and report all progress."""
-    exchange = communicator.HostCommunicator._exchange
+    exchange = host.HostCommunicator._exchange
 
     def slowed(self, values):
         time.sleep(0.04)
         return exchange(self, values)
 
-    communicator.HostCommunicator._exchange, spmd_worker.REPORT_INTERVAL = slowed, 0.0
+    host.HostCommunicator._exchange, spmd_worker.REPORT_INTERVAL = slowed, 0.0
 
 
 @pytest.fixture
