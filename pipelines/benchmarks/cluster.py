@@ -1,8 +1,8 @@
 """Time calls on Dask frames and the same calls in one process.
 
     python pipelines/benchmarks/cluster.py [--device auto|cpu|gpu] [--scale 21] [--workers 1,2]
-                                           [--only pagerank,bfs,components,sssp,scan,cugraph,
-                                                   streamed]
+                                           [--only pagerank,pagerank_single,bfs,components,
+                                                   sssp,scan,cugraph,streamed]
                                            [--protocol ucx] [--stream-scale 20] [--folder FOLDER]
                                            [--quick] [--output FILE]
 
@@ -42,8 +42,8 @@ from pipelines.benchmarks.graphs import SEED
 from pipelines.benchmarks.harness import GraphSets, Session
 from pipelines.benchmarks.records import Record
 
-TASKS = ("pagerank", "bfs", "components", "sssp", "scan", "cugraph", "streamed")
-GPU_TASKS = ("pagerank", "bfs", "components", "cugraph", "streamed")
+TASKS = (*dask_shards.UNWEIGHTED, "sssp", "scan", "cugraph", "streamed")
+CPU_TASKS = ("pagerank", "bfs", "components", "sssp", "scan", "streamed")
 SCALES = {"cpu": 21, "gpu": 24, "quick": 10}
 EDGE_FACTORS = {"cpu": 16, "gpu": 40, "quick": 8}
 STREAM_SCALES = {"cpu": 16, "gpu": 20, "quick": 8}
@@ -191,16 +191,16 @@ def measure_task(
         row["check"] = problem
         return
     jobs = {"run": ms} | ({"memory": lambda: live.ms(task)} if live else {})
-    if task == "pagerank":
+    if task in dask_shards.PAGERANK:
         jobs |= {"short": lambda: ms(SHORT)}
         jobs |= {"memory_short": lambda: live.ms(task, SHORT)} if live else {}
     times = timing.rounds(jobs, run.rounds, BUDGET, clock)
     memory = times["memory"] if live else reference.times[task]
     row["run_ms"], row["memory_ms"] = timing.summary(times["run"]), timing.summary(memory)
     row["by_memory"] = timing.paired_ratio(times["run"], memory)
-    if task == "pagerank":
+    if task in dask_shards.PAGERANK:
         own = per_iteration(times["run"], times["short"])
-        one_graph = reference.iteration_times
+        one_graph = reference.iteration_times.get(task, [])
         if live:
             one_graph = per_iteration(memory, times["memory_short"])
         row["iteration_ms"] = timing.summary(own)
@@ -211,26 +211,35 @@ def measure_task(
     row["check"] = "ok"
 
 
+def list_cases(
+    tasks: Iterable[str], rows: SharedRows, sssp_difference: int
+) -> list[tuple[SharedRows, list[str]]]:
+    """Return the graphs to measure, with the tasks on each.
+
+    The weighted graph of SSSP is `sssp_difference` scales smaller, the undirected one of SCAN 4.
+    """
+    unweighted = [task for task in dask_shards.UNWEIGHTED if task in tasks]
+    cases = [(rows, unweighted)] if unweighted else []
+    for task, difference, options in (
+        ("sssp", sssp_difference, {"weighted": True}),
+        ("scan", 4, {"directed": False}),
+    ):
+        if task in tasks:
+            scale = max(rows.scale - difference, 8)
+            smaller = SharedRows("rmat", scale, rows.edge_factor, rows.num_shards, **options)
+            cases.append((smaller, [task]))
+    return cases
+
+
 def measure_on_cpu(
     run: Run, tasks: Sequence[str], workers: Sequence[int], rows: SharedRows
 ) -> None:
     """Measure all setups in turns with the graph in this process, with as many threads."""
-    unweighted = [task for task in dask_shards.UNWEIGHTED if task in tasks]
-    cases = [(rows, unweighted)] if unweighted else []
-
-    def smaller(difference: int, **options: bool) -> SharedRows:
-        scale = max(rows.scale - difference, 8)
-        return SharedRows("rmat", scale, rows.edge_factor, rows.num_shards, **options)
-
-    if "sssp" in tasks:
-        cases.append((smaller(2, weighted=True), ["sssp"]))
-    if "scan" in tasks:
-        cases.append((smaller(4, directed=False), ["scan"]))
-    for case, own_tasks in cases:
+    for case, own_tasks in list_cases(tasks, rows, 2):
         case.write(run.folder)
         live = Reference(case, run.folder)
         live.write_results(own_tasks)
-        reference = ReferenceTimes(live.start, live.facts, {}, [], live)
+        reference = ReferenceTimes(live.start, live.facts, {}, {}, live)
         for setup in setups(run, workers):
             with setup.client:
                 warm_up(run, own_tasks, case)
@@ -244,20 +253,22 @@ def measure_on_gpus(
 
     Strong scaling is the same graph on more workers, weak scaling half of it on one and all on two.
     """
-    own_tasks = [task for task in dask_shards.UNWEIGHTED if task in tasks]
+    cases = list_cases(tasks, rows, 0)
     references: dict[SharedRows, ReferenceTimes] = {}
-    for setup in setups(run, workers) if own_tasks else ():
+    for setup in setups(run, workers) if cases else ():
         with setup.client as client:
-            warm_up(run, own_tasks, rows)
-            for case in (rows.half(), rows) if setup.workers == 1 else (rows,):
-                folder = run.folder / str(case.num_shards)
-                if case not in references:
-                    folder.mkdir()
-                    arguments = (case, folder, own_tasks, run.rounds, run.on_gpu)
-                    measure = dask_shards.measure_reference
-                    future = client.submit(measure, *arguments, pure=False)
-                    references[case] = future.result()
-                measure_setup(run, case, setup, references[case], own_tasks, folder)
+            for case, own_tasks in cases:
+                warm_up(run, own_tasks, case)
+                is_halved = setup.workers == 1 and case == rows
+                for part in (case.half(), case) if is_halved else (case,):
+                    folder = run.folder / f"{cases.index((case, own_tasks))}-{part.num_shards}"
+                    if part not in references:
+                        folder.mkdir()
+                        arguments = (part, folder, own_tasks, run.rounds, run.on_gpu)
+                        measure = dask_shards.measure_reference
+                        future = client.submit(measure, *arguments, pure=False)
+                        references[part] = future.result()
+                    measure_setup(run, part, setup, references[part], own_tasks, folder)
 
 
 def scaling_rows(rows: Iterable[Record]) -> Iterator[Record]:
@@ -303,7 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     kind = "quick" if options.quick else "gpu" if options.on_gpu else "cpu"
     on_gpu = options.on_gpu and not options.quick
     options.on_gpu = False  # this process uses no GPU
-    tasks = options.only or (GPU_TASKS if on_gpu else TASKS)
+    tasks = options.only or (TASKS if on_gpu else CPU_TASKS)
     workers = [int(count) for count in options.workers.split(",")]
     session = ClusterSession("cluster", options, seed=SEED, tasks=",".join(tasks))
     scale = SCALES[kind] if options.scale is None else options.scale
