@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError
-from ..io.arrow_arrays import check_columns, invalid, is_count
+from ..io.arrow_arrays import check_columns, invalid, is_count, missing
 from ..validation import MAX_VERTICES
 from .vertex_names import VertexNames
 
@@ -70,12 +69,7 @@ def check_name_metadata(metadata: Mapping[str, Any], path: Path, advice: str) ->
     """
     for field in ("vertices", "labels", "own", "dtype"):
         if field not in metadata:
-            raise GraphError(
-                f"{path}: the field {field!r} is missing; {advice}",
-                path=path,
-                column=field,
-                hint=advice,
-            )
+            raise missing(path, "field", field, advice)
     vertices, labels, dtype = (metadata[f] for f in ("vertices", "labels", "dtype"))
     if not is_count(vertices) or vertices > MAX_VERTICES:
         raise invalid(path, "vertices", vertices, f"0 to {MAX_VERTICES}", advice)

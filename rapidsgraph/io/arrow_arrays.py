@@ -93,6 +93,13 @@ def invalid(path: Path, field: str, value: object, expected: object, advice: str
     )
 
 
+def missing(path: Path, kind: str, name: str, advice: str) -> GraphError:
+    """Return the error for a file without a field or column; `kind` says which."""
+    return GraphError(
+        f"{path}: the {kind} {name!r} is missing; {advice}", path=path, column=name, hint=advice
+    )
+
+
 def is_count(value: object) -> bool:
     """Return whether a JSON value is an integer from 0 to 2**63 - 1."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
@@ -117,12 +124,7 @@ def check_columns(
     """
     for name, (types, length) in expected.items():
         if name not in columns:
-            raise GraphError(
-                f"{path}: the column {name!r} is missing; {advice}",
-                path=path,
-                column=name,
-                hint=advice,
-            )
+            raise missing(path, "column", name, advice)
         values = columns[name]
         if str(values.type) not in types:
             raise invalid(path, f"the type of {name}", values.type, " or ".join(types), advice)

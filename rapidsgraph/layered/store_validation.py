@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import GraphError
 from ..graph.name_storage import INTEGERS, check_name_metadata, check_names
-from ..io.arrow_arrays import check_columns, invalid, is_count
+from ..io.arrow_arrays import check_columns, invalid, is_count, missing
 from ..kernels.constants import GROUP_ROWS
 from ..validation import MAX_VERTICES
 from .packing import COLUMN, DIRECTIONS
@@ -49,12 +49,7 @@ def check_manifest(manifest: Mapping[str, Any], path: Path, files: Sequence[str]
 
     def check(field: str, is_valid: Callable[[Any], object], expected: str) -> None:
         if field not in manifest:
-            raise GraphError(
-                f"{path}: the field {field!r} is missing; {REBUILD}",
-                path=path,
-                column=field,
-                hint=REBUILD,
-            )
+            raise missing(path, "field", field, REBUILD)
         if not is_valid(manifest[field]):
             raise invalid(path, field, manifest[field], expected, REBUILD)
 
@@ -281,12 +276,7 @@ def _check_int64(
 ) -> None:
     for name in names:
         if name not in columns:
-            raise GraphError(
-                f"{path}: the column {name!r} is missing; {REBUILD}",
-                path=path,
-                column=name,
-                hint=REBUILD,
-            )
+            raise missing(path, "column", name, REBUILD)
         values = columns[name]
         if values.dtype != INTEGERS["int64"]:
             raise invalid(path, f"the type of {name}", values.dtype, "int64", REBUILD)
