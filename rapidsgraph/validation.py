@@ -276,19 +276,17 @@ def check_vertices(
     is_scalar = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
     if isinstance(vertices, str) or (is_scalar and not hasattr(vertices, "__arrow_c_stream__")):
         reject("vertices", vertices, "it can be a count, range(n), or names")
-    try:
+    if frames.is_frame(vertices):
         _, table = frames.normalize_frame(vertices)
-    except GraphError:  # no frame: the names themselves
-        if num_columns > 1:
-            raise GraphError(
-                f"vertices must be a frame of the {num_columns} columns {', '.join(labels)}",
-                parameter="vertices",
-            ) from None
-        table, columns = {"vertices": vertices}, ["vertices"]
-        names: Sequence[Any] = columns
-    else:
         columns = frames.column_names(table)
         names = labels if set(labels) <= set(columns) else columns[:num_columns]
+    elif num_columns == 1:  # the names themselves
+        table, columns, names = {"vertices": vertices}, ["vertices"], ["vertices"]
+    else:
+        raise GraphError(
+            f"vertices must be a frame of the {num_columns} columns {', '.join(labels)}",
+            parameter="vertices",
+        )
     if len(names) < num_columns:
         raise GraphError(
             f"vertices must have the columns {', '.join(labels)}; it has {columns}",

@@ -54,6 +54,18 @@ def compute_if_dask(values: Any) -> Any:
     return values.compute() if is_dask(values) else values
 
 
+def is_frame(values: Any) -> bool:
+    """Return whether a value is an eager frame or a mapping, as `normalize_frame` takes it."""
+    if isinstance(values, Mapping):
+        return True
+    library = library_name(values)
+    if library == "polars" and hasattr(values, "collect"):  # a lazy frame
+        return False
+    # A Series has the Arrow stream too, but none of these attributes.
+    has_columns = any(hasattr(values, name) for name in ("columns", "column_names", "schema"))
+    return has_columns and (library in ("pandas", "cudf") or hasattr(values, "__arrow_c_stream__"))
+
+
 def normalize_frame(frame: Frame) -> tuple[str, Frame]:
     """Return the kind of a frame, and the frame, as an Arrow table if it only has the Arrow stream.
 
@@ -79,11 +91,7 @@ def normalize_frame(frame: Frame) -> tuple[str, Frame]:
         )
     if isinstance(frame, Mapping):
         return "arrays", frame
-    # A Series has the Arrow stream too, but none of these attributes.
-    is_frame = any(hasattr(frame, name) for name in ("columns", "column_names", "schema"))
-    if is_frame and library in ("pandas", "cudf"):
-        return library, frame
-    if not (is_frame and hasattr(frame, "__arrow_c_stream__")):
+    if not is_frame(frame):
         if isinstance(frame, (str, os.PathLike)):
             raise GraphError(
                 f"{os.fspath(frame)!r} is no edge frame; read a file by rg.read_edges(path), open "
@@ -95,6 +103,8 @@ def normalize_frame(frame: Frame) -> tuple[str, Frame]:
             "cuDF or Polars frame, an Arrow table, or a mapping of column names to arrays",
             parameter="edges",
         )
+    if library in ("pandas", "cudf"):
+        return library, frame
     import pyarrow
 
     if not isinstance(frame, pyarrow.Table):  # a round trip through its own stream may fail

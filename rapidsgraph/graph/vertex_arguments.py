@@ -35,9 +35,9 @@ def resolve_vertices(labeling: Labeling, vertices: Any, parameter: str = "source
         If no vertex is named, one is not in the graph, or the argument cannot name any.
     """
     vertices = frames.compute_if_dask(vertices)
-    try:
+    if frames.is_frame(vertices):
         _, table = frames.normalize_frame(vertices)
-    except GraphError:
+    else:
         table = _tabulate(labeling, vertices, parameter)
     ids = labeling.ids(table, parameter, _name_columns(labeling, table))
     if not ids.size:
@@ -152,15 +152,14 @@ def read_vertex_values(labeling: Labeling, values: Any, parameter: str) -> tuple
     xp, values = labeling.xp, frames.compute_if_dask(values)
     if isinstance(values, Mapping) and not any(_is_column(each) for each in values.values()):
         values = _tabulate_values(values, labeling.names.labels, parameter)
-    try:
-        _, table = frames.normalize_frame(values)
-    except GraphError as error:
+    if not frames.is_frame(values):
         kind = f"{type(values).__module__}.{type(values).__name__}"
         raise GraphError(
             f"{{parameter}} is a {kind}; give a dict of values by vertex (a Series has "
             ".to_dict()), or a frame with the vertex names and one column of values",
             parameter=parameter,
-        ) from error
+        )
+    _, table = frames.normalize_frame(values)
     names, columns = _name_columns(labeling, table), frames.column_names(table)
     others = [name for name in columns if name not in names]
     if len(others) != 1 and set(names) <= set(columns):
