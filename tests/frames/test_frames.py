@@ -528,3 +528,16 @@ def test_few_and_many_numbers_are_found(name_type, value_type):
 )
 def test_divisions_of_row_numbers(counts, expected):
     assert frames.divide_rows(counts) == expected
+
+
+def test_eager_frames_and_mappings_are_frames():
+    polars = pytest.importorskip("polars")
+    frame, table = pandas.DataFrame({"a": [1]}), pyarrow.table({"a": [1]})
+    polars_frame = polars.DataFrame({"a": [1]})
+    for values in ({"a": [1]}, frame, table, table.to_batches()[0], polars_frame):
+        assert frames.is_frame(values)
+    lazy = polars_frame.lazy()
+    for values in (None, 1, "a", [1], np.ones(1), frame["a"], polars_frame["a"], table["a"], lazy):
+        assert not frames.is_frame(values)
+        with pytest.raises(rg.GraphError):
+            frames.normalize_frame(values)
