@@ -216,6 +216,7 @@ class _Call:
         topic, self.call_id = get_events_topic(client.id), uuid.uuid4().hex
         self.key = topic, self.call_id, report is not None
         self.infos: dict[int, Any] = {}  # by rank
+        self.is_answered = asyncio.Event()  # in the client's event loop: an event has arrived
         self.progress: tuple[int, str] | None = None  # not reported yet
         self.report = report
         _calls[self.call_id] = self
@@ -238,6 +239,7 @@ def _handle_event(event: tuple[float, tuple]) -> None:
         call.progress = tuple(values)
     else:
         call.infos[values[0]] = pickle.loads(values[1])
+    call.is_answered.set()
 
 
 def _wait(
@@ -247,7 +249,10 @@ def _wait(
     communicators: Sequence[Any] = (),
     call: _Call | None = None,
 ) -> None:
-    """Wait until all futures are finished.
+    """Wait until all futures are finished, or all ranks of a call have sent their infos.
+
+    A rank sends its info when its function has returned. That its task is finished becomes known
+    some milliseconds later, because Dask collects messages.
 
     Raises
     ------
@@ -259,17 +264,36 @@ def _wait(
     """
     failed_at, checked_at = None, time.monotonic()
 
+    def is_complete() -> bool:
+        return call is not None and len(call.infos) == len(futures)
+
+    async def wait_for_news() -> None:
+        waiting = [asyncio.ensure_future(_wait_for_futures(futures))]
+        if call is not None:
+            call.is_answered.clear()
+            waiting.append(asyncio.ensure_future(call.is_answered.wait()))
+        first_completed = asyncio.FIRST_COMPLETED
+        done, pending = await asyncio.wait(
+            waiting, timeout=POLL_INTERVAL, return_when=first_completed
+        )
+        for task in pending:
+            task.cancel()
+        for task in done:
+            task.result()
+
     async def wait() -> bool:
         """Return True when the call is over, False when there is progress to report."""
         nonlocal failed_at, checked_at
         while True:
-            with suppress(TimeoutError, FuturesCancelledError):
-                await _wait_for_futures(futures, timeout=POLL_INTERVAL)
+            with suppress(FuturesCancelledError):
+                await wait_for_news()
             if call is not None and call.progress is not None:
                 return False
+            if is_complete():
+                return True
             if all(future.status == "finished" for future in futures):
                 deadline = time.monotonic() + INFO_TIMEOUT
-                while call is not None and len(call.infos) < len(futures):
+                while call is not None and not is_complete():
                     if time.monotonic() > deadline:
                         raise RankLostError("the scheduler did not forward the answer of a rank")
                     await asyncio.sleep(0.001)
@@ -299,6 +323,9 @@ def _wait(
     while not executor.supervise(wait):
         assert call is not None
         call.report_progress()  # in the thread of the caller, whose callback may use the client
+    if is_complete():
+        check_open(executor.client)  # the callback may have closed it
+        return
     failed = [future for future in futures if future.status != "finished"]
     if failed:
         # Ranks that still compute, or that lost another rank, do not tell the cause.
