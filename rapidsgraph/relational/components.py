@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 from ..algorithms.parameters import ComponentParameters
 from ..frames import Frame
+from .distances import find_distances
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
-from .traversal import find_levels
 
 
 def connected_components(graph: Any, parameters: ComponentParameters) -> Frame:
@@ -84,7 +85,8 @@ def find_strong_roots(graph: FrameGraph) -> Table:
             )
             first = colors.filter(functools.partial(_are_equal, left=vertex, right=root))
             others = colors.select(vertex).difference(first, vertex)
-            members = find_levels(graph, reverse.partition(source).persist(), first, others)
+            distances = find_distances(graph, reverse.partition(source), first, others)
+            members = distances.filter(lambda rows: rows["distance"] < math.inf)
             found = colors.join(members.select(vertex), vertex)
         roots = roots.union(found).persist()
         vertices = vertices.difference(found, vertex).persist()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+import operator
+import uuid
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 from ..frames import Frame, divide_rows
 from .table import (
     Table,
-    add_sums,
     concatenate,
     distinct,
     join_frames,
@@ -59,13 +60,10 @@ class DaskTable(Table):
     @property
     def partitions(self) -> list[Any]:
         """The partitions, each of which is one task."""
-        from dask import delayed
-
         if self._partitions is None:
             pipeline, tables = _compile(self)
-            run = delayed(pipeline, pure=False)
             frames = zip(*(each.partitions for each in tables), strict=True)
-            self._partitions = [run(*each) for each in frames]
+            self._partitions = _make_tasks(pipeline, frames)
             self._function, self._inputs = None, ()
         return self._partitions
 
@@ -98,7 +96,10 @@ class DaskTable(Table):
             splits = self.map(
                 _split, *others, assign=assign, num_partitions=self.num_partitions
             ).partitions
-            tables = [type(self)([each[number] for number in numbers]) for each in splits]
+            tables = [
+                type(self)(_make_tasks(operator.getitem, zip(itertools.repeat(each), numbers)))
+                for each in splits
+            ]
             return tables[0].map(concatenate, *tables[1:])
         numbered = self.map(_assign_numbers, *others, assign=assign)
         with config.set({"dataframe.convert-string": False}):  # keep the types of names
@@ -117,6 +118,10 @@ class DaskTable(Table):
         counts = compute(*map(delayed(len), ranges.partitions))
         starts = itertools.accumulate(counts[:-1], initial=0)
         return ranges.map(number_rows, type(self)([*starts]), column=column)
+
+    def replicate(self) -> Self:
+        """Concatenate all partitions, in one task; see `Table.replicate`."""
+        return type(self)(_make_tasks(concatenate, [(*self.partitions,)]) * self.num_partitions)
 
     def _broadcast(self, frame: Frame) -> Self:
         """Return a table whose partitions are all the same frame, which is sent once."""
@@ -139,12 +144,15 @@ class DaskTable(Table):
 
     def persist_with_totals(self, *columns: str) -> tuple[Self, list[Any]]:
         """Compute the partitions and the sums together; see `Table.persist_with_totals`."""
-        from dask import delayed, persist
+        from dask import persist
 
         tasks = self.partitions
-        sums = delayed(concatenate, pure=False)(*self.map(sum_columns, columns=columns).partitions)
-        *partitions, sums = persist(*tasks, sums)
-        return type(self)(partitions), add_sums(sums.compute(), columns)
+        results = persist(*tasks, *self.map(sum_columns, columns=columns).partitions)
+        return type(self)(results[: len(tasks)]), _add_totals(results[len(tasks) :])
+
+    def totals(self, *columns: str) -> list[Any]:
+        """Return the number of rows and the sums; see `Table.totals`."""
+        return _add_totals(self.map(sum_columns, columns=columns).partitions)
 
     def collect(self) -> Frame:
         """Compute and concatenate the partitions."""
@@ -165,6 +173,21 @@ class DaskTable(Table):
             [table.partitions[number] for number in nonempty], meta=info[nonempty[0]][1],
             divisions=divisions, verify_meta=False,
         )  # fmt: skip
+
+
+def _add_totals(tasks: Sequence[Any]) -> list[Any]:
+    """Return the sums over all partitions of the results of `sum_columns`."""
+    from dask import compute
+
+    return [*map(sum, zip(*compute(*tasks), strict=True))]
+
+
+def _make_tasks(function: Callable[..., Any], arguments: Iterable[tuple]) -> list[Any]:
+    """Return a task for each tuple of arguments. Dask takes longer to make up the names."""
+    from dask import delayed
+
+    name, call = f"{function.__name__}-{uuid.uuid4().hex}", delayed(function, pure=False)
+    return [call(*each, dask_key_name=f"{name}-{number}") for number, each in enumerate(arguments)]
 
 
 class _Pipeline:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from ..frames import Frame
 from ..kernels.constants import UNREACHED
+from .distances import find_distances
 from .frame_graph import FrameGraph
 from .table import Table
-from .traversal import find_levels
 
 
 def number_names(graph: FrameGraph) -> tuple[list[Table], list[Table]]:
@@ -66,10 +66,11 @@ def order_vertices(graph: FrameGraph, ids: Table, root: Table) -> Table:
         Columns `vertex`, `id`, `layer`, `degree` (number of out-edges) and `position`, sorted by
         position: layers in order, vertices of one layer by id, and the unreached ones last.
     """
-    vertex, source = map(graph.name_columns, ("vertex", "source"))
-    root = root.select(vertex).partition(vertex)
-    levels = find_levels(graph, graph.arcs, root, graph.vertices.difference(root, vertex))
-    levels = levels.select([*vertex, "distance"]).rename(["distance"], ["layer"])
+    vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
+    root, arcs = root.select(vertex).partition(vertex), graph.arcs.select([*source, *destination])
+    distances = find_distances(graph, arcs, root, graph.vertices.difference(root, vertex))
+    levels = distances.filter(lambda rows: rows["distance"] < UNREACHED)
+    levels = levels.rename(["distance"], ["layer"])
     degrees = graph.arcs.select(source).rename(source, vertex).assign(degree=1)
     vertices = ids.select([*vertex, "id"]).partition(vertex).join(levels, vertex, how="left")
     vertices = vertices.join(degrees.aggregate(vertex, degree="sum"), vertex, how="left")

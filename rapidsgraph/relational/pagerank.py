@@ -60,7 +60,7 @@ def _iterate(
     arcs = arcs.select([*source, *destination, "fraction"]).persist()
     state = state.join(out_weights.rename(source, vertex), vertex, how="left")
     state = state.map(_find_dangling, value_type=parameters.value_type).persist()
-    [dangling_mass] = state.totals("dangling_mass")
+    _, dangling_mass = state.totals("dangling_mass")
     iterations, residual = 0, math.inf
     while iterations < parameters.max_iterations and not residual < tolerance:
         sent = arcs.join(state.select([*vertex, "pagerank"]).rename(vertex, source), source)
@@ -68,7 +68,7 @@ def _iterate(
         received = sent.aggregate(destination, received="sum").rename(destination, vertex)
         state = state.join(received, vertex, how="left")
         state = state.map(_update, damping=damping, dangling_mass=dangling_mass).persist()
-        residual, dangling_mass = state.totals("change", "dangling_mass")
+        _, residual, dangling_mass = state.totals("change", "dangling_mass")
         iterations += 1
         report(iterations, f"change {residual:.1e}")
     return state, iterations, residual

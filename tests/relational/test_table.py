@@ -102,7 +102,9 @@ def test_joins_and_groups(frame):
     for operation in operations:
         assert_same_rows(operation(parts), operation(whole))
     assert parts.count() == whole.count() == 200
-    assert parts.totals("b", "value") == whole.totals("b", "value") == [NUMBERS["b"].sum(), 19900]
+    assert (
+        parts.totals("b", "value") == whole.totals("b", "value") == [200, NUMBERS["b"].sum(), 19900]
+    )
 
 
 def count_tasks(table):
