@@ -12,7 +12,7 @@ from ..frames import Frame
 from ..graph.weight_sums import out_weight_error
 from ..progress import Report, reporter
 from .frame_graph import FrameGraph, as_frame_graph
-from .table import Table
+from .table import Table, find_rows, index_rows, reset_index
 from .vertex_arguments import join_vertex_values
 
 
@@ -57,21 +57,19 @@ def _iterate(
         _check_out_weights(out_weights.rename(source, vertex), graph)
     arcs = arcs.filter(lambda arc: arc["weight"] > 0).join(out_weights, source)
     arcs = arcs.assign(fraction=lambda arc: arc["weight"] / arc["out_weight"])
-    arcs = arcs.select([*source, *destination, "fraction"]).persist()
     state = state.join(out_weights.rename(source, vertex), vertex, how="left")
-    state = state.map(_find_dangling, value_type=parameters.value_type).persist()
-    _, dangling_mass = state.totals("dangling_mass")
+    state = state.map(_find_dangling, value_type=parameters.value_type).map(index_rows, by=vertex)
+    state, [_, dangling_mass] = state.persist_with_totals("dangling_mass")
+    arcs = arcs.map(_find_sources, state, source=source, destination=destination).persist()
     iterations, residual = 0, math.inf
     while iterations < parameters.max_iterations and not residual < tolerance:
-        sent = arcs.join(state.select([*vertex, "pagerank"]).rename(vertex, source), source)
-        sent = sent.assign(received=lambda arc: arc["pagerank"] * arc["fraction"])
-        received = sent.aggregate(destination, received="sum").rename(destination, vertex)
-        state = state.join(received, vertex, how="left")
-        state = state.map(_update, damping=damping, dangling_mass=dangling_mass).persist()
-        _, residual, dangling_mass = state.totals("change", "dangling_mass")
+        received = arcs.map(_send, state, destination=destination)
+        received = received.aggregate(destination, received="sum")
+        state = state.map(_update, received, damping=damping, dangling_mass=dangling_mass)
+        state, [_, residual, dangling_mass] = state.persist_with_totals("change", "dangling_mass")
         iterations += 1
         report(iterations, f"change {residual:.1e}")
-    return state, iterations, residual
+    return state.map(reset_index, columns=["pagerank"]), iterations, residual
 
 
 def _check_out_weights(out_weights: Table, graph: FrameGraph) -> None:
@@ -87,12 +85,25 @@ def _find_dangling(state: Frame, value_type: type[np.floating]) -> Frame:
     return state.drop(columns="out_weight").astype({"pagerank": value_type})
 
 
-def _update(state: Frame, damping: float, dangling_mass: float) -> Frame:
-    received = state["received"].fillna(0.0) + dangling_mass * state["dangling"]
-    pagerank = (1 - damping) * state["teleport"] + damping * received
-    change = (pagerank - state["pagerank"]).abs()
-    state = state.assign(change=change, pagerank=pagerank.astype(state["pagerank"].dtype))
-    return _assign_dangling_mass(state).drop(columns="received")
+def _find_sources(arcs: Frame, state: Frame, source: list[str], destination: list[str]) -> Frame:
+    """Replace the names of sources by the rows of `state`, which have one order throughout."""
+    return arcs[[*destination, "fraction"]].assign(row=find_rows(state, arcs[source]))
+
+
+def _send(arcs: Frame, state: Frame, destination: list[str]) -> Frame:
+    """Return what each arc sends: a fraction of the PageRank of its source."""
+    pagerank = state["pagerank"].values[arcs["row"].values]
+    return arcs[destination].assign(received=pagerank * arcs["fraction"].values)
+
+
+def _update(state: Frame, received: Frame, damping: float, dangling_mass: float) -> Frame:
+    rows = find_rows(state, received.drop(columns="received"))
+    sums = dangling_mass * state["dangling"].values
+    sums[rows] += received["received"].values
+    pagerank = (1 - damping) * state["teleport"].values + damping * sums
+    change = abs(pagerank - state["pagerank"].values)
+    pagerank = pagerank.astype(state["pagerank"].dtype)
+    return _assign_dangling_mass(state.assign(change=change, pagerank=pagerank))
 
 
 def _assign_dangling_mass(state: Frame) -> Frame:
