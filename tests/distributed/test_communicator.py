@@ -35,7 +35,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 SIZES = [1, 2, 3, 4]
 

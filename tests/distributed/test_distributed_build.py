@@ -16,7 +16,7 @@ import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import build, cluster, executor, graph, partition
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 
 def random_frame(seed, num_vertices, num_rows):

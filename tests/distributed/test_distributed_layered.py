@@ -29,7 +29,7 @@ from rapidsgraph.layered.storage import StreamStats
 
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 ROOT = 7
 SHORT = {"tolerance": 0, "max_iterations": 5}

@@ -39,7 +39,7 @@ from rapidsgraph.dispatch import storage_of  # noqa: E402
 from rapidsgraph.distributed import scan  # noqa: E402
 from rapidsgraph.distributed.partition import Partition  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 PARAMETERS = [(0.02, 3), (0.2, 5), (0.5, 3), (Fraction(2, 3), 2), (0.75, 30)]
 

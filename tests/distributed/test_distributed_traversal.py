@@ -20,7 +20,7 @@ from rapidsgraph.algorithms.traversal import allocate_queues, relax_from
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import executor, traversal
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 
 def random_frame(seed, num_vertices=60, num_edges=240):

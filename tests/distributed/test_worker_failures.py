@@ -28,7 +28,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 dataframe = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 LIMIT = 100  # seconds
 START = 7

@@ -206,6 +206,7 @@ def test_unsuitable_arguments(tmp_path, dataframe, edges, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_workers")
 def test_store_written_by_a_cluster(tmp_path, edges):
     distributed = pytest.importorskip("distributed")
     dataframe = pytest.importorskip("dask.dataframe")
