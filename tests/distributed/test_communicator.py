@@ -11,11 +11,12 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas
 import pytest
-from conftest import gpu, restore_workers
+from conftest import columns_of, gpu, in_partitions, random_edges, restore_workers
 from local_ranks import run_ranks
 
 import rapidsgraph as rg
@@ -604,3 +605,27 @@ def test_collectives_on_gpus():
                 is_nccl = size == num_gpus
                 expected = "NcclCommunicator" if is_nccl else "HostCommunicator"
                 assert names == [expected] * size
+
+
+@gpu
+def test_calls_of_several_threads_on_gpus():
+    """Each call has a communicator of its own, but all use the same GPUs."""
+    import cudf
+
+    edges = cudf.DataFrame(columns_of(random_edges(3, 200, 2000)))
+    with rg.cluster("gpu") as client:
+        graph = rg.Graph(in_partitions(edges, 2))
+        calls = [
+            lambda: rg.pagerank(graph, tolerance=0, max_iterations=30),
+            lambda: rg.connected_components(graph),
+        ]
+        expected = [call().compute().to_pandas() for call in calls]
+
+        def repeat(number):
+            with client.as_current():
+                return [calls[number % 2]().compute().to_pandas() for _ in range(5)]
+
+        with ThreadPoolExecutor(4) as threads:
+            for number, results in enumerate(threads.map(repeat, range(4))):
+                for result in results:
+                    pandas.testing.assert_frame_equal(result, expected[number % 2])
