@@ -235,6 +235,11 @@ class DistributedGraph(DistributedStorage):
         return frame
 
     @property
+    def is_merged(self) -> bool:
+        """Whether parallel edges were merged, so that none are left."""
+        return self._multi_edges != "keep"
+
+    @property
     def total_weight(self) -> float:
         """Sum of the weights of all rows, which no path exceeds; infinite on overflow."""
         return self._total_weight

@@ -48,12 +48,15 @@ class FrameGraph:
         How vertices are named in edge frames and results; without columns.
     weighted : bool
         Whether arcs have weights.
+    is_ordered : bool
+        Whether arcs have a column `order`, which parallel arcs are sorted by in the graph.
     """
 
     arcs: Table
     vertices: Table
     schema: EdgeColumns
     weighted: bool
+    is_ordered: bool = False
 
     def name_columns(self, endpoint: str) -> list[str]:
         """Return the name columns of an endpoint, such as ``["source_0"]``."""
@@ -150,27 +153,30 @@ def _from_local_graph(graph: LocalGraph) -> FrameGraph:
 def _from_distributed_graph(graph: DistributedGraph) -> FrameGraph:
     """Name the arcs and the vertices of all partitions on their workers."""
     source, vertex = (name_columns(each, graph.schema) for each in ("source", "vertex"))
-    arcs = _run_for_table(graph, _name_partition_arcs, graph.partitions("csr"))
+    is_ordered = not graph.is_merged
+    arcs = _run_for_table(graph, _name_partition_arcs, graph.partitions("csr"), is_ordered)
     vertices = _run_for_table(graph, name_vertices, graph.built_partitions())
     vertices = vertices.rename(graph.schema.labels, vertex).partition(vertex)
     arcs = arcs.partition(source).persist()
-    return FrameGraph(arcs, vertices.persist(), graph.schema, graph.weighted)
+    return FrameGraph(arcs, vertices.persist(), graph.schema, graph.weighted, is_ordered)
 
 
 def _run_for_table(
-    graph: DistributedGraph, function: Callable[..., tuple[Frame, Any]], tasks: list
+    graph: DistributedGraph, function: Callable[..., tuple[Frame, Any]], *arguments: Any
 ) -> DaskTable:
     """Run a function as `run_for_frame` does; return a table of all partitions, also empty."""
-    results, infos = graph.run(function, tasks, name="frames")
+    results, infos = graph.run(function, *arguments, name="frames")
     frame = graph.executor.to_dask(results, infos[0][1], (None,) * (len(results) + 1))
     return DaskTable(frame.to_delayed())
 
 
 def _name_partition_arcs(
-    communicator: Communicator, report: Report, partition: Partition
+    communicator: Communicator, report: Report, partition: Partition, is_ordered: bool
 ) -> tuple[Frame, Any]:
-    """Return the frame of the arcs of a partition."""
+    """Return the frame of the arcs of a partition; see `FrameGraph` for `is_ordered`."""
     arcs = name_arcs(partition.adjacency, partition.weighted, partition.labeling)
+    if is_ordered:
+        arcs = arcs.assign(order=partition.labeling.xp.arange(len(arcs)))
     return finish_frame(communicator, arcs)
 
 

@@ -361,7 +361,8 @@ def _pack(
     edges = {name: to_host(frame[name].values) for name in frame}
     start, num_rows = ranges[0][0], ranges[-1][1] - ranges[0][0]
     rows = to_host(frame.index.values) - start
-    order = np.lexsort((edges["neighbor_id"], rows))
+    ties = [edges["order"]] if "order" in edges else []
+    order = np.lexsort((*ties, edges["neighbor_id"], rows))
     rows = rows[order]
     weights = edges["weight"][order] if weight_dtype else None
     write_at(out_weight_path, 8 * start, np.bincount(rows, weights, num_rows).astype(np.float64))

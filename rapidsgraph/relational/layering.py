@@ -97,8 +97,9 @@ def split_edges(graph: FrameGraph, vertices: Table) -> Table:
     Table
         Columns `layer` of the source, `position` of the source, `neighbor` (the position of the
         destination), `neighbor_id`, `is_backward` (whether the edge leads to an earlier layer, or
-        its source is unreached), and `weight` if there are weights. A layered edge list has them
-        sorted by `position`, `is_backward` and `neighbor_id`.
+        its source is unreached), `weight` if there are weights, and `order` if there are
+        parallel edges. A layered edge list has them sorted by `position`, `is_backward`,
+        `neighbor_id` and `order`.
     """
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
     vertices = vertices.select([*vertex, "layer", "position", "id"]).partition(vertex).persist()
@@ -111,8 +112,9 @@ def split_edges(graph: FrameGraph, vertices: Table) -> Table:
             (edges["neighbor_layer"] < edges["layer"]) | (edges["layer"] == UNREACHED)
         )
     )
-    weight = ["weight"] if graph.weighted else []
-    return edges.select(["layer", "position", "neighbor", "neighbor_id", "is_backward", *weight])
+    columns = ["layer", "position", "neighbor", "neighbor_id", "is_backward"]
+    columns += ["weight"] * graph.weighted + ["order"] * graph.is_ordered
+    return edges.select(columns)
 
 
 def summarize_layers(vertices: Table, edges: Table) -> Frame:

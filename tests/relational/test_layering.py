@@ -148,6 +148,17 @@ def test_stores_of_names(tmp_path, dataframe, edges, rename):
     check_store(tmp_path, edges, frame, root, partition_bytes=300)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_store_of_parallel_edges(tmp_path, dataframe, directed):
+    """They are in the order of the rows, however the tasks deliver them."""
+    random = np.random.default_rng(0)
+    ends = {end: random.integers(0, 9, 100) for end in ("source", "destination")}
+    edges = pandas.DataFrame({**ends, "weight": random.random(100)})
+    options = {"weight": "weight", "directed": directed, "multi_edges": "keep"}
+    graph = rg.Graph(dataframe.from_pandas(edges, npartitions=3), **options)
+    check_store(tmp_path, rg.Graph(edges, **options), graph, 0, partition_bytes=200)
+
+
 @pytest.mark.parametrize("weights", [np.float32, np.float64])
 def test_store_of_a_weighted_graph(tmp_path, dataframe, edges, weights):
     random = np.random.default_rng(0)
