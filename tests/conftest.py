@@ -1,5 +1,6 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import gc
 import gzip
 import itertools
 import math
@@ -145,6 +146,12 @@ def pytest_collection_modifyitems(config, items):
     if len(without) < len(items):
         config.hook.pytest_deselected(items=[i for i in items if _has_mark(i, skipped)])
         items[:] = without
+
+
+def pytest_collection_finish():
+    """Exclude thousands of items and their modules from garbage collections, which are frequent."""
+    gc.collect()
+    gc.freeze()
 
 
 def _has_mark(item, marks):
