@@ -17,7 +17,7 @@ from .table import Table
 
 def connected_components(graph: Any, parameters: ComponentParameters) -> Frame:
     """Find components by joins; see `rapidsgraph.connected_components`."""
-    graph = as_frame_graph(graph)
+    graph = as_frame_graph(graph, algorithm="connected_components")
     graph.check_name_collisions("component")
     roots = find_strong_roots(graph) if parameters.strong else find_roots(graph)
     return graph.make_result(number_components(graph, roots), {"component": None})

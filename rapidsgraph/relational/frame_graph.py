@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import device, frames
+from ..algorithms.run_memory import UNDIRECTED_ALGORITHMS
 from ..distributed.communicator import Communicator
 from ..distributed.graph import DistributedGraph, finish_frame, name_vertices
 from ..distributed.partition import Partition
@@ -30,6 +31,7 @@ from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
 from .dask_table import DaskTable
+from .run_memory import SAMPLE_ROWS, check_memory
 from .table import EagerTable, Table, get_first
 
 
@@ -112,7 +114,11 @@ def name_columns(endpoint: str, schema: EdgeColumns) -> list[str]:
 
 
 def as_frame_graph(
-    graph: Any, weight: str | None = None, *, merge_arcs: bool = False
+    graph: Any,
+    weight: str | None = None,
+    *,
+    merge_arcs: bool = False,
+    algorithm: str | None = None,
 ) -> FrameGraph:
     """Return a graph or edge frame as a FrameGraph.
 
@@ -123,24 +129,45 @@ def as_frame_graph(
         Weight column of an edge frame. A graph knows its own.
     merge_arcs : bool
         Whether parallel arcs of an edge frame count once. A graph has merged its own.
+    algorithm : str, optional
+        The algorithm to run, whose memory on one frame is checked.
+
+    Raises
+    ------
+    InsufficientMemoryError
+        If the algorithm needs more memory than is free.
     """
     graph = storage_of(graph)
     if isinstance(graph, FrameGraph):
         return graph
     if isinstance(graph, LocalGraph):
-        return _from_local_graph(graph)
+        return _from_local_graph(graph, algorithm)
     if isinstance(graph, DistributedGraph):
         return _from_distributed_graph(graph)
     options: Any = ("source", "destination", weight, "first")
     if frames.is_dask(graph):
         return _from_dask(graph, options, merge_arcs)
     columns = read_columns(graph, *options)
+    num_arcs, names = len(columns.sources[0]), columns.sources
+    if algorithm is not None:  # a lower bound, as the number of vertices is unknown
+        check_memory(algorithm, num_arcs, 0, names, columns.xp)
     arcs = EagerTable(_make_arcs(columns))
-    return _from_arcs(arcs, _without_columns(columns), weight is not None, merge_arcs)
+    result = _from_arcs(arcs, _without_columns(columns), weight is not None, merge_arcs)
+    if algorithm is not None:
+        check_memory(algorithm, num_arcs, result.vertices.count(), names, columns.xp)
+    return result
 
 
-def _from_local_graph(graph: LocalGraph) -> FrameGraph:
+def _from_local_graph(graph: LocalGraph, algorithm: str | None) -> FrameGraph:
     labeling = graph.labeling
+    if algorithm is not None:
+        num_arcs = graph.num_edges if algorithm in UNDIRECTED_ALGORITHMS else graph.num_arcs
+        first = list(
+            labeling.names.columns(
+                graph.xp, graph.xp.arange(min(graph.num_vertices, SAMPLE_ROWS))
+            ).values()
+        )
+        check_memory(algorithm, num_arcs, graph.num_vertices, first, graph.xp)
     schema = _get_schema(labeling)
     names = dict(
         zip(name_columns("vertex", schema), labeling.names.columns(graph.xp).values(), strict=True)

@@ -18,7 +18,7 @@ from .vertex_arguments import join_vertex_values
 
 def pagerank(graph: Any, parameters: PageRankParameters) -> tuple[Frame, int, float]:
     """Compute PageRank by joins; see `algorithms.pagerank.pagerank`."""
-    graph = as_frame_graph(graph, merge_arcs=True)
+    graph = as_frame_graph(graph, merge_arcs=True, algorithm="pagerank")
     graph.check_name_collisions("pagerank")
     num_vertices = graph.vertices.count()
     if not num_vertices:

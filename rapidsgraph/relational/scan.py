@@ -27,15 +27,15 @@ from ..frames import Frame, common_array_module
 from ..kernels.constants import NO_CLUSTER
 from .components import find_roots
 from .frame_graph import FrameGraph, as_frame_graph
+from .run_memory import MIN_WEDGES
 from .table import Table
 
-MIN_WEDGES = 2**22  # pairs of edges that a partition joins at once
 BASE = 2**31  # above the size of every closed neighborhood
 
 
 def structural_similarity(graph: Any, parameters: Parameters) -> Frame:
     """Compute similarities by joins; see `rapidsgraph.structural_similarity`."""
-    graph = as_frame_graph(graph)
+    graph = as_frame_graph(graph, algorithm="structural_similarity")
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
     source, destination = map(graph.name_columns, ("source", "destination"))
@@ -45,7 +45,7 @@ def structural_similarity(graph: Any, parameters: Parameters) -> Frame:
 
 def scan(graph: Any, parameters: ScanParameters) -> Frame:
     """Cluster vertices by joins; see `rapidsgraph.scan`."""
-    graph = as_frame_graph(graph)
+    graph = as_frame_graph(graph, algorithm="scan")
     graph.check_name_collisions("cluster", "role")
     vertex = graph.name_columns("vertex")
     arcs = count_common_neighbors(graph)

@@ -18,7 +18,7 @@ from .vertex_arguments import find_vertices
 
 def bfs(graph: Any, parameters: SearchParameters) -> Frame:
     """Run BFS by joins; see `rapidsgraph.bfs`."""
-    graph = as_frame_graph(graph)
+    graph = as_frame_graph(graph, algorithm="bfs")
     check_result_columns(graph)
     sources = find_vertices(graph, parameters.source)
     state = _search(graph, sources, parameters, weighted=False)
@@ -27,7 +27,7 @@ def bfs(graph: Any, parameters: SearchParameters) -> Frame:
 
 def sssp(graph: Any, parameters: SearchParameters) -> Frame:
     """Compute shortest paths by joins; see `rapidsgraph.sssp`."""
-    graph = as_frame_graph(graph, "weight" if _has_weights(graph) else None)
+    graph = as_frame_graph(graph, "weight" if _has_weights(graph) else None, algorithm="sssp")
     check_result_columns(graph)
     sources = find_vertices(graph, parameters.source)
     state = _search(graph, sources, parameters, weighted=graph.weighted)
