@@ -154,6 +154,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_unconfigure():
+    """Let the interpreter free all objects; extension modules report others as leaks."""
+    gc.unfreeze()
+
+
 def _has_mark(item, marks):
     return any(item.get_closest_marker(mark) for mark in marks)
 

@@ -165,7 +165,16 @@ NAMES = {
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_names(make_frame, kind):
+def test_names(make_arrays, kind):
+    check_names(make_arrays, kind)
+
+
+@pytest.mark.parametrize("kind", ["uint64", "text"])
+def test_names_of_every_library(make_frame, kind):
+    check_names(make_frame, kind)
+
+
+def check_names(make_frame, kind):
     names, ends = NAMES[kind], frame_columns(EDGES)
     frame = make_frame({name: names[values] for name, values in ends.items()})
     spelled = names.tolist()

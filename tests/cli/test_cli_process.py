@@ -145,15 +145,17 @@ main()
     ("command", "module", "name"),
     [
         ("pagerank", "rapidsgraph.io", "read_edges"),
-        ("pagerank", "rapidsgraph", "Graph"),
-        ("pagerank", "rapidsgraph", "pagerank"),
         ("pagerank", "rapidsgraph.io.writers", "_write"),
         ("pagerank", "pyarrow.csv", "write_csv"),
         ("bfs --from a", "rapidsgraph", "bfs"),
-        ("sssp --from a", "rapidsgraph", "sssp"),
-        ("components", "rapidsgraph", "connected_components"),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in [
+            ("pagerank", "rapidsgraph", "Graph"),
+            ("pagerank", "rapidsgraph", "pagerank"),
+            ("sssp --from a", "rapidsgraph", "sssp"),
+            ("components", "rapidsgraph", "connected_components"),
+        ]),
     ],
-)
+)  # fmt: skip
 def test_ctrl_c_at_any_time_leaves_the_old_result(edges, command, module, name):
     result = edges.with_name("r.csv")
     result.write_text("old")

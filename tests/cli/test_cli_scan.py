@@ -467,13 +467,15 @@ def test_a_terminal_gets_a_table_and_counts(edges):
 @pytest.mark.parametrize(
     ("options", "module", "name"),
     [
-        ([], "rapidsgraph", "scan"),
         (["--similarities", "s.csv"], "rapidsgraph", "structural_similarity"),
-        (["--sweep"], "rapidsgraph", "ScanIndex"),
         (["--sweep"], "rapidsgraph.algorithms.scan_index", "cluster"),
         (["--sweep"], "rapidsgraph.io.writers", "_write"),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in [
+            ([], "rapidsgraph", "scan"),
+            (["--sweep"], "rapidsgraph", "ScanIndex"),
+        ]),
     ],
-)
+)  # fmt: skip
 def test_ctrl_c_leaves_the_old_result(edges, options, module, name):
     result = edges.with_name("r.csv")
     result.write_text("old")

@@ -168,7 +168,7 @@ def test_lost_partitions_are_built_again(client, count):
         spread.compute,
         lambda: len(spread.vertices),
     ]
-    for use in uses[: 2 if count == 2 else None]:
+    for use in uses[: 1 if count == 2 else None]:
         restore_workers(client, 2)
         for pid in sorted(client.run(os.getpid, on_error="ignore").values())[:count]:
             os.kill(pid, signal.SIGKILL)

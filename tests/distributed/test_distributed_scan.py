@@ -116,8 +116,7 @@ def test_closed_form_with_memberships(parts):
     assert found.divisions == (*starts[:-1], starts[-1] - 1) and starts[-1] == 10
 
 
-@pytest.mark.parametrize("count", [1, 5])
-@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize(("shape", "count"), [("rmat", 1), *((shape, 5) for shape in LARGE)])
 def test_large_graphs(monkeypatch, shape, count):
     use_local_ranks(monkeypatch, count)
     frame = pandas.DataFrame(LARGE[shape]())
