@@ -73,8 +73,8 @@ def find_strong_roots(graph: FrameGraph) -> Table:
         # Without arcs in or arcs out, a vertex is a component of its own.
         ends = [arcs.distinct(end).rename(end, vertex) for end in (source, destination)]
         on_paths = ends[0].join(ends[1], vertex)
-        found = vertices.difference(on_paths, vertex).copy_columns(vertex, root).persist()
-        if not found.count():
+        members = vertices.difference(on_paths, vertex).copy_columns(vertex, root).persist()
+        if not members.count():
             colors = _color(graph, vertices, arcs)
             same = arcs.join(colors.rename(vertex, source), source)
             other = _with_suffix(root, "other")
@@ -86,10 +86,10 @@ def find_strong_roots(graph: FrameGraph) -> Table:
             first = colors.filter(functools.partial(_are_equal, left=vertex, right=root))
             others = colors.select(vertex).difference(first, vertex)
             distances = find_distances(graph, reverse.partition(source), first, others)
-            members = distances.filter(lambda rows: rows["distance"] < math.inf)
-            found = colors.join(members.select(vertex), vertex)
-        roots = roots.union(found).persist()
-        vertices = vertices.difference(found, vertex).persist()
+            near = distances.filter(lambda rows: rows["distance"] < math.inf)
+            members = colors.join(near.select(vertex), vertex)
+        roots = roots.union(members).persist()
+        vertices = vertices.difference(members, vertex).persist()
         arcs = arcs.join(vertices.rename(vertex, source), source)
         arcs = arcs.lookup(vertices.rename(vertex, destination), destination).persist()
     return roots
@@ -124,11 +124,13 @@ def _compress(links: Table, vertex: list[str], root: list[str]) -> Table:
     while True:
         links = links.persist()
         parents = links.rename([*vertex, *root], [*root, *parent])
-        jumped = links.lookup(parents, root).persist()
-        num_equal = jumped.filter(functools.partial(_are_equal, left=root, right=parent)).count()
-        if num_equal == jumped.count():
+        grandparents = links.lookup(parents, root).persist()
+        num_equal = grandparents.filter(
+            functools.partial(_are_equal, left=root, right=parent)
+        ).count()
+        if num_equal == grandparents.count():
             return links
-        links = jumped.select([*vertex, *parent]).rename(parent, root)
+        links = grandparents.select([*vertex, *parent]).rename(parent, root)
 
 
 def _replace(
@@ -136,8 +138,8 @@ def _replace(
 ) -> Table:
     """Return rows with the roots of the vertices in `columns`."""
     new = _with_suffix(columns, "new")
-    joined = rows.lookup(links.rename([*vertex, *root], [*columns, *new]), columns)
-    return joined.map(_overwrite, old=columns, new=new)
+    rows = rows.lookup(links.rename([*vertex, *root], [*columns, *new]), columns)
+    return rows.map(_overwrite, old=columns, new=new)
 
 
 def _overwrite(rows: Frame, old: list[str], new: list[str]) -> Frame:

@@ -101,9 +101,9 @@ class DaskTable(Table):
                 for each in splits
             ]
             return tables[0].map(concatenate, *tables[1:])
-        numbered = self.map(_assign_numbers, *others, assign=assign)
+        rows = self.map(_assign_numbers, *others, assign=assign)
         with config.set({"dataframe.convert-string": False}):  # keep the types of names
-            frame = numbered.to_frame()
+            frame = rows.to_frame()
             frame = frame.set_index("partition", divisions=[*numbers, len(numbers)])
             return type(self)(frame.to_delayed())
 
@@ -292,9 +292,9 @@ def _find_range(frame: Frame, bounds: Frame, by: list[str]) -> Any:
     """Return the number of bounds up to each key, for names of any type."""
     frame = frame.reset_index(drop=True)
     rows = frame[by].assign(is_bound=0, row=frame.index.values)
-    merged = sort_rows(concatenate(bounds.assign(is_bound=1, row=-1), rows), [*by, "row"])
-    merged["range"] = merged["is_bound"].cumsum()
-    return sort_rows(merged[merged["row"] >= 0], ["row"])["range"].values
+    keys = sort_rows(concatenate(bounds.assign(is_bound=1, row=-1), rows), [*by, "row"])
+    keys["range"] = keys["is_bound"].cumsum()
+    return sort_rows(keys[keys["row"] >= 0], ["row"])["range"].values
 
 
 def _describe_index(frame: Frame) -> tuple[int, Frame]:

@@ -98,14 +98,14 @@ class FrameGraph:
         order : sequence of str
             Columns that order the rows of a vertex.
         """
-        ordered = table.enumerate([*self.name_columns("vertex"), *order], "row")
-        return ordered.map(_make_result, schema=self.schema, columns=dict(columns)).to_frame()
+        rows = table.enumerate([*self.name_columns("vertex"), *order], "row")
+        return rows.map(_make_result, schema=self.schema, columns=dict(columns)).to_frame()
 
     def make_edge_result(self, table: Table, columns: Sequence[str]) -> Frame:
         """Return a result with a row per edge, sorted by source and destination."""
         ends = [*self.name_columns("source"), *self.name_columns("destination")]
-        ordered = table.enumerate(ends, "row")
-        return ordered.map(_make_edge_result, schema=self.schema, columns=[*columns]).to_frame()
+        rows = table.enumerate(ends, "row")
+        return rows.map(_make_edge_result, schema=self.schema, columns=[*columns]).to_frame()
 
 
 def name_columns(endpoint: str, schema: EdgeColumns) -> list[str]:

@@ -261,7 +261,7 @@ class _Builder:
             .set_index("position", divisions=bounds, shuffle_method="tasks" if is_small else None)
         )
         tasks = self.executor.compute_partitions(by_position)
-        packed = [
+        partitions = [
             self.executor.submit(
                 _pack, task, group, weight_dtype, partition_bytes, str(out_weights.path),
                 name="pack",
@@ -269,11 +269,11 @@ class _Builder:
             for task, group in zip(tasks, groups, strict=True)
         ]  # fmt: skip
         del tasks
-        tables = self._map(_get_table, packed)
+        tables = self._map(_get_table, partitions)
         path, positions = self.writer.allocate(np.concatenate(tables))
         starts = itertools.accumulate(map(len, tables), initial=0)
         own = [positions[start : start + len(rows)] for start, rows in zip(starts, tables)]
-        self._map(_write_words, packed, itertools.repeat(str(path)), own)
+        self._map(_write_words, partitions, itertools.repeat(str(path)), own)
 
     def _max_task_edges(self, ranges: list[tuple[int, int, int]]) -> int:
         """Return how many edges a task may pack in the memory of a worker."""
@@ -375,7 +375,7 @@ def _pack(
         own = np.empty(0) if weights is None else weights[is_own].astype(weight_dtype)
         sections.append((offsets, neighbors[is_own].astype(np.int32), own))
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
-    packed = [
+    partitions = [
         each
         for first, stop, _ in ranges
         for each in pack_partition(
@@ -385,16 +385,16 @@ def _pack(
             partition_bytes,
         )
     ]
-    words = [words for words, _ in packed]
-    return words, np.array([row for _, row in packed], np.int64).reshape(-1, len(TABLE))
+    words = [words for words, _ in partitions]
+    return words, np.array([row for _, row in partitions], np.int64).reshape(-1, len(TABLE))
 
 
-def _get_table(packed: tuple[list[np.ndarray], np.ndarray]) -> np.ndarray:
-    return packed[1]
+def _get_table(partitions: tuple[list[np.ndarray], np.ndarray]) -> np.ndarray:
+    return partitions[1]
 
 
 def _write_words(
-    packed: tuple[list[np.ndarray], np.ndarray], path: str, positions: np.ndarray
+    partitions: tuple[list[np.ndarray], np.ndarray], path: str, positions: np.ndarray
 ) -> None:
-    for words, position in zip(packed[0], positions.tolist(), strict=True):
+    for words, position in zip(partitions[0], positions.tolist(), strict=True):
         write_at(path, 4 * position, words)

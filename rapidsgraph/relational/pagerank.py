@@ -63,9 +63,9 @@ def _iterate(
     arcs = arcs.map(_find_sources, state, source=source, destination=destination).persist()
     iterations, residual = 0, math.inf
     while iterations < parameters.max_iterations and not residual < tolerance:
-        received = arcs.map(_send, state, destination=destination)
-        received = received.aggregate(destination, received="sum")
-        state = state.map(_update, received, damping=damping, dangling_mass=dangling_mass)
+        contributions = arcs.map(_send, state, destination=destination)
+        contributions = contributions.aggregate(destination, contribution="sum")
+        state = state.map(_update, contributions, damping=damping, dangling_mass=dangling_mass)
         state, [_, residual, dangling_mass] = state.persist_with_totals("change", "dangling_mass")
         iterations += 1
         report(iterations, f"change {residual:.1e}")
@@ -93,13 +93,13 @@ def _find_sources(arcs: Frame, state: Frame, source: list[str], destination: lis
 def _send(arcs: Frame, state: Frame, destination: list[str]) -> Frame:
     """Return what each arc sends: a fraction of the PageRank of its source."""
     pagerank = state["pagerank"].values[arcs["row"].values]
-    return arcs[destination].assign(received=pagerank * arcs["fraction"].values)
+    return arcs[destination].assign(contribution=pagerank * arcs["fraction"].values)
 
 
-def _update(state: Frame, received: Frame, damping: float, dangling_mass: float) -> Frame:
-    rows = find_rows(state, received.drop(columns="received"))
+def _update(state: Frame, contributions: Frame, damping: float, dangling_mass: float) -> Frame:
+    rows = find_rows(state, contributions.drop(columns="contribution"))
     sums = dangling_mass * state["dangling"].values
-    sums[rows] += received["received"].values
+    sums[rows] += contributions["contribution"].values
     pagerank = (1 - damping) * state["teleport"].values + damping * sums
     change = abs(pagerank - state["pagerank"].values)
     pagerank = pagerank.astype(state["pagerank"].dtype)

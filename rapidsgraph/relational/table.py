@@ -224,8 +224,8 @@ def join_frames(left: Frame, right: Frame, on: list[str], how: str) -> Frame:
 
 
 def _difference(left: Frame, right: Frame, on: list[str]) -> Frame:
-    joined = left.merge(right[on].assign(is_excluded=True), on=on, how="left")
-    return joined[joined["is_excluded"].isna()][list(left.columns)]
+    rows = left.merge(right[on].assign(is_excluded=True), on=on, how="left")
+    return rows[rows["is_excluded"].isna()][list(left.columns)]
 
 
 def concatenate(*frames: Frame) -> Frame:
