@@ -121,7 +121,9 @@ def pytest_addoption(parser):
         "--gpu", action="store_true", help="run the tests that need a GPU; without one they fail"
     )
     parser.addoption(
-        "--long", action="store_true", help="run the long fault tests, too: thousands of faults"
+        "--long",
+        action="store_true",
+        help="run the long tests, too: thousands of faults, further calls",
     )
     parser.addoption(
         "--nvrtc-all",

@@ -32,6 +32,13 @@ SLACK = 200_000  # bytes of objects of Python itself
 FEW_ITERATIONS = {"tolerance": 0, "max_iterations": 2}  # more take no more memory
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_heap():
+    """Exclude what earlier tests left, such as compiled kernels, from the many collections."""
+    gc.collect()
+    gc.freeze()
+
+
 def peak_of(work):
     """Return the result of `work` and the peak of its memory in bytes."""
     gc.collect()

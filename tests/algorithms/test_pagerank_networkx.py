@@ -76,6 +76,7 @@ def test_layered_edge_lists(kind, edges, options, root):
     check(rg.pagerank(layered, **options, **EXACT), edges, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 3])
 @settings(max_examples=8, deadline=None)
 @given(edges=edges, options=options)

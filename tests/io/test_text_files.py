@@ -300,6 +300,7 @@ def test_two_stray_quotes_do_not_make_a_name(put):
         read(put("a.csv", text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
 def test_names_with_line_breaks_come_back_from_large_files(tmp_path, ending):
     names = [f"{i:030}{QUOTED[i % len(QUOTED)]}" for i in range(30_000)]

@@ -8,6 +8,8 @@ import pytest
 import rapidsgraph as rg
 from pipelines.benchmarks import frames
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("algorithm", "engine"), frames.QUERIES)
 def test_queries_give_the_results_of_kernels(algorithm, engine):

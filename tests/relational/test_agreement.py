@@ -86,6 +86,7 @@ def one_thread_of_dask():
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partitions", [1, 3, 7])
 @pytest.mark.parametrize("kind", ["integers", "text"])
 @pytest.mark.usefixtures("one_thread_of_dask")

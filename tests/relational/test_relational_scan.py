@@ -67,6 +67,7 @@ def dataframe():
         yield pytest.importorskip("dask.dataframe")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("num_partitions", "names"), [(1, int), (3, str), (7, int)])
 def test_dask_frames(dataframe, num_partitions, names):
     frame = pandas.DataFrame(frame_columns(small_graphs(2, 8))).astype(names)

@@ -29,6 +29,7 @@ def test_agree_with_networkx(pairs):
     assert dict(zip(result["vertex"], result["component"])) == components_of(pairs, range(11))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "frames"])
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_on_dask(partitions, method):
