@@ -108,6 +108,11 @@ def read_columns(
     for columns, names in zip((sources, destinations), endpoints, strict=True):
         for values, name in zip(columns, names, strict=True):
             check_names(values, name)
+    for label, pair, ends in zip(labels, zip(sources, destinations), zip(*endpoints), strict=True):
+        are_numbers = [*map(device.is_array, pair)]
+        if num_rows and len({*are_numbers}) > 1:
+            text, numbers = (ends[are_numbers.index(flag)] for flag in (False, True))
+            raise mixed_names_error(label, text, numbers)
     for label, name in zip(labels, endpoints[0], strict=True):
         text_type = frames.arrow_text_type(edges, name)
         text_types |= {label: text_type, "predecessor" + label.removeprefix("vertex"): text_type}
@@ -272,12 +277,15 @@ def common_name_type(columns: Sequence[Column], label: str) -> Any:
     return dtype
 
 
-def mixed_names_error(label: str) -> GraphError:
-    """Return the error for names of a column that are text and numbers."""
+def mixed_names_error(
+    label: str, text_column: str | None = None, number_column: str | None = None
+) -> GraphError:
+    """Return the error for names that are text and numbers, in columns that may be known."""
     hint = "convert one of them"
+    columns = f": {text_column!r} has text, {number_column!r} numbers" if text_column else ""
     return GraphError(
-        f"{label} names are text in one column and numbers in another; {hint}",
-        column=label,
+        f"{label} names are text in one column and numbers in another{columns}; {hint}",
+        column=text_column or label,
         hint=hint,
     )
 

@@ -182,3 +182,11 @@ def test_weights_whose_sum_is_infinite():
     frame = pandas.DataFrame(columns_of([(2, 1, 1.7e308), (2, 3, 1.7e308), (1, 2, 1.0)]))
     graph = rg.Graph(frame, weight="weight")
     assert_same(lambda method: rg.pagerank(graph, method=method))
+
+
+def test_columns_of_text_and_of_numbers_are_named():
+    frame = pandas.DataFrame({"from": ["a"], "to": [1]})
+    message = "text in one column and numbers in another: 'from' has text, 'to' numbers; convert"
+    with pytest.raises(rg.GraphError, match=message) as error:
+        rg.Graph(frame, "from", "to")
+    assert error.value.column == "from"
