@@ -34,7 +34,7 @@ def documented():
         yield from (f"{name}.{each}" for each in members(name))
 
 
-@pytest.mark.parametrize("name", documented())
+@pytest.mark.parametrize("name", [*documented()])
 def test_public_docstrings_follow_numpydoc(name):
     found = validate(f"rapidsgraph.{name}")["errors"]
     ignored = IGNORED | {"PR01"} if issubclass_of_error(name) else IGNORED

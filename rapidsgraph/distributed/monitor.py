@@ -271,8 +271,13 @@ async def supervise(client: Any, function: Callable[[], Awaitable[T]]) -> T:
         return work.result()
     finally:
         for task in (work, guard):
-            task.cancel()
-            task.add_done_callback(_retrieve_exception)
+            cancel(task)
+
+
+def cancel(task: asyncio.Future) -> None:
+    """Cancel a task that nobody awaits, and discard its exception."""
+    task.cancel()
+    task.add_done_callback(_retrieve_exception)
 
 
 def _retrieve_exception(task: asyncio.Future) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from ..progress import Report
 from . import spmd_worker
 from .communicator import RankLostError
-from .monitor import check_open, get_events_topic, get_monitor
+from .monitor import cancel, check_open, get_events_topic, get_monitor
 
 if TYPE_CHECKING:
     from .executor import DaskExecutor
@@ -273,13 +273,15 @@ def _wait(
             call.is_answered.clear()
             waiting.append(asyncio.ensure_future(call.is_answered.wait()))
         first_completed = asyncio.FIRST_COMPLETED
-        done, pending = await asyncio.wait(
-            waiting, timeout=POLL_INTERVAL, return_when=first_completed
-        )
-        for task in pending:
-            task.cancel()
-        for task in done:
-            task.result()
+        try:
+            done, _ = await asyncio.wait(
+                waiting, timeout=POLL_INTERVAL, return_when=first_completed
+            )
+            for task in done:
+                task.result()
+        finally:  # also where an interrupted call is cancelled
+            for task in waiting:
+                cancel(task)
 
     async def wait() -> bool:
         """Return True when the call is over, False when there is progress to report."""
