@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import datasets, generate, plot, verify
     from .algorithms.scan_index import ScanIndex
     from .api.components import connected_components
+    from .api.conversion import from_igraph, from_networkx, from_scipy
     from .api.pagerank import pagerank
     from .api.scan import scan, structural_similarity
     from .api.traversal import bfs, sssp
@@ -57,6 +58,9 @@ __all__ = [
     "connected_components",
     "datasets",
     "estimate_memory",
+    "from_igraph",
+    "from_networkx",
+    "from_scipy",
     "generate",
     "pagerank",
     "plot",
@@ -74,6 +78,9 @@ _MODULES = {  # of public names that neither `dispatch` nor `errors` defines
     "cluster": "distributed.cluster",
     "connected_components": "api.components",
     "datasets": None,  # a module itself
+    "from_igraph": "api.conversion",
+    "from_networkx": "api.conversion",
+    "from_scipy": "api.conversion",
     "generate": None,
     "pagerank": "api.pagerank",
     "plot": None,

@@ -20,6 +20,7 @@ from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .algorithms.parameters import Parameters
 from .distributed import components as distributed_components
+from .distributed import edges as distributed_edges
 from .distributed import layered as distributed_layered
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
@@ -48,7 +49,7 @@ __all__ = [
     "run",
 ]
 
-register_distributed_graph(DistributedGraph)
+register_distributed_graph(DistributedGraph, distributed_edges.to_edges)
 register_distributed_layered(DistributedLayeredStorage, layered_build.build_storage)
 
 IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {

@@ -59,7 +59,10 @@ def test_public_functions_are_annotated(name):
 
 
 MEMBERS = {
-    "Graph": ("compute device directed nbytes num_edges num_vertices report vertices weighted"),
+    "Graph": (
+        "compute device directed nbytes num_edges num_vertices report to_edges to_igraph "
+        "to_networkx to_scipy vertices weighted"
+    ),
     "LayeredEdgeList": (
         "build cached combined depth device directed edges last_run layers nbytes num_edges "
         "num_vertices open path root save weighted"

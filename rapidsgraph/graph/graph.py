@@ -12,16 +12,26 @@ from typing import Any
 from .. import frames
 from ..errors import GraphError
 from ..frames import Frame, Vertices
+from . import export
 from .csr import MultiEdges
-from .local_graph import BuildReport, LocalGraph, SelfLoops, StoredGraph, build_graph
+from .local_graph import (
+    BuildReport,
+    LocalGraph,
+    SelfLoops,
+    StoredGraph,
+    as_local_graph,
+    build_graph,
+)
 
-_build_distributed: Callable[..., Any] | None = None  # set by `dispatch`, which is above
+# Set by `dispatch`, which is above.
+_build_distributed: Callable[..., Any] | None = None
+_to_distributed_edges: Callable[[Any], Frame] | None = None
 
 
-def register_distributed_graph(build: Callable[..., Any]) -> None:
-    """Register the builder of graphs from Dask frames."""
-    global _build_distributed  # noqa: PLW0603 - imports point down, so `dispatch` sets it
-    _build_distributed = build
+def register_distributed_graph(build: Callable[..., Any], to_edges: Callable[[Any], Frame]) -> None:
+    """Register the builder of graphs from Dask frames, and the function that lists their edges."""
+    global _build_distributed, _to_distributed_edges
+    _build_distributed, _to_distributed_edges = build, to_edges
 
 
 class Graph(StoredGraph):
@@ -146,3 +156,124 @@ class Graph(StoredGraph):
         if isinstance(self._storage, LocalGraph):
             return self
         return self._from_storage(self._storage.compute())
+
+    def to_edges(self) -> Frame:
+        """List the edges in a frame of the caller's library.
+
+        Returns
+        -------
+        frame
+            One row per edge, sorted by source and destination: columns `source` and `destination`
+            (numbered if several columns name a vertex; a column that both endpoints share comes
+            first, once), and `weight` if the graph has weights. An undirected edge is one row. A
+            `Graph` of a Dask frame gives a Dask frame. Vertices without an edge are in `vertices`.
+
+        Raises
+        ------
+        GraphError
+            If a column that both endpoints share has the name of another column.
+        InsufficientMemoryError
+            If the frame would not fit into memory; raised before it is built.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
+        >>> rg.Graph(edges).to_edges()
+          source destination
+        0      a           c
+        1      b           a
+        """
+        if isinstance(self._storage, LocalGraph):
+            return export.to_edges(self._storage)
+        assert _to_distributed_edges is not None  # as a distributed graph was built
+        return _to_distributed_edges(self._storage)
+
+    def to_scipy(self) -> Any:
+        """Convert to a SciPy sparse array, the adjacency matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            Entry (i, j) is the weight of the edge from vertex i to vertex j, in the order of
+            `vertices`; 1 without weights. Parallel edges are summed. The matrix of an undirected
+            graph is symmetric. The arrays are copies in host memory.
+
+        Raises
+        ------
+        GraphError
+            If SciPy is not installed, or the graph is partitioned over a Dask cluster.
+
+        See Also
+        --------
+        from_scipy : The inverse.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
+        >>> rg.Graph(edges).to_scipy().toarray()
+        array([[0, 0, 1],
+               [1, 0, 0],
+               [0, 0, 0]])
+        """
+        return export.to_scipy(as_local_graph(self))
+
+    def to_networkx(self) -> Any:
+        """Convert to a NetworkX graph.
+
+        Returns
+        -------
+        networkx.Graph or a subclass
+            Graph or DiGraph; MultiGraph or MultiDiGraph if the graph was built with
+            ``multi_edges="keep"``. Nodes are int, str, or tuples if several columns name a vertex,
+            in the order of `vertices`. Weights are the edge attribute `weight`.
+
+        Raises
+        ------
+        GraphError
+            If NetworkX is not installed, or the graph is partitioned over a Dask cluster.
+
+        See Also
+        --------
+        from_networkx : The inverse.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
+        >>> rg.Graph(edges).to_networkx().edges
+        OutEdgeView([('a', 'c'), ('b', 'a')])
+        """
+        return export.to_networkx(as_local_graph(self))
+
+    def to_igraph(self) -> Any:
+        """Convert to an igraph graph.
+
+        Returns
+        -------
+        igraph.Graph
+            Vertices are in the order of `vertices`, with their names as the vertex attribute
+            `name`, unless these are 0 to n-1. Weights are the edge attribute `weight`.
+
+        Raises
+        ------
+        GraphError
+            If igraph is not installed, or the graph is partitioned over a Dask cluster.
+
+        See Also
+        --------
+        from_igraph : The inverse.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
+        >>> graph = rg.Graph(edges).to_igraph()  # doctest: +SKIP
+        >>> graph.vs["name"], graph.get_edgelist()  # doctest: +SKIP
+        (['a', 'b', 'c'], [(0, 2), (1, 0)])
+        """
+        return export.to_igraph(as_local_graph(self))
+
+    def __len__(self) -> int:
+        return self.num_vertices

@@ -1,0 +1,37 @@
+"""Edge frames of distributed graphs: those of a graph in one memory."""
+
+import pandas
+import pytest
+from conftest import in_partitions
+from local_ranks import use_local_ranks
+from pandas.testing import assert_frame_equal
+
+import rapidsgraph as rg
+from rapidsgraph.distributed import executor
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weight", [None, "km"])
+def test_edges_of_three_ranks(monkeypatch, directed, weight):
+    pytest.importorskip("dask.dataframe")
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
+    use_local_ranks(monkeypatch, 3)
+    edges = pandas.DataFrame(
+        {
+            "source": [3, 0, 3, 2, 5, 5],
+            "destination": [1, 3, 0, 2, 1, 1],
+            "km": [1.5, 2, 4, 1, 3, 7],
+        }
+    )
+    options = {"weight": weight, "directed": directed, "multi_edges": "keep", "vertices": 9}
+    graph = rg.Graph(in_partitions(edges, 3), **options)
+    result = graph.to_edges()
+    assert result.npartitions > 1
+    assert_frame_equal(result.compute(), rg.Graph(edges, **options).to_edges())
+
+
+def test_a_shared_name_column_called_weight_is_refused():
+    edges = pandas.DataFrame({"weight": [1], "a": [0], "b": [2], "km": [3]})
+    graph = rg.Graph(in_partitions(edges, 1), ["weight", "a"], ["weight", "b"], weight="km")
+    with pytest.raises(rg.GraphError, match="'weight' collides"):
+        graph.to_edges()
