@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ from .column_errors import (
     missing_column_error,
     missing_value_error,
 )
+from .frame_errors import no_frame_error
 
 # A pandas, cuDF, Polars, Arrow or Dask frame, or a mapping from column names to arrays.
 Frame: TypeAlias = Any
@@ -92,17 +92,7 @@ def normalize_frame(frame: Frame) -> tuple[str, Frame]:
     if isinstance(frame, Mapping):
         return "arrays", frame
     if not is_frame(frame):
-        if isinstance(frame, (str, os.PathLike)):
-            raise GraphError(
-                f"{os.fspath(frame)!r} is no edge frame; read a file by rg.read_edges(path), open "
-                "a layered edge list by rg.LayeredEdgeList.open(path)",
-                path=frame,
-            )
-        raise GraphError(
-            f"{type(frame).__module__}.{type(frame).__name__} is no edge frame; give a pandas, "
-            "cuDF or Polars frame, an Arrow table, or a mapping of column names to arrays",
-            parameter="edges",
-        )
+        raise no_frame_error(frame)
     if library in ("pandas", "cudf"):
         return library, frame
     import pyarrow

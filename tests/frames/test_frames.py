@@ -383,8 +383,10 @@ def test_a_path_is_no_frame(path):
     ("thing", "name"),
     [
         (None, "NoneType"),
-        ([(0, 1)], "list"),
-        (np.zeros((2, 2), int), "ndarray"),
+        ([0, 1], "list"),
+        ([], "list"),
+        ([(0, 1, {"km": 2})], "list"),
+        (np.zeros((2, 2, 2), int), "ndarray"),
         (pandas.Series([1, 2]), "Series"),
         (pandas.Index([1, 2]), "Index"),
         (pyarrow.array([1, 2]), "Array"),

@@ -1,0 +1,61 @@
+"""Values that are no frames get an error with the line that converts them."""
+
+import networkx
+import numpy as np
+import pandas
+import pytest
+import scipy.sparse
+
+import rapidsgraph as rg
+
+EDGES = [(0, 1), (1, 2), (0, 2), (3, 0)]
+WEIGHTED = [(*edge, 0.5) for edge in EDGES]
+FRAME = 'pandas.DataFrame({}, columns=["source", "destination"])'
+WEIGHTED_FRAME = 'pandas.DataFrame({}, columns=["source", "destination", "weight"])'
+INTEGERS = '.astype({"source": "int64", "destination": "int64"})'
+CASES = {
+    "networkx": (networkx.DiGraph(EDGES), "g", "rg.from_networkx(g)"),
+    "scipy": (scipy.sparse.coo_array(np.eye(4)), "matrix", "rg.from_scipy(matrix)"),
+    "scipy matrix": (scipy.sparse.csr_matrix(np.eye(4)), "matrix", "rg.from_scipy(matrix)"),
+    "dense matrix": (np.eye(4), "matrix", "rg.from_scipy(scipy.sparse.csr_array(matrix))"),
+    "list": (EDGES, "edges", f"rg.Graph({FRAME.format('edges')})"),
+    "weighted list": (
+        WEIGHTED,
+        "edges",
+        f'rg.Graph({WEIGHTED_FRAME.format("edges")}, weight="weight")',
+    ),
+    "set": (set(EDGES), "edges", f"rg.Graph({FRAME.format('list(edges)')})"),
+    "list of lists": ([*map(list, EDGES)], "edges", f"rg.Graph({FRAME.format('edges')})"),
+    "array": (np.array(EDGES), "edges", f"rg.Graph({FRAME.format('edges')})"),
+    "rows of endpoints": (np.array(EDGES).T, "edges", f"rg.Graph({FRAME.format('edges.T')})"),
+    "weighted array": (
+        np.array(WEIGHTED),
+        "edges",
+        f'rg.Graph({WEIGHTED_FRAME.format("edges")}{INTEGERS}, weight="weight")',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_hint_is_a_line_that_works(name):
+    value, variable, line = CASES[name]
+    for call in (
+        rg.Graph,
+        rg.pagerank,
+        rg.connected_components,
+        lambda edges: rg.sssp(edges, 0),
+        lambda edges: rg.bfs(edges, 0, method="frames"),
+        lambda edges: rg.LayeredEdgeList.build(edges, 0),
+    ):
+        with pytest.raises(rg.GraphError) as caught:
+            call(value)
+        assert caught.value.hint == line
+        assert str(caught.value).endswith(f"is no edge frame; convert it: {line}")
+    graph = eval(line, {"rg": rg, "pandas": pandas, "scipy": scipy, variable: value})
+    assert graph.num_vertices == 4
+
+
+def test_an_igraph_graph():
+    igraph = pytest.importorskip("igraph")
+    with pytest.raises(rg.GraphError, match=r"convert it: rg.from_igraph\(g\)"):
+        rg.pagerank(igraph.Graph.Ring(4))
