@@ -37,10 +37,15 @@ def is_arrow_text(values: Series) -> bool:
 
 
 def text_sizes(values: Series) -> tuple[int, int]:
-    """Return the bytes of all values and of the longest one of a pandas Series of text.
+    """Return the bytes of all values and of the longest one of a Series of text.
 
     They are 0 for Python objects, because names refer to the objects of the frame.
     """
+    if not len(values):
+        return 0, 0
+    if series_library(values).__name__ == "cudf":
+        lengths = values.str.byte_count()
+        return int(lengths.sum()), int(lengths.max())
     if not is_arrow_text(values):
         return 0, 0
     import pyarrow.compute as pc

@@ -121,7 +121,8 @@ def _is_reached(state: Frame) -> Any:
 
 def _assign_offer(arcs: Frame) -> Frame:
     """Add the distance of the destination by way of the source."""
-    return arcs.assign(offer=arcs["start"] + arcs.get("weight", 1.0))
+    length: Any = arcs["weight"] if "weight" in arcs.columns else 1.0
+    return arcs.assign(offer=arcs["start"] + length)
 
 
 def _check_distances(graph: FrameGraph, state: Table) -> None:
