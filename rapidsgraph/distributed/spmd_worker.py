@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import sys
 import threading
@@ -18,6 +19,7 @@ from .host import HostCommunicator, close_all, connect, open_listener
 from .shared_memory import get_machine_id
 
 REPORT_INTERVAL = 0.25  # seconds between two reports of progress
+POLL_INTERVAL = 5e-4  # seconds between two polls of UCX while a rank runs
 SWITCH_INTERVAL = 2e-5  # seconds after which the thread of a rank gets the interpreter
 
 R = TypeVar("R")
@@ -114,12 +116,36 @@ def run_rank(
 
     secede()
     own_report = report if is_reporting and rank == 0 else ignore_report
-    with switch_threads_often(), communicator.serve(number):
+    with throttle_event_loop(worker), switch_threads_often(), communicator.serve(number):
         result, info = run_on_worker(function, communicator, own_report, *arguments)
     if unsent is not None:
         worker.log_event(topic, (call_id, "progress", *unsent))
     worker.log_event(topic, (call_id, "info", rank, pickle.dumps(info)))
     return result
+
+
+@contextmanager
+def throttle_event_loop(worker: Any) -> Iterator[None]:
+    """Have the event loop of a worker sleep between two polls for as long as a rank runs.
+
+    With UCX it polls without a pause, and holds the interpreter whenever the thread of a rank
+    needs it. Other protocols wait for messages in the kernel.
+    """
+    if urlsplit(worker.address).scheme != "ucx":
+        yield
+        return
+    is_running = True
+
+    async def sleep() -> None:
+        while is_running:
+            time.sleep(POLL_INTERVAL)
+            await asyncio.sleep(0)
+
+    worker.loop.add_callback(sleep)
+    try:
+        yield
+    finally:
+        is_running = False
 
 
 _switch_lock, _switch_intervals = threading.Lock(), list[float]()
@@ -129,8 +155,8 @@ _switch_lock, _switch_intervals = threading.Lock(), list[float]()
 def switch_threads_often() -> Iterator[None]:
     """Let the threads of this process take turns at a shorter interval, for fast collectives.
 
-    With UCX the event loop of a Dask worker polls without a pause. Whenever a rank has waited for
-    a message or for the GPU, it would otherwise wait for Python's default of 5 ms as well.
+    Whenever a rank has waited for a message or for the GPU, it would otherwise wait for other
+    threads of a busy worker for Python's default of 5 ms.
     """
     with _switch_lock:  # several ranks may share a process
         _switch_intervals.append(sys.getswitchinterval())

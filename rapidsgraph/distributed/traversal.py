@@ -58,7 +58,7 @@ from .partition import Partition
 
 MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
 NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels
-MAX_REPLICA_ARCS = {"cpu": 2**24, "gpu": 2**26}  # of a graph that every rank has a copy of
+MAX_REPLICA_ARCS = {"cpu": 2**24, "gpu": 2**30}  # of a graph that every rank has a copy of
 REPLICA_LIMIT = "rapidsgraph.max-replica-arcs"  # key in Dask's configuration for another limit
 REPLICA = "replica"  # key of that copy
 MAX_DOUBLINGS = 40  # of the distance that a superstep covers, which is unlimited then
