@@ -9,8 +9,10 @@ from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
 from ..validation import FramesMethod, check_choice, check_flag
+from .keywords import suggest_parameters
 
 
+@suggest_parameters
 def connected_components(
     graph: GraphLike, *, strong: bool = False, method: FramesMethod = "auto"
 ) -> Frame:

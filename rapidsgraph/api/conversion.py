@@ -22,10 +22,12 @@ from ..graph.edge_columns import name_vertices
 from ..graph.local_graph import build_graph
 from ..graph.vertex_names import Labeling, VertexNames, check_names
 from ..validation import check_flag, check_weights, reject, vertex_labels
+from .keywords import suggest_parameters
 
 MISSING = object()  # an edge attribute that an edge does not have
 
 
+@suggest_parameters
 def from_networkx(
     g: Any, weight: str | None = "weight", *, multi_edges: MultiEdges = "keep"
 ) -> Graph:
@@ -100,6 +102,7 @@ def from_networkx(
     )  # fmt: skip
 
 
+@suggest_parameters
 def from_scipy(matrix: Any, names: Any = None, directed: bool = True) -> Graph:
     """Build a graph from a SciPy sparse array or matrix, its adjacency matrix.
 
@@ -172,6 +175,7 @@ def from_scipy(matrix: Any, names: Any = None, directed: bool = True) -> Graph:
     )  # fmt: skip
 
 
+@suggest_parameters
 def from_igraph(
     g: Any, weight: str | None = "weight", *, multi_edges: MultiEdges = "keep"
 ) -> Graph:

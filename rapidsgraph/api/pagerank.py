@@ -23,10 +23,12 @@ from ..graph.local_graph import GraphLike
 from ..kernels.constants import WARP
 from ..progress import Progress
 from ..validation import check_choice, check_count, reject
+from .keywords import suggest_parameters
 
 MAX_BLOCK_THREADS = 1024
 
 
+@suggest_parameters
 def pagerank(
     graph: GraphLike,
     *,

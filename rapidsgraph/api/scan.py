@@ -9,8 +9,10 @@ from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
 from ..validation import check_choice, check_flag
+from .keywords import suggest_parameters
 
 
+@suggest_parameters
 def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> Frame:
     """Compute the structural similarity of the endpoints of every edge.
 
@@ -74,6 +76,7 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     return run("structural_similarity", graph, Parameters(method=method))
 
 
+@suggest_parameters
 def scan(
     graph: GraphLike,
     *,

@@ -11,8 +11,10 @@ from ..frames import Frame, Vertices
 from ..graph.local_graph import GraphLike
 from ..progress import Progress
 from ..validation import FramesMethod, check_choice, check_flag
+from .keywords import suggest_parameters
 
 
+@suggest_parameters
 def bfs(
     graph: GraphLike,
     source: Vertices | None = None,
@@ -102,6 +104,7 @@ def bfs(
     return run("bfs", graph, parameters)
 
 
+@suggest_parameters
 def sssp(
     graph: GraphLike,
     source: Vertices | None = None,
