@@ -67,9 +67,10 @@ def from_networkx(
     """
     if not all(hasattr(g, name) for name in ("adjacency", "is_directed", "is_multigraph")):
         reject("g", g, "it must be a NetworkX graph")
-    nodes, directed, is_multigraph = list(g), g.is_directed(), g.is_multigraph()
+    directed, is_multigraph = g.is_directed(), g.is_multigraph()
+    adjacency = dict(g.adjacency())
+    nodes, rows = list(adjacency), list(adjacency.values())
     ids = {node: index for index, node in enumerate(nodes)}
-    rows = [neighbors for _, neighbors in g.adjacency()]
     counts = np.fromiter(map(len, rows), np.int64, len(rows))
     sources = np.repeat(np.arange(len(rows), dtype=np.int32), counts)
     destinations = np.fromiter(

@@ -35,3 +35,12 @@ def test_a_shared_name_column_called_weight_is_refused():
     graph = rg.Graph(in_partitions(edges, 1), ["weight", "a"], ["weight", "b"], weight="km")
     with pytest.raises(rg.GraphError, match="'weight' collides"):
         graph.to_edges()
+
+
+def test_weights_keep_their_type_where_the_first_rank_has_no_edge(monkeypatch):
+    monkeypatch.setattr(executor, "get_active_client", lambda: None)
+    use_local_ranks(monkeypatch, 3)
+    edges = pandas.DataFrame({"source": [7, 8, 9], "destination": [0, 1, 2], "weight": [1, 2, 3]})
+    result = rg.Graph(in_partitions(edges, 3), weight="weight").to_edges()
+    assert result.dtypes.to_dict() == edges.dtypes.to_dict()
+    assert_frame_equal(result.compute(), edges)
