@@ -78,6 +78,36 @@ def test_bfs(num_ranks, supersteps, directed):
         check(lambda graph: rg.sssp(graph, sources, cutoff=2.5), spread, whole)  # noqa: B023
 
 
+@pytest.mark.parametrize("num_ranks", [2, 3], indirect=True)
+@pytest.mark.parametrize("directed", [True, False])
+def test_bfs_top_down_before_and_after_bottom_up(num_ranks, directed, monkeypatch):
+    """Predecessors of the levels before and after those that are expanded bottom-up."""
+    monkeypatch.setattr(traversal, "MIN_ARCS", {"cpu": 0, "gpu": 0})  # single levels
+    monkeypatch.setattr(traversal, "BFS_ALPHA", 5)
+    monkeypatch.setattr(traversal, "BFS_BETA", 3)
+    levels, expand = [], traversal.Traversal._expand_bottom_up
+
+    def watched(self, distance):
+        bound = expand(self, distance)
+        levels.append((distance, bound))
+        return bound
+
+    monkeypatch.setattr(traversal.Traversal, "_expand_bottom_up", watched)
+    random = np.random.default_rng(6)
+    dense = random.integers(10, 210, (2, 2000))
+    paths = np.concatenate([np.arange(10), np.arange(210, 220)])
+    gate = dense[1, 0]  # where the second path starts
+    ends = np.concatenate([dense, [paths, paths + 1], [[gate], [210]]], axis=1)
+    names = random.permutation(221)  # so that every rank has vertices of each region
+    frame = pandas.DataFrame(names[ends].T, columns=["source", "destination"])
+    spread = rg.Graph(in_partitions(frame, 3), directed=directed)
+    check(lambda graph: rg.bfs(graph, names[0]), spread, rg.Graph(frame, directed=directed))
+    farthest = rg.bfs(rg.Graph(frame, directed=directed), names[0])["distance"].max()
+    assert len(levels) == num_ranks
+    for start, stop in levels:
+        assert 0 < start < stop < farthest
+
+
 @pytest.mark.parametrize("directed", [True, False])
 def test_sssp(num_ranks, directed):
     for seed in range(3):
