@@ -5,19 +5,17 @@ cuGraph and XGBoost. The tasks synchronize in the collectives of a communicator,
 workers between calls. Each task leaves the worker's thread pool when it starts, so that the tasks
 of several calls never wait for each other's threads; a communicator serves one call at a time.
 
-If a worker is lost, the other ranks fail within the timeouts of the communicator, and the call
-starts again on the workers that are left: Dask computes the partitions again that were lost.
+A call returns when all ranks have sent what the client needs of their results; see `spmd_call`. If
+a worker is lost, the other ranks fail within the timeouts of the communicator, and the call starts
+again on the workers that are left: Dask computes the partitions again that were lost.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import pickle
 import threading
-import time
 import uuid
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -25,20 +23,15 @@ from typing import TYPE_CHECKING, Any
 from ..progress import Report
 from . import spmd_worker
 from .communicator import RankLostError
-from .monitor import cancel, check_open, get_events_topic, get_monitor
+from .spmd_call import ERROR_GRACE, Call
 
 if TYPE_CHECKING:
     from .executor import DaskExecutor
 
 MAX_ATTEMPTS = 4  # of a call whose workers are lost
-ERROR_GRACE = 5.0  # seconds for all ranks to fail after the first one has
-POLL_INTERVAL = 0.1  # seconds between polls of the progress and of the communicator
-INFO_TIMEOUT = 30  # seconds for infos to arrive after their tasks have finished
-CHECK_INTERVAL = 1.0  # seconds between checks that all workers exist
 MAX_IDLE_GROUPS = 4  # of a client; each has a socket per pair of ranks, and memory of GPUs
 
 _groups_lock = threading.Lock()
-_calls: weakref.WeakValueDictionary[str, _Call] = weakref.WeakValueDictionary()
 
 
 class Group:
@@ -71,7 +64,7 @@ class Group:
             self.futures += executor.submit_pinned(
                 self.workers, spmd_worker.join_group, own, name="communicator"
             )
-            _wait(executor, self.futures, self.workers)
+            Call(executor).wait(self.futures, self.workers, sends_infos=False)
         except BaseException:
             self.close()
             raise
@@ -157,20 +150,20 @@ def _run_once(
 ) -> tuple[list, list]:
     group = _acquire(executor, addresses, on_gpu) if len(addresses) > 1 else None
     number = 1 if group is None else next(group.call_numbers)
-    call = _Call(executor.client, report)
+    call = Call(executor, report)
     try:
         own = [
-            [function, (group and group.name, rank), number, call.key, *each]
+            [function, (group and group.name, rank), number, on_gpu, call.key, *each]
             for rank, each in enumerate(arguments)
         ]
         tasks = executor.submit_pinned(addresses, spmd_worker.run_rank, own, name=name)
-        _wait(executor, tasks, addresses, group.futures if group is not None else (), call)
+        call.wait(tasks, addresses, group.futures if group is not None else ())
     except BaseException:
         if group is not None:
             group.close()
         raise
     finally:
-        _calls.pop(call.call_id, None)
+        call.close()
     if group is not None:
         _release(executor, group)
     return tasks, [call.infos[rank] for rank in range(len(tasks))]
@@ -204,136 +197,3 @@ def _release(executor: DaskExecutor, group: Group) -> None:
         groups.append(group)
         while len(groups) > MAX_IDLE_GROUPS:
             groups.pop(0).close()
-
-
-class _Call:
-    """A call as the client sees it: what its ranks have sent as events of Dask.
-
-    Events travel on the same connections as the news that a task is finished, and before it.
-    """
-
-    def __init__(self, client: Any, report: Report | None) -> None:
-        topic, self.call_id = get_events_topic(client.id), uuid.uuid4().hex
-        self.key = topic, self.call_id, report is not None
-        self.infos: dict[int, Any] = {}  # by rank
-        self.is_answered = asyncio.Event()  # in the client's event loop: an event has arrived
-        self.progress: tuple[int, str] | None = None  # not reported yet
-        self.report = report
-        _calls[self.call_id] = self
-        if topic not in client._event_handlers:
-            client.subscribe_topic(topic, _handle_event)
-
-    def report_progress(self) -> None:
-        """Call the callback with the last progress, if there is any."""
-        if self.progress is not None and self.report is not None:
-            progress, self.progress = self.progress, None
-            self.report(*progress)
-
-
-def _handle_event(event: tuple[float, tuple]) -> None:
-    call_id, kind, *values = event[1]
-    call = _calls.get(call_id)
-    if call is None:
-        return
-    if kind == "progress":
-        call.progress = tuple(values)
-    else:
-        call.infos[values[0]] = pickle.loads(values[1])
-    call.is_answered.set()
-
-
-def _wait(
-    executor: DaskExecutor,
-    futures: list,
-    addresses: Sequence[str],
-    communicators: Sequence[Any] = (),
-    call: _Call | None = None,
-) -> None:
-    """Wait until all futures are finished, or all ranks of a call have sent their infos.
-
-    A rank sends its info when its function has returned. That its task is finished becomes known
-    some milliseconds later, because Dask collects messages.
-
-    Raises
-    ------
-    RankLostError
-        A worker was lost: one of `addresses` or `communicators` is gone, or ranks have failed for
-        no other reason.
-    Exception
-        The error of a rank.
-    """
-    failed_at, checked_at = None, time.monotonic()
-
-    def is_complete() -> bool:
-        return call is not None and len(call.infos) == len(futures)
-
-    async def wait_for_news() -> None:
-        waiting = [asyncio.ensure_future(_wait_for_futures(futures))]
-        if call is not None:
-            call.is_answered.clear()
-            waiting.append(asyncio.ensure_future(call.is_answered.wait()))
-        first_completed = asyncio.FIRST_COMPLETED
-        try:
-            done, _ = await asyncio.wait(
-                waiting, timeout=POLL_INTERVAL, return_when=first_completed
-            )
-            for task in done:
-                task.result()
-        finally:  # also where an interrupted call is cancelled
-            for task in waiting:
-                cancel(task)
-
-    async def wait() -> bool:
-        """Return True when the call is over, False when there is progress to report."""
-        nonlocal failed_at, checked_at
-        while True:
-            with suppress(FuturesCancelledError):
-                await wait_for_news()
-            if call is not None and call.progress is not None:
-                return False
-            if is_complete():
-                return True
-            if all(future.status == "finished" for future in futures):
-                deadline = time.monotonic() + INFO_TIMEOUT
-                while call is not None and not is_complete():
-                    if time.monotonic() > deadline:
-                        raise RankLostError("the scheduler did not forward the answer of a rank")
-                    await asyncio.sleep(0.001)
-                return True
-            errors = [future._state.exception for future in futures if future.status == "error"]
-            if any(not isinstance(error, RankLostError) for error in errors):
-                return True  # `gather` raises it
-            if errors and failed_at is None:
-                failed_at = time.monotonic()
-            is_over = all(future.status != "pending" for future in futures)
-            if failed_at is not None and (is_over or time.monotonic() - failed_at > ERROR_GRACE):
-                raise RankLostError(str(errors[0]))
-            is_lost = any(future.status != "finished" for future in communicators)
-            if time.monotonic() - checked_at > CHECK_INTERVAL:
-                workers = await get_monitor(executor.client).ask("ncores")
-                is_lost |= not workers.keys() >= set(addresses)
-                checked_at = time.monotonic()
-            if is_lost:
-                raise RankLostError("a worker of the call is lost")
-            if any(future.status in ("cancelled", "lost") for future in futures):
-                return True  # `gather` explains it
-
-    from distributed.client import FuturesCancelledError
-    from distributed.client import _wait as _wait_for_futures
-
-    check_open(executor.client)
-    while not executor.supervise(wait):
-        assert call is not None
-        call.report_progress()  # in the thread of the caller, whose callback may use the client
-    if is_complete():
-        check_open(executor.client)  # the callback may have closed it
-        return
-    failed = [future for future in futures if future.status != "finished"]
-    if failed:
-        # Ranks that still compute, or that lost another rank, do not tell the cause.
-        failed.sort(
-            key=lambda future: (
-                future.status == "pending", isinstance(future._state.exception, RankLostError),
-            )
-        )  # fmt: skip
-        executor.gather(failed[:1])  # raises the error of a rank

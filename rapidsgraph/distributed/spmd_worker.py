@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from .. import device
 from . import nccl
 from .communicator import LOST_RESULT, Communicator, LocalCommunicator, RankLostError
 from .host import HostCommunicator, close_all, connect, open_listener
@@ -91,13 +92,14 @@ def run_rank(
     function: Callable[..., tuple[Any, Any]],
     member: tuple[str | None, int],
     number: int,
+    on_gpu: bool,
     call: tuple[str, str, bool],
     *arguments: Any,
 ) -> Any:
     """Run one rank of a call, and send its info to the client.
 
     `member` is the name of the group, or None for a single rank, and the rank; `number` is that of
-    the call in the group.
+    the call in the group. With `on_gpu` results are complete when the call returns.
     """
     from distributed import get_worker, secede
 
@@ -116,8 +118,10 @@ def run_rank(
 
     secede()
     own_report = report if is_reporting and rank == 0 else ignore_report
-    with throttle_event_loop(worker), switch_threads_often(), communicator.serve(number):
+    with throttle_event_loop(worker), shorten_switch_interval(), communicator.serve(number):
         result, info = run_on_worker(function, communicator, own_report, *arguments)
+        if on_gpu:
+            device.synchronize(device.import_cupy())
     if unsent is not None:
         worker.log_event(topic, (call_id, "progress", *unsent))
     worker.log_event(topic, (call_id, "info", rank, pickle.dumps(info)))
@@ -148,27 +152,30 @@ def throttle_event_loop(worker: Any) -> Iterator[None]:
         is_running = False
 
 
-_switch_lock, _switch_intervals = threading.Lock(), list[float]()
+_switch_lock = threading.Lock()
+_num_active_ranks, _default_interval = 0, 0.0
 
 
 @contextmanager
-def switch_threads_often() -> Iterator[None]:
-    """Let the threads of this process take turns at a shorter interval, for fast collectives.
+def shorten_switch_interval() -> Iterator[None]:
+    """Have the threads of this process take turns at short intervals, for fast collectives.
 
     Whenever a rank has waited for a message or for the GPU, it would otherwise wait for other
     threads of a busy worker for Python's default of 5 ms.
     """
+    global _num_active_ranks, _default_interval  # noqa: PLW0603
     with _switch_lock:  # several ranks may share a process
-        _switch_intervals.append(sys.getswitchinterval())
-        sys.setswitchinterval(min(SWITCH_INTERVAL, _switch_intervals[-1]))
+        if not _num_active_ranks:
+            _default_interval = sys.getswitchinterval()
+            sys.setswitchinterval(min(SWITCH_INTERVAL, _default_interval))
+        _num_active_ranks += 1
     try:
         yield
     finally:
         with _switch_lock:
-            interval = max(_switch_intervals)
-            _switch_intervals.pop()
-            if not _switch_intervals:
-                sys.setswitchinterval(interval)
+            _num_active_ranks -= 1
+            if not _num_active_ranks:
+                sys.setswitchinterval(_default_interval)
 
 
 def ignore_report(step: int, text: str) -> None:

@@ -26,10 +26,11 @@ from rapidsgraph.distributed import (
     executor,
     host,
     monitor,
+    replica,
     shared_memory,
     spmd,
+    spmd_call,
     spmd_worker,
-    traversal,
 )
 
 dask = pytest.importorskip("dask")
@@ -253,8 +254,8 @@ def test_results_stay_and_infos_return(run, client):
     assert infos[0][2] != infos[1][2] != os.getpid()
     assert client.gather(results) == [11, 11]
     with pytest.raises(KeyError):
-        spmd._calls["none"]
-    assert not spmd._calls
+        spmd_call._calls["none"]
+    assert not spmd_call._calls
 
 
 def test_more_ranks_than_workers(run, client):
@@ -392,14 +393,14 @@ def test_limits_of_workers_differ(client, ring):
     workers, results = sorted(client.scheduler_info(n_workers=-1)["workers"]), []
     graph = rg.Graph(dataframe.from_pandas(ring, npartitions=2))
     try:
-        client.run(dask.config.set, {traversal.REPLICA_LIMIT: -1}, workers=workers[:1])
+        client.run(dask.config.set, {replica.REPLICA_LIMIT: -1}, workers=workers[:1])
         search = threading.Thread(
             target=lambda: results.append(rg.bfs(graph, 0).compute()), daemon=True
         )
         search.start()
         search.join(20)
     finally:
-        client.run(dask.config.set, {traversal.REPLICA_LIMIT: 2**24})
+        client.run(dask.config.set, {replica.REPLICA_LIMIT: 2**24})
     assert len(results) == 1 and results[0].equals(rg.bfs(ring, 0))
 
 

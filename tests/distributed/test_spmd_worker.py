@@ -8,7 +8,7 @@ import pytest
 
 from rapidsgraph.distributed.spmd_worker import (
     SWITCH_INTERVAL,
-    switch_threads_often,
+    shorten_switch_interval,
     throttle_event_loop,
 )
 
@@ -18,7 +18,7 @@ def test_ranks_restore_the_switch_interval(interval):
     original = sys.getswitchinterval()
     sys.setswitchinterval(interval)
     try:
-        first, second = switch_threads_often(), switch_threads_often()
+        first, second = shorten_switch_interval(), shorten_switch_interval()
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)  # ranks of a process end in any order
