@@ -40,7 +40,7 @@ class SearchParameters(Parameters):
     ----------
     source : vertex name, or several, or None
     max_distance : float
-        Vertices farther away count as unreached; infinity for no limit.
+        Vertices farther away count as unreached.
     predecessors : bool
     progress : bool, callable or None
     """

@@ -283,16 +283,16 @@ def push_predecessors(
     csr: Adjacency,
     distances: Array,
     predecessors: Array,
-    skipped: tuple[float, float] = (0.0, 0.0),
+    skip_range: tuple[float, float] = (0.0, 0.0),
 ) -> None:
     """Lower `predecessors` to valid ones among the sources of the CSR.
 
-    Sources at distances from ``skipped[0]`` to below ``skipped[1]`` are left out.
+    Sources at distances from ``skip_range[0]`` to below ``skip_range[1]`` are left out.
     """
     num_vertices = csr.offsets.size - 1
     device.launch(
         "sssp", "push_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
-        skip_start=skipped[0], skip_stop=skipped[1], offsets=csr.offsets,
+        skip_start=skip_range[0], skip_stop=skip_range[1], offsets=csr.offsets,
         neighbors=csr.neighbors, weights=csr.weights, distances=distances,
         predecessors=predecessors,
     )  # fmt: skip

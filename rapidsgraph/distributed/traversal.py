@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -45,7 +43,7 @@ from ..algorithms.traversal import (
 from ..device.arrays import Array
 from ..frames import Frame, Vertices, compute_if_dask
 from ..graph import weight_sums
-from ..graph.csr import Adjacency, from_coo, offsets_from_sizes, row_indices
+from ..graph.csr import Adjacency, from_coo, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_arguments import resolve_vertices
 from ..kernels.constants import BFS_ALPHA, BFS_BETA, NO_VERTEX
@@ -55,12 +53,10 @@ from .communicator import Communicator
 from .executor import release_on_error
 from .graph import DistributedGraph, as_distributed, create_vertex_frame, finish_frame
 from .partition import Partition
+from .replica import WholeGraph, get_max_replica_arcs, replicate
 
 MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
 NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels
-MAX_REPLICA_ARCS = {"cpu": 2**24, "gpu": 2**30}  # of a graph that every rank has a copy of
-REPLICA_LIMIT = "rapidsgraph.max-replica-arcs"  # key in Dask's configuration for another limit
-REPLICA = "replica"  # key of that copy
 MAX_DOUBLINGS = 40  # of the distance that a superstep covers, which is unlimited then
 
 
@@ -93,8 +89,9 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     is_built = isinstance(graph, DistributedGraph)
     graph = as_distributed(graph)
     search = Search(
-        False, False, parameters.predecessors, parameters.max_distance, False,
-        _get_max_replica_arcs(graph),
+        is_sssp=False, weighted=False, predecessors=parameters.predecessors,
+        cutoff=parameters.max_distance, can_overflow=False,
+        max_replica_arcs=get_max_replica_arcs(graph.device),
     )  # fmt: skip
     return _search(graph, parameters, search, is_built)
 
@@ -111,8 +108,8 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
         graph.weighted and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight)
     )
     search = Search(
-        True, graph.weighted, parameters.predecessors, cutoff, can_overflow,
-        _get_max_replica_arcs(graph),
+        is_sssp=True, weighted=graph.weighted, predecessors=parameters.predecessors, cutoff=cutoff,
+        can_overflow=can_overflow, max_replica_arcs=get_max_replica_arcs(graph.device),
     )  # fmt: skip
     return _search(graph, parameters, search, is_built)
 
@@ -132,12 +129,6 @@ def _search(
     return frame
 
 
-def _get_max_replica_arcs(graph: DistributedGraph) -> int:
-    from dask import config
-
-    return int(config.get(REPLICA_LIMIT, MAX_REPLICA_ARCS[graph.device]))
-
-
 # SPMD functions: every rank of a communicator calls them.
 
 
@@ -153,7 +144,7 @@ def _search_on_rank(
     """Return the rows of the result for the vertices of a partition; see `finish_frame`."""
     labeling = csr.labeling
     ids = resolve_vertices(labeling, source)
-    replicas = _replicate(communicator, csr, csc, search.max_replica_arcs)
+    replicas = replicate(communicator, csr, csc, search.max_replica_arcs)
     _check_search_memory(csr, "bfs" if replicas and not search.weighted else "sssp")
     if replicas:
         distances, predecessors = _search_whole_graph(*replicas, ids, search)
@@ -210,7 +201,11 @@ class Traversal:
         xp, num_vertices = csr.xp, csr.num_vertices
         self.distances = xp.full(num_vertices, math.inf)
         self.predecessors = xp.full(num_vertices if search.predecessors else 0, NO_VERTEX, xp.int32)
+        self._ghosts, self._splits = self._csr.cached(
+            "ghosts", lambda: _list_ghosts(self._csr, bounds)
+        )
         self._bottom_up_levels: tuple[float, float] | None = None
+        self._num_top_down_arcs = self._num_arcs = 0
 
     def find_distances(self, ids: Array, report: Report) -> None:
         """Compute the distances of the partition's vertices from int32 `ids`."""
@@ -219,7 +214,6 @@ class Traversal:
         min_arcs = MIN_ARCS["cpu" if xp is np else "gpu"]
         queues = allocate_queues(csr.num_vertices, xp)
         distances[ids] = 0.0
-        self._ghosts, self._splits = csr.cached("ghosts", lambda: _list_ghosts(csr, self._bounds))
         self._sent = distances[self._ghosts]
         first_width = get_delta(csr) if csr.num_arcs else math.inf
         first_width = min(self._communicator.all_gather_object(first_width))
@@ -240,6 +234,7 @@ class Traversal:
                 self._sent = distances[self._ghosts]
                 improved, may_pull, num_small = improved[:0], False, 0
                 continue
+            self._num_top_down_arcs, self._num_arcs = self._num_top_down_arcs + num_arcs, total_arcs
             num_small = num_small + 1 if num_arcs < min_arcs else 0
             exponent = num_small - NUM_SMALL if is_bfs else num_supersteps
             width = math.inf
@@ -335,10 +330,11 @@ class Traversal:
             self._csr, self._csc, self._communicator, self.predecessors,
         )  # fmt: skip
         xp, local = csr.xp, csr.local_range
-        if csc is None or self._bottom_up_levels is not None:
-            # The levels that were expanded top-down have few arcs.
-            skipped = self._bottom_up_levels or (0.0, 0.0)
-            push_predecessors(csr.adjacency, distances, predecessors, skipped)
+        is_push_cheap = self._num_top_down_arcs * BFS_ALPHA <= self._num_arcs
+        if csc is None or (self._bottom_up_levels is not None and is_push_cheap):
+            # Vertices of bottom-up levels have their predecessors.
+            skip_range = self._bottom_up_levels or (0.0, 0.0)
+            push_predecessors(csr.adjacency, distances, predecessors, skip_range)
             slices = [predecessors[start:stop] for start, stop in pairwise(self._bounds)]
             own = functools.reduce(xp.minimum, communicator.all_to_all(slices))
         else:
@@ -370,58 +366,11 @@ def _check_search_memory(partition: Partition, algorithm: str) -> None:
     check_free_memory(what, num_bytes, partition.xp)
 
 
-@dataclass
-class _WholeGraph:
-    """A single partition with both layouts, as searches of a LocalGraph use them."""
-
-    partition: Partition
-    csc: Adjacency | None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.partition, name)
-
-
-def _replicate(
-    communicator: Communicator, csr: Partition, csc: Partition | None, max_arcs: int
-) -> tuple[Partition, Partition | None] | None:
-    """Return both layouts of the whole graph if it has up to `max_arcs` arcs, else None.
-
-    A superstep takes longer than many levels of a small graph in one memory. Such a graph is
-    therefore copied to all ranks at its first search, and each rank searches all of it.
-    """
-    if communicator.size == 1:
-        return csr, csc
-    xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
-    arc_bytes = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
-    own = csr.num_arcs, arc_bytes, device.free_memory(xp)
-    arcs, bytes_per_arc, free = zip(*communicator.all_gather_object(own), strict=True)
-    num_arcs, num_copies = sum(arcs), 1 if xp is not np else communicator.size
-    if num_arcs > max_arcs or num_arcs * max(bytes_per_arc) * num_copies > min(free) // 4:
-        return None
-    replicas = [
-        each.cached_on_all(communicator, REPLICA, partial(_join_partitions, communicator, each))
-        for each in layouts
-    ]
-    return replicas[0], replicas[1] if len(replicas) > 1 else None
-
-
-def _join_partitions(communicator: Communicator, partition: Partition) -> Partition:
-    """Return the whole graph as one partition."""
-    xp, rows = partition.xp, partition.local_adjacency
-    offsets = offsets_from_sizes(communicator.all_gather(xp.diff(rows.offsets)))
-    neighbors, weights = communicator.all_gather(rows.neighbors), rows.weights
-    if partition.weighted:
-        weights = communicator.all_gather(weights)
-    adjacency = Adjacency(offsets, neighbors, weights)
-    stop, labeling = partition.num_vertices, partition.labeling
-    return Partition(adjacency, 0, stop, partition.weighted, labeling)
-
-
 def _search_whole_graph(
     csr: Partition, csc: Partition | None, ids: Array, search: Search
 ) -> tuple[Array, Array]:
     """Return the distances and predecessors of all vertices."""
-    graph = _WholeGraph(csr, None if csc is None else csc.adjacency)
+    graph = WholeGraph(csr, None if csc is None else csc.adjacency)
     if search.weighted:
         result = run_sssp(graph, ids, search.cutoff, search.predecessors, csc is not None)
         return result.distances, result.predecessors

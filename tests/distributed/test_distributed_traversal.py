@@ -18,7 +18,7 @@ import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms.traversal import allocate_queues, relax_from
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.distributed import executor, traversal
+from rapidsgraph.distributed import executor, replica, traversal
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
@@ -32,13 +32,13 @@ def random_frame(seed, num_vertices=60, num_edges=240):
 
 
 def disable_replicas():
-    traversal.MAX_REPLICA_ARCS.update(cpu=-1, gpu=-1)
+    replica.MAX_REPLICA_ARCS.update(cpu=-1, gpu=-1)
 
 
 @pytest.fixture(autouse=True)
 def no_replicas(monkeypatch):
     """Have ranks search partitions, although the graphs are small."""
-    monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": -1, "gpu": -1})
+    monkeypatch.setattr(replica, "MAX_REPLICA_ARCS", {"cpu": -1, "gpu": -1})
 
 
 @pytest.fixture(params=[1, 2, 3, 4])
@@ -122,7 +122,7 @@ def test_sssp(num_ranks, directed):
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_small_graphs_are_searched_by_every_rank(num_ranks, directed, monkeypatch):
-    monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
+    monkeypatch.setattr(replica, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
     monkeypatch.setattr(traversal, "Traversal", None)  # that would take supersteps
     frame = random_frame(4)
     for weight in (None, "weight"):
@@ -140,7 +140,7 @@ def test_small_graphs_are_searched_by_every_rank(num_ranks, directed, monkeypatc
 
 def test_graphs_without_room_for_copies(num_ranks, monkeypatch):
     """Where the whole graph would take much of the free memory, partitions are searched."""
-    monkeypatch.setattr(traversal, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
+    monkeypatch.setattr(replica, "MAX_REPLICA_ARCS", {"cpu": 2**20, "gpu": 2**20})
     frame, searched = random_frame(4), []
     find_distances = traversal.Traversal.find_distances
 

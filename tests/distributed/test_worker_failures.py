@@ -22,7 +22,7 @@ from conftest import restore_workers
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError, device
 from rapidsgraph.distributed import cluster as local
-from rapidsgraph.distributed import executor, host, monitor, spmd, spmd_worker, traversal
+from rapidsgraph.distributed import executor, host, monitor, replica, spmd, spmd_worker
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -84,7 +84,7 @@ def partitions_only():
     """Have workers search partitions, although the graphs are small."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DASK_RAPIDSGRAPH__MAX_REPLICA_ARCS", "-1")
-        with dask.config.set({traversal.REPLICA_LIMIT: -1}):  # nannies pass it on
+        with dask.config.set({replica.REPLICA_LIMIT: -1}):  # nannies pass it on
             yield
 
 
