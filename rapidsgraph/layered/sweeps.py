@@ -269,9 +269,10 @@ class Relaxation:
     def activate(self, is_lowered: Array) -> None:
         """Make rows active whose values others have lowered between two passes."""
         xp, last_update = self._sweeps.storage.xp, self._rounds["last_update"]
-        # A row that was relaxed in the last round is marked with the round after it.
-        next_round = (self.num_rounds[:1] + 1).astype(np.int32)
-        last_update[...] = xp.where(is_lowered, next_round, last_update)
+        # On a CPU, rows of the last round are marked with the next one. On a GPU they are marked
+        # with their round, but the last round of a kernel relaxes none.
+        current_round = self.num_rounds[:1] + (1 if xp is np else 0)
+        last_update[...] = xp.where(is_lowered, current_round.astype(np.int32), last_update)
 
 
 # PageRank
