@@ -125,10 +125,12 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
         column = FrameGraph
     elif method != "auto" and column is not LocalGraph:
         kind = "layered edge lists" if is_layered else "distributed graphs"
+        hint = "use 'auto'" if is_layered else "use 'auto' or 'frames'"
         raise GraphError(
-            f"method {method!r} is not supported for {kind}; use 'auto'",
+            f"{{parameter}} {method!r} is not supported for {kind}; {hint}",
             parameter="method",
             value=method,
+            hint=hint,
         )
     if parameters.memory_limit is not None and not is_layered:
         raise GraphError(

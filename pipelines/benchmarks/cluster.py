@@ -257,11 +257,11 @@ def measure_on_gpus(
     references: dict[SharedRows, ReferenceTimes] = {}
     for setup in setups(run, workers) if cases else ():
         with setup.client as client:
-            for case, own_tasks in cases:
+            for number, (case, own_tasks) in enumerate(cases):
                 warm_up(run, own_tasks, case)
                 is_halved = setup.workers == 1 and case == rows
                 for part in (case.half(), case) if is_halved else (case,):
-                    folder = run.folder / f"{cases.index((case, own_tasks))}-{part.num_shards}"
+                    folder = run.folder / f"{number}-{part.num_shards}"
                     if part not in references:
                         folder.mkdir()
                         arguments = (part, folder, own_tasks, run.rounds, run.on_gpu)

@@ -57,7 +57,7 @@ class SharedRows:
 
     @property
     def name(self) -> str:
-        part = f", {self.num_shards} of {self.total_shards} shares" if self.total_shards else ""
+        part = f", {self.num_shards} of {self.total_shards} shards" if self.total_shards else ""
         return f"{self.kind}{self.scale}-{self.edge_factor}{'' if self.directed else 'u'}{part}"
 
     @property
