@@ -21,6 +21,7 @@ from conftest import restore_workers
 
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError, device
+from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import cluster as local
 from rapidsgraph.distributed import executor, host, monitor, replica, spmd, spmd_worker
 
@@ -280,6 +281,59 @@ def test_a_worker_dies_after_a_call(two, edges):
         except ClusterError as error:
             problem = str(error)
         assert "repeat the call" in problem
+
+
+def delay_ends(gate):
+    """In a worker: end tasks that have sent their info only when the file `gate` exists."""
+    log_event = distributed.Worker.log_event
+
+    def delayed(self, topic, message):
+        log_event(self, topic, message)
+        if message[1] == "info":
+            deadline = time.monotonic() + LIMIT / 2
+            while not os.path.exists(gate) and time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    distributed.Worker.log_event = delayed
+
+
+@pytest.fixture
+def delayed(two, tmp_path):
+    """The client of two workers, and the path of the file that lets their tasks end."""
+    gate = tmp_path / "gate"
+    two.run(delay_ends, str(gate))
+    yield two, gate
+    gate.touch()
+    two.restart()
+
+
+def get_statuses(client, name):
+    prefix = f"{monitor.PINNED_PREFIX}{name}-"
+    return [state.status for key, state in client.futures.items() if str(key).startswith(prefix)]
+
+
+@pytest.mark.parametrize("task", ["build", "search"])
+def test_a_worker_dies_before_its_task_is_known_to_end(delayed, edges, task, monkeypatch):
+    """A call returns when the ranks have sent their infos; see `spmd._wait`."""
+    monkeypatch.setattr(spmd, "ERROR_GRACE", 1.0)  # the other rank waits in a collective
+    client, gate = delayed
+    edges, result = plain(edges, "bfs"), None
+    if task == "build":
+        graph = rg.Graph(spread(edges))
+    else:
+        gate.touch()
+        graph = rg.Graph(spread(edges))
+        same(rg.bfs(graph, START), CALLS["bfs"](edges))
+        gate.unlink()
+        result = rg.bfs(graph, START)
+    assert get_statuses(client, task).count("pending") == 2
+    kill(client)
+    gate.touch()
+    if result is not None:
+        with pytest.raises(ClusterError, match="repeat the call"):
+            result.compute()
+    same(rg.bfs(graph, START), CALLS["bfs"](edges))
+    assert storage_of(graph)._num_builds > 0
 
 
 def test_a_worker_dies_during_an_iteration(slow, edges):
