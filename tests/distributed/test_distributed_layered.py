@@ -128,7 +128,9 @@ def test_equals_list_in_memory(client, saved, algorithm):
         return
     assert calls[-1][2] == "predecessors"
     run = layers.last_run
-    assert run.passes > whole.last_run.passes and run.partitions > len(storage_of(whole).table)
+    assert run.passes > whole.last_run.passes
+    # Without a choice of active partitions it would be 1.75 times as many as in memory.
+    assert len(storage_of(whole).table) < run.partitions < 1.75 * whole.last_run.partitions
     assert len(storage_of(whole).table) * 200 < run.nbytes < run.passes * whole.nbytes
 
 
