@@ -4,12 +4,12 @@ import functools
 import gc
 import itertools
 import pickle
-import tracemalloc
 
 import numpy as np
 import pandas
 import pytest
 from conftest import build_storage, columns_of, random_edges
+from traced_memory import trace_memory
 
 import rapidsgraph as rg
 from rapidsgraph import device, validation
@@ -41,14 +41,9 @@ def small_heap():
 
 def peak_of(work):
     """Return the result of `work` and the peak of its memory in bytes."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
+    with trace_memory() as get_peak:
         result = work()
-        return result, tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
+        return result, get_peak()
 
 
 def frame_of(names, dtype="int64"):

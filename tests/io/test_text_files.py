@@ -1,11 +1,11 @@
 """CSV, TSV, SNAP and Matrix Market: what is read, and which line is blamed."""
 
 import gzip
-import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
+from traced_memory import trace_memory
 
 from rapidsgraph import Graph, LayeredEdgeList, bfs, estimate_memory
 from rapidsgraph.dispatch import storage_of
@@ -353,16 +353,12 @@ def test_a_line_without_end_is_refused_in_bounded_memory(put, tmp_path, name, he
     for use in (read, lambda path: LayeredEdgeList.build(path, 1, store=tmp_path / "store")):
         with pytest.raises(GraphError):
             use(path)  # imports what it needs, which takes memory, too
-        tracemalloc.start()
-        try:
-            with pytest.raises(
-                GraphError, match=r"line \d: it is longer than the maximum of 1,048,576 bytes"
-            ):
+        too_long = r"line \d: it is longer than the maximum of 1,048,576 bytes"
+        with trace_memory() as get_peak:
+            with pytest.raises(GraphError, match=too_long):
                 use(path)
             # About 12 MB; readers run in threads, which adds some blocks of a megabyte at times.
-            assert tracemalloc.get_traced_memory()[1] < 20e6
-        finally:
-            tracemalloc.stop()
+            assert get_peak() < 20e6
 
 
 def test_the_longest_line_is_read(put):

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
 import pandas
@@ -16,6 +15,7 @@ import pyarrow
 import pytest
 from conftest import build_storage
 from pyarrow import feather, parquet
+from traced_memory import trace_memory
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
@@ -467,16 +467,11 @@ def test_limit_is_kept(tmp_path):
     limit = 2_500_000
     assert frame.memory_usage().sum() > 2.8 * limit
     check(path, 0, tmp_path / "layers", limit=limit, **options)  # and all is compiled
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
+    with trace_memory() as get_peak:
         build_from_file(
             path, 0, tmp_path / "layers", weight="weight", directed=False, memory_limit=limit
         )
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak - before < limit
+        assert get_peak() < limit
 
 
 def test_too_little_memory(tmp_path):

@@ -1,7 +1,6 @@
 """Similarity and SCAN as frame operations: equal to the kernels, exact, and bounded in memory."""
 
 import itertools
-import tracemalloc
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -12,6 +11,7 @@ from clusterings import clique, edges_of, frame_columns, small_graphs, threshold
 from hypothesis import given, settings
 from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
+from traced_memory import trace_memory
 
 import rapidsgraph as rg
 from rapidsgraph.relational import scan as relational_scan
@@ -134,12 +134,10 @@ def test_memory_of_a_hub_of_a_hundred_thousand_neighbors():
     source, destination = np.concatenate([spokes, others], axis=1)
     frame = pandas.DataFrame({"source": source, "destination": destination})
     expected = rg.structural_similarity(frame)
-    tracemalloc.start()
-    result = rg.structural_similarity(frame, method="frames")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with trace_memory() as get_peak:
+        result = rg.structural_similarity(frame, method="frames")
+        assert get_peak() < 1000 * len(result)
     assert_frame_equal(result, expected, check_exact=True)
-    assert peak < 1000 * len(result)
 
 
 @pytest.mark.parametrize(
