@@ -58,7 +58,8 @@ class SharedRows:
     @property
     def name(self) -> str:
         part = f", {self.num_shards} of {self.total_shards} shards" if self.total_shards else ""
-        return f"{self.kind}{self.scale}-{self.edge_factor}{'' if self.directed else 'u'}{part}"
+        kind = ("" if self.directed else "u") + ("w" if self.weighted else "")
+        return f"{self.kind}{self.scale}-{self.edge_factor}{kind}{part}"
 
     @property
     def shard_rows(self) -> int:

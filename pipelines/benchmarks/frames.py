@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -217,13 +218,23 @@ def compare(result: pandas.DataFrame, expected: pandas.DataFrame) -> str:
     if len(result) < len(expected):  # BFS without unreached vertices
         expected = expected[expected["distance"].notna()].reset_index(drop=True)
     expected = expected[list(result.columns)]
+    both = [_convert_numbers(frame.reset_index(drop=True)) for frame in (result, expected)]
     try:
-        pandas.testing.assert_frame_equal(
-            result.reset_index(drop=True), expected, check_dtype=False, rtol=1e-9, atol=1e-12
-        )
+        pandas.testing.assert_frame_equal(*both, check_dtype=False, rtol=1e-9, atol=1e-12)
     except AssertionError as error:
         return f"wrong: {str(error).splitlines()[0]}"
     return "ok"
+
+
+def _convert_numbers(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a frame whose numbers are float64, so that nulls of all libraries are equal."""
+    numbers = frame.select_dtypes("number").columns
+    return frame.assign(
+        **{
+            name: frame[name].astype("Float64").to_numpy(float, na_value=math.nan)
+            for name in numbers
+        }
+    )
 
 
 @contextlib.contextmanager
