@@ -246,7 +246,7 @@ def dask_comparison(machines: Mapping[str, Sequence[Record]]) -> str | None:
         for row in rows:
             if row["table"] != "cluster" or row["check"] not in ("ok", "not compared"):
                 continue
-            if "in this process" in row["how"] or "shares" in row["graph"]:
+            if "in this process" in row["how"] or "shards" in row["graph"]:
                 continue  # a breakdown of the time, and the baseline of weak scaling
             iteration, ratio = row.get("iteration_ms"), row.get("by_memory")
             lines.append(
