@@ -5,8 +5,10 @@ Each workload compares the results of both devices, so it needs a GPU and CuPy.
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,10 @@ from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.algorithms.scan import ROLES
 from rapidsgraph.device.arrays import Array
-from rapidsgraph.distributed.communicator import LocalCommunicator
+from rapidsgraph.distributed.host import HostCommunicator
 from rapidsgraph.distributed.partition import Partition, group_by_owner
 from rapidsgraph.distributed.traversal import Search, Traversal
+from rapidsgraph.graph.csr import Adjacency
 from rapidsgraph.graph.local_graph import build_graph
 
 PARTITION_BYTES = 2**15
@@ -201,14 +204,16 @@ def role_codes(answer: Any) -> Columns:
 
 
 def run_distributed() -> None:
-    """Distribute arcs among ranks, and search a partition in supersteps."""
+    """Distribute arcs among ranks, and search partitions in supersteps."""
     inputs = search_inputs()
     for directed, num_ranks in ((True, 3), (False, 2)):
         arcs = partial(arcs_by_owner, directed=directed, num_ranks=num_ranks)
         compare(inputs["into the hub"][0], arcs)
     columns, (start, *_) = inputs["hub"]
     for weight in (None, "weight"):
-        compare(columns, partial(search_in_supersteps, start=start, weight=weight))
+        for layout in ("csr", "csc"):
+            options = {"start": start, "weight": weight, "layout": layout}
+            compare(columns, partial(search_in_supersteps, **options))
 
 
 def arcs_by_owner(columns: Columns, directed: bool, num_ranks: int) -> Columns:
@@ -224,19 +229,44 @@ def arcs_by_owner(columns: Columns, directed: bool, num_ranks: int) -> Columns:
     return {name: values[order] for name, values in columns.items()} | {"counts": counts}
 
 
-def search_in_supersteps(columns: Columns, start: int, weight: str | None) -> Columns:
-    """Return distances and predecessors of a search by a single rank."""
+def search_in_supersteps(columns: Columns, start: int, weight: str | None, layout: str) -> Columns:
+    """Return distances and predecessors of a search by two ranks, which are threads.
+
+    Ranks have the adjacency by destination, too, unless `layout` is "csr".
+    """
     graph = build_graph(columns, weight=weight, multi_edges="min")
-    csr, csc = (
-        Partition(adjacency, 0, graph.num_vertices, weight is not None, graph.labeling)
-        for adjacency in (graph.csr, graph.csc)
+    num_vertices, is_weighted = graph.num_vertices, weight is not None
+    csr, csc = graph.csr, graph.csc if layout == "csc" else None
+    bounds, ids = (0, num_vertices // 2, num_vertices), graph.xp.asarray([start], np.int32)
+    search = Search(is_weighted, is_weighted, True, np.inf, False, 0)
+
+    def run_rank(rank: int, connections: list[socket.socket | None]) -> Columns:
+        own, communicator = slice(*bounds[rank : rank + 2]), HostCommunicator(rank, connections)
+        with communicator.serve(1):
+            rows = select_rows(csr, own, is_weighted)
+            columns = None if csc is None else select_rows(csc, own, is_weighted)
+            traversal = Traversal(communicator, rows, columns, bounds, search)
+            traversal.find_distances(ids, lambda step, text: None)
+            distances = communicator.all_gather(traversal.distances[own])
+            predecessors = traversal.find_predecessors(ids, distances)
+            return {"distance": distances, "predecessor": communicator.all_gather(predecessors)}
+
+    first, second = socket.socketpair()
+    with first, second, ThreadPoolExecutor(2) as threads:
+        result, _ = threads.map(run_rank, range(2), ([None, first], [second, None]))
+    return result
+
+
+def select_rows(adjacency: Adjacency, rows: slice, weighted: bool) -> Partition:
+    """Return the partition that has some rows of an adjacency."""
+    first, last = device.to_host(adjacency.offsets[[rows.start, rows.stop]]).tolist()
+    arcs = slice(first, last)
+    selection = Adjacency(
+        adjacency.offsets.clip(first, last) - first,
+        adjacency.neighbors[arcs],
+        adjacency.weights[arcs],
     )
-    search = Search(weight is not None, weight is not None, True, np.inf, False, 0)
-    traversal = Traversal(LocalCommunicator(), csr, csc, (0, graph.num_vertices), search)
-    ids = graph.xp.asarray([start], np.int32)
-    traversal.find_distances(ids, lambda step, text: None)
-    predecessors = traversal.find_predecessors(ids, traversal.distances)
-    return {"distance": traversal.distances, "predecessor": predecessors}
+    return Partition(selection, rows.start, rows.stop, weighted)
 
 
 def run_layered(case: str) -> None:

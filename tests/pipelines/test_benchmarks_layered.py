@@ -30,6 +30,7 @@ from pipelines.benchmarks.harness import QUICK
 from pipelines.benchmarks.timing import Clock
 from rapidsgraph import device
 from rapidsgraph.dispatch import storage_of
+from rapidsgraph.kernels.constants import NO_VERTEX
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import COLUMN
@@ -699,3 +700,18 @@ def test_sanitizer_runs_lists_and_their_stores(weight):
         assert found[f"{how} edges source"].size == graph.num_arcs
         assert found[f"{how} pagerank pagerank"].sum() == pytest.approx(1)
     assert sum(part.startswith("layers-") for part in sanitizer_workload.WORKLOADS) == 4
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_sanitizer_searches_partitions(weight, layout):
+    """Two ranks find what one memory does, so that messages between them have data."""
+    columns, (start, *_) = sanitizer_workload.search_inputs()["hub"]
+    found = sanitizer_workload.search_in_supersteps(columns, start, weight, layout)
+    graph = build_storage(columns, weight=weight, multi_edges="min")
+    expected = rg.sssp(graph, start)
+    np.testing.assert_array_equal(found["distance"], expected["distance"])
+    has_predecessor = found["predecessor"] < NO_VERTEX
+    np.testing.assert_array_equal(has_predecessor, expected["predecessor"] >= 0)
+    names = expected["vertex"][found["predecessor"][has_predecessor]]
+    np.testing.assert_array_equal(names, expected["predecessor"][has_predecessor])
