@@ -108,11 +108,8 @@ def read_columns(
     for columns, names in zip((sources, destinations), endpoints, strict=True):
         for values, name in zip(columns, names, strict=True):
             check_names(values, name)
-    for label, pair, ends in zip(labels, zip(sources, destinations), zip(*endpoints), strict=True):
-        are_numbers = [*map(device.is_array, pair)]
-        if num_rows and len({*are_numbers}) > 1:
-            text, numbers = (ends[are_numbers.index(flag)] for flag in (False, True))
-            raise mixed_names_error(label, text, numbers)
+    if num_rows:
+        check_name_kinds(labels, endpoints, sources, destinations)
     for label, name in zip(labels, endpoints[0], strict=True):
         text_type = frames.arrow_text_type(edges, name)
         text_types |= {label: text_type, "predecessor" + label.removeprefix("vertex"): text_type}
@@ -275,6 +272,20 @@ def common_name_type(columns: Sequence[Column], label: str) -> Any:
             raise mixed_signs_error(label)
         dtype = np.dtype(np.int64)
     return dtype
+
+
+def check_name_kinds(
+    labels: Sequence[str],
+    endpoints: Sequence[Sequence[str]],
+    sources: Sequence[Column],
+    destinations: Sequence[Column],
+) -> None:
+    """Raise GraphError if one endpoint is named by text and the other by numbers."""
+    for label, pair, ends in zip(labels, zip(sources, destinations), zip(*endpoints), strict=True):
+        are_numbers = [*map(device.is_array, pair)]
+        if len({*are_numbers}) > 1:
+            text, numbers = (ends[are_numbers.index(flag)] for flag in (False, True))
+            raise mixed_names_error(label, text, numbers)
 
 
 def mixed_names_error(

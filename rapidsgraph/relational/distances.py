@@ -14,7 +14,7 @@ import numpy as np
 
 from ..frames import Frame, common_array_module
 from .frame_graph import FrameGraph
-from .table import Table, aggregate, find_rows, index_rows, reset_index
+from .table import Table, aggregate, drop_index, find_rows, index_rows
 
 MAX_REPLICATED = 2**16  # offers of a round that every partition reads, instead of a shuffle
 SHORTEST = {"distance": "min"}
@@ -59,7 +59,7 @@ def find_distances(
             offers = offers.map(aggregate, by=destination, how=SHORTEST).partition(destination)
         state = state.map(_update, offers, destination=destination)
         state, [_, num_offers] = state.persist_with_totals("num_offers")
-    return state.map(reset_index, columns=["distance"])
+    return state.map(drop_index, columns=[*vertex, "distance"])
 
 
 def _order_arcs(arcs: Frame, state: Frame, source: list[str]) -> Frame:

@@ -144,7 +144,7 @@ def as_frame_graph(
         return _from_local_graph(graph, algorithm)
     if isinstance(graph, DistributedGraph):
         return _from_distributed_graph(graph)
-    options: Any = ("source", "destination", weight, "first")
+    options: Any = ("source", "destination", weight, "first" if weight is None else "min")
     if frames.is_dask(graph):
         return _from_dask(graph, options, merge_arcs)
     columns = read_columns(graph, *options)
@@ -194,7 +194,7 @@ def _run_for_table(
     """Run a function as `run_for_frame` does; return a table of all partitions, also empty."""
     results, infos = graph.run(function, *arguments, name="frames")
     frame = graph.executor.to_dask(results, infos[0][1], (None,) * (len(results) + 1))
-    return DaskTable(frame.to_delayed())
+    return DaskTable(frame.to_delayed()).persist()  # while the futures of the results exist
 
 
 def _name_partition_arcs(

@@ -12,7 +12,7 @@ from ..frames import Frame
 from ..graph.weight_sums import out_weight_error
 from ..progress import Report, reporter
 from .frame_graph import FrameGraph, as_frame_graph
-from .table import Table, find_rows, index_rows, reset_index
+from .table import Table, drop_index, find_rows, index_rows
 from .vertex_arguments import join_vertex_values
 
 
@@ -69,7 +69,7 @@ def _iterate(
         state, [_, residual, dangling_mass] = state.persist_with_totals("change", "dangling_mass")
         iterations += 1
         report(iterations, f"change {residual:.1e}")
-    return state.map(reset_index, columns=["pagerank"]), iterations, residual
+    return state.map(drop_index, columns=[*vertex, "pagerank"]), iterations, residual
 
 
 def _check_out_weights(out_weights: Table, graph: FrameGraph) -> None:

@@ -280,12 +280,12 @@ def index_rows(frame: Frame, by: list[str]) -> Frame:
 
     The rows are sorted, so that a partition that Dask computes again has them in the same order.
     """
-    return sort_rows(frame, by).set_index(by)
+    return sort_rows(frame, by).set_index(by, drop=False)  # the index may have other types
 
 
-def reset_index(frame: Frame, columns: list[str]) -> Frame:
-    """Return a frame with the key and some columns, of a frame of `index_rows`."""
-    return frame[columns].reset_index()
+def drop_index(frame: Frame, columns: list[str]) -> Frame:
+    """Return some columns of a frame of `index_rows`."""
+    return frame[columns].reset_index(drop=True)
 
 
 def find_rows(frame: Frame, keys: Frame) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..algorithms.parameters import SearchParameters
 from ..algorithms.traversal import check_result_columns
+from ..distributed.graph import DistributedGraph
 from ..frames import Frame, column_names, is_dask, normalize_frame
 from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.weight_sums import can_overflow, distance_error
@@ -51,9 +52,9 @@ def _search(
 
 
 def _has_weights(graph: Any) -> bool:
-    """Return whether an edge frame has a weight column."""
-    if isinstance(storage_of(graph), (LocalGraph, FrameGraph)):
-        return False  # it knows its weights
+    """Return whether an edge frame has a weight column; a graph knows its weights."""
+    if isinstance(storage_of(graph), (LocalGraph, DistributedGraph, FrameGraph)):
+        return False
     names = graph.columns if is_dask(graph) else column_names(normalize_frame(graph)[1])
     return "weight" in names
 

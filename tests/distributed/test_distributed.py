@@ -168,6 +168,24 @@ def test_one_vertex_has_most_edges(in_parts):
     check_all(in_partitions(frame, 3), frame, 0)
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_frame_forms_of_a_graph(client, weight):
+    """The results of its ranks are the first tables."""
+    edges = random_edges(5, 40, 150)
+    frame = frame_of(edges)
+    options = {"weight": weight, "multi_edges": "min" if weight else "first"}
+    graph, whole = rg.Graph(in_partitions(frame, 3), **options), rg.Graph(frame, **options)
+    calls = {
+        "bfs": lambda graph, **more: rg.bfs(graph, 7, **more),
+        "sssp": lambda graph, **more: rg.sssp(graph, 7, **more),
+        "components": rg.connected_components,
+    }
+    for call in calls.values():
+        same(call(graph, method="frames"), call(whole))
+    strong = rg.connected_components(whole, strong=True)
+    same(rg.connected_components(graph, strong=True), strong)
+
+
 def test_paths_across_partitions(client):
     """A path whose vertices take turns between ranges, and where a cheaper way comes late."""
     order = np.random.default_rng(1).permutation(90)

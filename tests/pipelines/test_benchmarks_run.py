@@ -342,7 +342,7 @@ def test_the_section_says_what_dask_costs_and_how_graphs_grow():
         "edges": 5000, "run_ms": {"median": 30.0}, "by_memory": 1.5, "check": "ok",
     }  # fmt: skip
     others = [
-        {"how": "in this process, 2"}, {"graph": "rmat9, 4 of 8 shares"}, {"algorithm": "build"},
+        {"how": "in this process, 2"}, {"graph": "rmat9, 4 of 8 shards"}, {"algorithm": "build"},
         {"check": "wrong: all of it"},
     ]  # fmt: skip
     slope = {"table": "slope", "task": "bfs", "to_edges": 10**6, "time_slope": 0.754}

@@ -190,3 +190,21 @@ def test_columns_of_text_and_of_numbers_are_named():
     with pytest.raises(rg.GraphError, match=message) as error:
         rg.Graph(frame, "from", "to")
     assert error.value.column == "from"
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2, 3], [1, 2, 5, 9]])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "uint64", "object", "string"])
+def test_names_keep_their_type(names, dtype):
+    frame = pandas.DataFrame({"source": names[:3], "destination": names[1:]})
+    if dtype in ("object", "string"):
+        frame = frame.astype(str)
+    frame = frame.astype(dtype)
+    start = frame["source"][0]
+    assert_same(lambda method: rg.bfs(frame, start, method=method))
+    assert_same(lambda method: rg.sssp(frame.assign(weight=2.0), start, method=method))
+    assert_same(lambda method: rg.pagerank(frame, method=method))
+
+
+def test_hint_for_a_missing_column_keeps_the_cheapest_row():
+    frame = pandas.DataFrame({"src": [0, 0], "destination": [1, 1], "weight": [9.0, 1.0]})
+    assert_same(lambda method: rg.sssp(frame, 0, method=method))

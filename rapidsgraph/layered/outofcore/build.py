@@ -31,7 +31,7 @@ from ... import device
 from ...atomic import temporary_folder
 from ...errors import GraphError, format_value
 from ...graph.csr import MultiEdges
-from ...graph.edge_columns import check_ids_in_range
+from ...graph.edge_columns import check_ids_in_range, check_name_kinds
 from ...graph.local_graph import SelfLoops, check_policies
 from ...graph.vertex_names import Labeling, VertexNames
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
@@ -232,6 +232,8 @@ class _Builder:
             if batch.num_rows and not done:
                 check_no_floats(file.ends, batch, batches)
             try:
+                if batch.num_rows and not done:
+                    check_name_kinds(collector.labels, file.ends, batch.sources, batch.destinations)
                 collector.add(batch.sources, batch.destinations)
             except GraphError:
                 for _ in batches:  # errors of reading the file take precedence
