@@ -48,7 +48,7 @@ def connected_components(
 
     See Also
     --------
-    verify.components : Check a result.
+    verify.components : Check weak components.
 
     References
     ----------

@@ -292,13 +292,15 @@ def _name_vertices(
     else:
         columns = _name_columns(names, names_column)
         num_columns = len(columns)
-        for values in columns:
-            check_names(values, names_column)
-        if len(columns[0]) != num_vertices:
+        lengths = [len(values) for values in columns] or [0]
+        if {*lengths} != {num_vertices}:
+            length = next(length for length in lengths if length != num_vertices)
             raise GraphError(
-                f"{{parameter}} has {len(columns[0])} names, and there are {num_vertices} vertices",
+                f"{{parameter}} has {length} names, and there are {num_vertices} vertices",
                 parameter="names",
             )
+        for values in columns:
+            check_names(values, names_column)
         labels = vertex_labels(*_endpoint_columns(num_columns))
         vertex_names, ids, _ = name_vertices(columns, columns, None, labels, np)
         if vertex_names.count < num_vertices:
@@ -321,7 +323,7 @@ def _name_columns(names: Any, names_column: str) -> list[Column]:
     if frames.is_frame(names):
         _, table = frames.normalize_frame(names)
         labels = frames.column_names(table)
-    elif isinstance(names, str) or not hasattr(names, "__len__"):
+    elif isinstance(names, (str, set, frozenset)) or not hasattr(names, "__len__"):
         reject("names", names, "it must be a list, array, Series or frame")
     else:
         names = names if hasattr(names, "dtype") else list(names)

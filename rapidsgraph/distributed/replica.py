@@ -15,7 +15,7 @@ from .partition import Partition
 
 MAX_REPLICA_ARCS = {"cpu": 2**24, "gpu": 2**30}  # of a graph that every rank has a copy of
 REPLICA_LIMIT = "rapidsgraph.max-replica-arcs"  # key in Dask's configuration for another limit
-REPLICA = "replica"  # key of that copy
+REPLICA = "replica"  # cache key of the replica
 
 
 def get_max_replica_arcs(device_name: str) -> int:
@@ -33,6 +33,8 @@ class WholeGraph:
     csc: Adjacency | None
 
     def __getattr__(self, name: str) -> Any:
+        if name == "partition":  # not set yet in a copy
+            raise AttributeError(name)
         return getattr(self.partition, name)
 
 
@@ -50,6 +52,7 @@ def replicate(
     arc_bytes = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
     own = csr.num_arcs, arc_bytes, device.free_memory(xp)
     arcs, bytes_per_arc, free = zip(*communicator.all_gather_object(own), strict=True)
+    # Ranks on a CPU are taken to share a machine.
     num_arcs, num_copies = sum(arcs), 1 if xp is not np else communicator.size
     if num_arcs > max_arcs or num_arcs * max(bytes_per_arc) * num_copies > min(free) // 4:
         return None

@@ -262,6 +262,7 @@ def _split(
 
 
 def _assign_numbers(frame: Frame, *others: Frame, assign: Callable[..., Any]) -> Frame:
+    frame = frame.reset_index(drop=True)  # of an earlier shuffle, which Dask would not repeat
     return frame.assign(partition=assign(frame, *others).astype("int32"))
 
 

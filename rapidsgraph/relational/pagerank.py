@@ -22,8 +22,10 @@ def pagerank(graph: Any, parameters: PageRankParameters) -> tuple[Frame, int, fl
     graph.check_name_collisions("pagerank")
     num_vertices = graph.vertices.count()
     if not num_vertices:
-        frame = graph.make_result(graph.vertices.assign(pagerank=0.0), {"pagerank": None})
+        empty = graph.vertices.assign(pagerank=parameters.value_type(0))
+        frame = graph.make_result(empty, {"pagerank": None})
         return frame, 0, 0.0
+    out_weights = _sum_out_weights(graph)
     state = graph.vertices
     for column, values, parameter in (
         ("teleport", parameters.personalization, "personalization"),
@@ -37,12 +39,26 @@ def pagerank(graph: Any, parameters: PageRankParameters) -> tuple[Frame, int, fl
         else:
             state = join_vertex_values(graph, state, column, values, parameter)
     with reporter(parameters.progress, "PageRank", parameters.max_iterations) as report:
-        state, iterations, residual = _iterate(graph, state, parameters, report)
+        state, iterations, residual = _iterate(graph, state, out_weights, parameters, report)
     return graph.make_result(state, {"pagerank": None}), iterations, residual
 
 
+def _sum_out_weights(graph: FrameGraph) -> Table:
+    """Return the weight of the arcs that leave each source, their number without weights."""
+    source = graph.name_columns("source")
+    arcs = graph.arcs if graph.weighted else graph.arcs.assign(weight=1.0)
+    out_weights = arcs.aggregate(source, weight="sum").rename(["weight"], ["out_weight"])
+    if graph.weighted:
+        _check_out_weights(out_weights.rename(source, graph.name_columns("vertex")), graph)
+    return out_weights
+
+
 def _iterate(
-    graph: FrameGraph, state: Table, parameters: PageRankParameters, report: Report
+    graph: FrameGraph,
+    state: Table,
+    out_weights: Table,
+    parameters: PageRankParameters,
+    report: Report,
 ) -> tuple[Table, int, float]:
     """Return the last state, the number of iterations and the residual.
 
@@ -52,9 +68,6 @@ def _iterate(
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
     damping, tolerance = parameters.damping, parameters.tolerance
     arcs = graph.arcs if graph.weighted else graph.arcs.assign(weight=1.0)
-    out_weights = arcs.aggregate(source, weight="sum").rename(["weight"], ["out_weight"])
-    if graph.weighted:
-        _check_out_weights(out_weights.rename(source, vertex), graph)
     arcs = arcs.filter(lambda arc: arc["weight"] > 0).join(out_weights, source)
     arcs = arcs.assign(fraction=lambda arc: arc["weight"] / arc["out_weight"])
     state = state.join(out_weights.rename(source, vertex), vertex, how="left")

@@ -100,7 +100,8 @@ def _find_nearer(graph: FrameGraph, arcs: Table, state: Table) -> Table:
     offers = offers.select([*destination, *source, "offer"])
     first = offers.smallest(destination, order=["offer", *source])
     first = first.rename([*destination, *source], [*vertex, *predecessor]).join(state, vertex)
-    first = first.filter(lambda row: row["offer"] == row["distance"])
+    # An offer beyond double precision equals the distance of an unreached vertex.
+    first = first.filter(_is_reached).filter(lambda row: row["offer"] == row["distance"])
     return first.select([*vertex, *predecessor])
 
 

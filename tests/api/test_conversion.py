@@ -182,3 +182,13 @@ def test_names_of_igraph_must_be_distinct():
     g = igraph.Graph(n=2, vertex_attrs={"name": ["a", "a"]})
     with pytest.raises(rg.GraphError, match="column 'name' has 'a' again in row 1"):
         rg.from_igraph(g)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{"a", "b"}, pandas.DataFrame({"a": [1, 2]}).iloc[:1], pandas.DataFrame(index=[0, 1])],
+    ids=["set", "short", "no column"],
+)
+def test_names_that_are_no_sequence_of_all_vertices(names):
+    with pytest.raises(rg.GraphError, match="names"):
+        rg.from_scipy(scipy.sparse.eye_array(2, format="csr"), names)

@@ -7,6 +7,7 @@ from conftest import FrameMaker, columns_of, random_edges, to_pandas
 from test_traversal_inputs import NAMES, named
 
 import rapidsgraph as rg
+from rapidsgraph.relational import dask_table
 
 
 def assert_same(call):
@@ -208,3 +209,32 @@ def test_names_keep_their_type(names, dtype):
 def test_hint_for_a_missing_column_keeps_the_cheapest_row():
     frame = pandas.DataFrame({"src": [0, 0], "destination": [1, 1], "weight": [9.0, 1.0]})
     assert_same(lambda method: rg.sssp(frame, 0, method=method))
+
+
+def test_a_path_beyond_the_cutoff_and_double_precision_has_no_predecessor():
+    frame = pandas.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": 1e308})
+    assert_same(lambda method: rg.sssp(frame, 0, cutoff=1.5e308, method=method))
+
+
+def test_precision_of_an_empty_graph():
+    frame = pandas.DataFrame({"source": [], "destination": []}, dtype="int64")
+    assert_same(lambda method: rg.pagerank(frame, precision="single", method=method))
+
+
+def test_weights_are_checked_before_arguments():
+    frame = pandas.DataFrame({"source": [0, 0], "destination": [1, 2], "weight": 1e308})
+    graph = rg.Graph(frame, weight="weight")
+    assert_same(lambda method: rg.pagerank(graph, personalization={5: 1.0}, method=method))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", [2, 5])
+def test_shuffles_of_many_partitions(monkeypatch, partitions):
+    """Dask's own shuffle, by one key after another, with partitions that have no row."""
+    dataframe = pytest.importorskip("dask.dataframe")
+    monkeypatch.setattr(dask_table, "MAX_TASK_SHUFFLE", 1)
+    edges = pandas.DataFrame(columns_of(random_edges(6, 30, 60)))[["source", "destination"]]
+    frame = dataframe.from_pandas(edges, npartitions=partitions)
+    for call in (rg.structural_similarity, rg.scan):
+        result = call(frame, method="frames").compute().reset_index(drop=True)
+        pandas.testing.assert_frame_equal(result, call(edges), check_dtype=False, rtol=1e-12)
