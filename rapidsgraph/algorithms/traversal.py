@@ -257,15 +257,15 @@ def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: b
         pull_predecessors(graph.csc, distances, predecessors)
     else:
         push_predecessors(graph.csr, distances, predecessors)
-    is_resolved = predecessors < NO_VERTEX
-    is_resolved[ids] = True
-    unresolved = ~is_resolved & (distances < math.inf)
-    if bool(unresolved.any()):
-        # Only zero-weight edges lead there: a BFS along them starts at the resolved vertices.
-        subgraph = zero_weight_edges(graph.csr, distances, unresolved, xp)
-        resolved = xp.flatnonzero(is_resolved).astype(xp.int32)
-        result = run_bfs(subgraph, resolved, bottom_up=False)
-        predecessors = xp.where(unresolved, result.predecessors, predecessors)
+    has_predecessor = predecessors < NO_VERTEX
+    has_predecessor[ids] = True
+    remaining = ~has_predecessor & (distances < math.inf)
+    if bool(remaining.any()):
+        # Only zero-weight edges lead there: a BFS along them starts at all others.
+        subgraph = zero_weight_edges(graph.csr, distances, remaining, xp)
+        starts = xp.flatnonzero(has_predecessor).astype(xp.int32)
+        result = run_bfs(subgraph, starts, bottom_up=False)
+        predecessors = xp.where(remaining, result.predecessors, predecessors)
     return predecessors
 
 
@@ -315,14 +315,14 @@ class ArcSubgraph:
 
 
 def zero_weight_edges(
-    adjacency: Adjacency, distances: Array, unresolved: Array, xp: ModuleType
+    adjacency: Adjacency, distances: Array, remaining: Array, xp: ModuleType
 ) -> ArcSubgraph:
-    """Return the arcs to `unresolved` vertices, from the same distance, that add nothing to it."""
+    """Return the arcs to `remaining` vertices, from the same distance, that add nothing to it."""
     rows, chunks = row_indices(adjacency), [xp.empty(0, np.int64)]
     for start in range(0, rows.size, CHUNK_ARCS):
         chunk = slice(start, start + CHUNK_ARCS)
         before, neighbors = distances[rows[chunk]], adjacency.neighbors[chunk]
-        keep = unresolved[neighbors] & (before == distances[neighbors])
+        keep = remaining[neighbors] & (before == distances[neighbors])
         with np.errstate(over="ignore"):  # an infinite sum is not equal
             keep &= before + adjacency.weights[chunk] == before
         chunks.append(start + xp.flatnonzero(keep))

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 from ..dispatch import Graph
 
 # Keywords of NetworkX, cuGraph, igraph, SciPy and scikit-learn, and the parameters they stand for.
-# The first one that a function has is suggested.
+# The first that is a parameter of the function is suggested.
 EQUIVALENTS: dict[str, tuple[str, ...]] = {
     "G": ("graph", "g"),
     "alpha": ("damping",),

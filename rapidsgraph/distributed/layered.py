@@ -161,9 +161,9 @@ def _find_shortest_paths(
             weight_sums.check_reached_distances(reached, storage.order, storage.labeling)
         if predecessors:
             parents = find_predecessors(xp.empty(0, xp.int32), False)
-            unresolved = sweeps.find_unresolved(parents, distances)
-            if bool(unresolved.any()):
-                hops = xp.where(unresolved, np.int32(NO_VERTEX), np.int32(0))
+            remaining = sweeps.find_remaining(parents, distances)
+            if bool(remaining.any()):
+                hops = xp.where(remaining, np.int32(NO_VERTEX), np.int32(0))
                 hops = _relax(communicator, report, passes, "relax_zero_weight", hops, distances)
                 parents = find_predecessors(hops, True)
         stats = _finish_stream(stream, passes.passes)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import pickle
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -166,7 +167,7 @@ def _run_once(
         call.close()
     if group is not None:
         _release(executor, group)
-    return tasks, [call.infos[rank] for rank in range(len(tasks))]
+    return tasks, [pickle.loads(call.infos[rank]) for rank in range(len(tasks))]
 
 
 def _idle_groups(client: Any) -> list[Group]:

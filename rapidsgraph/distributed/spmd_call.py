@@ -7,7 +7,6 @@ task is finished becomes known some milliseconds later, because Dask collects su
 from __future__ import annotations
 
 import asyncio
-import pickle
 import time
 import uuid
 import weakref
@@ -43,15 +42,15 @@ class Call:
     ----------
     key : tuple
         What ranks need to send events.
-    infos : dict
-        The info of each rank that has sent it.
+    infos : dict of int to bytes
+        The pickled info of each rank that has sent it.
     """
 
     def __init__(self, executor: DaskExecutor, report: Report | None = None) -> None:
         client = executor.client
         topic, self._id = get_events_topic(client.id), uuid.uuid4().hex
         self.key = topic, self._id, report is not None
-        self.infos: dict[int, Any] = {}
+        self.infos: dict[int, bytes] = {}
         self._executor, self._report = executor, report
         self._progress: tuple[int, str] | None = None  # not reported yet
         self._event_arrived = asyncio.Event()  # of the client's event loop
@@ -140,7 +139,7 @@ class Call:
             return
         failed = [future for future in futures if future.status != "finished"]
         if failed:
-            # Ranks that still compute, or that lost another rank, do not tell the cause.
+            # Ranks that still compute, or that lost another rank, do not have the root cause.
             failed.sort(
                 key=lambda future: (
                     future.status == "pending", isinstance(future._state.exception, RankLostError),
@@ -193,13 +192,13 @@ class Call:
             self._report(*progress)
 
     def handle_event(self, kind: str, *values: Any) -> None:
-        """Keep the progress or the info of a rank."""
+        """Store the progress or the info of a rank."""
         if kind == "progress":
             step, text = values
             self._progress = step, text
         else:
             rank, info = values
-            self.infos[rank] = pickle.loads(info)
+            self.infos[rank] = info
         self._event_arrived.set()
 
 

@@ -217,12 +217,12 @@ class Traversal:
         self._sent = distances[self._ghosts]
         first_width = get_delta(csr) if csr.num_arcs else math.inf
         first_width = min(self._communicator.all_gather_object(first_width))
-        # Expanded are all vertices nearer than `bound`, except those that other ranks improved.
-        bound, improved = 0.0, xp.empty(0, xp.int32)
+        # Expanded are all vertices nearer than `bound`, except those that other ranks have lowered.
+        bound, remote_frontier = 0.0, xp.empty(0, xp.int32)
         may_pull, num_small, num_supersteps = is_bfs and self._csc is not None, 0, 0
         while True:
-            unexpanded = xp.flatnonzero((own >= bound) & (own < math.inf)) + csr.start
-            active = xp.concatenate([improved, unexpanded.astype(xp.int32)])
+            local_frontier = xp.flatnonzero((own >= bound) & (own < math.inf)) + csr.start
+            active = xp.concatenate([remote_frontier, local_frontier.astype(xp.int32)])
             min_distance, num_arcs, total_arcs = self._sum_up(active)
             if min_distance == math.inf or (is_bfs and min_distance >= search.cutoff):
                 return  # active vertices of a BFS lead beyond the cutoff only
@@ -232,7 +232,7 @@ class Traversal:
                 bound = self._expand_bottom_up(min_distance)
                 self._bottom_up_levels = min_distance, bound
                 self._sent = distances[self._ghosts]
-                improved, may_pull, num_small = improved[:0], False, 0
+                remote_frontier, may_pull, num_small = remote_frontier[:0], False, 0
                 continue
             self._num_top_down_arcs, self._num_arcs = self._num_top_down_arcs + num_arcs, total_arcs
             num_small = num_small + 1 if num_arcs < min_arcs else 0
@@ -244,7 +244,7 @@ class Traversal:
             active = active[distances[active] < bound]
             if active.size:
                 relax_from(csr, active, distances, search.cutoff, bound, queues)
-            improved = self._exchange(bound)
+            remote_frontier = self._exchange(bound)
 
     def _sum_up(self, active: Array) -> tuple[float, int, int]:
         """Return minimum distance and arcs of active vertices, and all arcs, over all ranks."""
@@ -261,7 +261,7 @@ class Traversal:
     def _exchange(self, bound: float) -> Array:
         """Send the distances that were lowered to the owners of their vertices, and receive others.
 
-        Returns the vertices of the partition nearer than `bound` that other ranks have improved.
+        Returns the vertices of the partition nearer than `bound` that other ranks have lowered.
         """
         xp, distances = self._csr.xp, self.distances
         values = distances[self._ghosts]
@@ -271,20 +271,20 @@ class Traversal:
         columns = self._ghosts[positions].astype(dtype), values[positions].astype(dtype)
         updates = xp.stack(columns, axis=1)
         splits = device.to_host(xp.searchsorted(positions, self._splits)).tolist()
-        received = self._communicator.all_to_all(
+        messages = self._communicator.all_to_all(
             [updates[splits[rank] : splits[rank + 1]] for rank in range(self._communicator.size)]
         )
-        improved = []
-        for message in received:
+        frontiers = []
+        for message in messages:
             if message.size:
                 ids, values = message[:, 0].astype(np.int32), message[:, 1].astype(np.float64)
                 is_lower = values < distances[ids]
                 ids = ids[is_lower]
                 distances[ids] = values[is_lower]
-                improved.append(ids)
-        if not improved:
+                frontiers.append(ids)
+        if not frontiers:
             return xp.empty(0, xp.int32)
-        ids = improved[0] if len(improved) == 1 else xp.unique(xp.concatenate(improved))
+        ids = frontiers[0] if len(frontiers) == 1 else xp.unique(xp.concatenate(frontiers))
         return ids[distances[ids] < bound]
 
     def _expand_bottom_up(self, distance: float) -> float:

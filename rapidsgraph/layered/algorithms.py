@@ -47,7 +47,7 @@ from .sweeps import (
     bfs_result,
     check_vertices_fit,
     find_parents,
-    find_unresolved,
+    find_remaining,
     finish_run,
     forward_partitions,
     make_scatter,
@@ -173,10 +173,10 @@ def run_sssp(
             check_reached_distances(reached, storage.order, storage.labeling)
         if predecessors:
             sweeps.find_predecessors(distances, last_update, False, parents)
-            unresolved = find_unresolved(parents, distances)
-            if bool(unresolved.any()):
-                hops = xp.where(unresolved, np.int32(NO_VERTEX), np.int32(0))
-                last_update[...] = xp.where(unresolved, np.int32(-1), np.int32(0))
+            remaining = find_remaining(parents, distances)
+            if bool(remaining.any()):
+                hops = xp.where(remaining, np.int32(NO_VERTEX), np.int32(0))
+                last_update[...] = xp.where(remaining, np.int32(-1), np.int32(0))
                 sweeps.relax("relax_zero_weight", last_update, distances=distances, hops=hops)
                 sweeps.find_predecessors(distances, hops, True, parents)
         finish_run(storage, stream, sweeps.passes)

@@ -140,14 +140,14 @@ def bfs_result(storage: LayeredStorage, last_layer: int, parents: Array) -> Trav
 # SSSP
 
 
-def find_unresolved(parents: Array, distances: Array) -> Array:
+def find_remaining(parents: Array, distances: Array) -> Array:
     """Mark vertices that are reached, but have no predecessor yet: by zero-weight edges only.
 
     All arrays are in layer order; the root is first.
     """
-    unresolved = (parents == NO_VERTEX) & (distances < math.inf)
-    unresolved[0] = False
-    return unresolved
+    remaining = (parents == NO_VERTEX) & (distances < math.inf)
+    remaining[0] = False
+    return remaining
 
 
 class SsspSweeps:
